@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import { MIGRATIONS, type Migration } from './migrations.ts';
+import type { Sqlite } from './open.ts';
+
+/** Written into the file's header, so that another program's database is never touched: "PLK1". */
+export const APPLICATION_ID = 0x504c4b31;
+
+/** How a database's schema stands against this program's. */
+export type SchemaState = 'new' | 'older' | 'current';
+
+/**
+ * Compares a database with the known migrations. Throws `refused` for a file that is not ours, was made by a newer
+ * version, or holds other migrations than the ones released.
+ */
+export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATIONS): SchemaState {
+  const { application_id: id } = sqlite.query('PRAGMA application_id').get() as { application_id: number };
+  const { tables } = sqlite.query('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  if (tables === 0 && id === 0) return 'new';
+  if (id !== APPLICATION_ID) throw new AppError('refused', `${path} is not a Profile Lookup database.`);
+  const applied = sqlite.query('SELECT name, sha256 FROM migrations ORDER BY number').all() as {
+    name: string;
+    sha256: string;
+  }[];
+  if (applied.length > migrations.length) {
+    throw new AppError(
+      'refused',
+      `The database ${path} was made by a newer version of Profile Lookup (schema ${applied.length}, this version knows ${migrations.length}); upgrade the program.`,
+    );
+  }
+  for (const [index, row] of applied.entries()) {
+    if (row.sha256 !== sha256(migrations[index] as Migration)) {
+      throw new AppError('refused', `The database ${path} has another migration ${row.name} than this version.`);
+    }
+  }
+  return applied.length < migrations.length ? 'older' : 'current';
+}
+
+/**
+ * Brings a database to the newest schema. Any number of processes may call it at once: the version is read inside the
+ * immediate transaction that changes it, so exactly one applies each step. Foreign keys are checked before commit.
+ */
+export function migrate(sqlite: Sqlite, path: string, migrations = MIGRATIONS): void {
+  if (schemaState(sqlite, path, migrations) === 'current') return;
+  // Rebuilding a table needs this off, and it can't be changed inside a transaction.
+  sqlite.run('PRAGMA foreign_keys = OFF');
+  try {
+    sqlite.transaction(() => applyMissing(sqlite, path, migrations)).immediate();
+  } finally {
+    sqlite.run('PRAGMA foreign_keys = ON');
+  }
+}
+
+function applyMissing(sqlite: Sqlite, path: string, migrations: readonly Migration[]): void {
+  const state = schemaState(sqlite, path, migrations);
+  if (state === 'new') {
+    sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+    sqlite.run(
+      'CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+    );
+  }
+  const { done } = sqlite.query('SELECT count(*) AS done FROM migrations').get() as { done: number };
+  for (const migration of migrations.slice(done)) {
+    for (const statement of migration.sql.split('--> statement-breakpoint')) sqlite.run(statement);
+    sqlite.run("INSERT INTO migrations (name, sha256, applied_at) VALUES (?, ?, unixepoch('now') * 1000)", [
+      migration.name,
+      sha256(migration),
+    ]);
+  }
+  if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {
+    throw new AppError('refused', `Migrating ${path} would break its foreign keys; nothing was changed.`);
+  }
+}
+
+function sha256(migration: Migration): string {
+  return createHash('sha256').update(migration.sql).digest('hex');
+}

@@ -1,0 +1,7 @@
+import first from '../../drizzle/0000_first.sql' with { type: 'text' };
+
+/** A step of the schema: its number is its place, from 1. */
+export type Migration = { name: string; sql: string };
+
+/** Every migration in order. Never edited after release: their checksums stand in each database. */
+export const MIGRATIONS: readonly Migration[] = [{ name: '0000_first', sql: first }];

@@ -1,0 +1,163 @@
+import { Database, SQLiteError } from 'bun:sqlite';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { drizzle } from 'drizzle-orm/bun-sqlite';
+import { AppError } from '../errors.ts';
+import { migrate, schemaState } from './migrate.ts';
+import * as schema from './schema.ts';
+
+/** The bare connection; only files of `shared/` use it. */
+export type Sqlite = Database;
+
+/** The main database through Drizzle; `$client` is the bare connection. */
+export type Db = ReturnType<typeof wrap>;
+
+/** What a write transaction hands to its function: the same tables, inside the transaction. */
+export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
+
+/**
+ * How a process comes to the database. `serve` creates and migrates, `fill` (import, demo) creates and migrates only a
+ * new one, `use` (every other command) wants it there and current.
+ */
+export type OpenMode = 'serve' | 'fill' | 'use';
+
+/** How long a connection waits for another's write lock. In the server the wait freezes every request, so it is short. */
+const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000 } as const;
+
+function wrap(sqlite: Database) {
+  return drizzle(sqlite, { schema });
+}
+
+/**
+ * Opens the main database. Throws `refused` where it is missing, older, newer or not ours, naming the path, and `busy`
+ * where it stays locked. New files get mode 0600, a new folder 0700.
+ */
+export function openDatabase(path: string, mode: OpenMode): Db {
+  if (mode === 'use' && !existsSync(path)) {
+    throw new AppError(
+      'refused',
+      `There is no database at ${path}. "profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.`,
+    );
+  }
+  return guardDatabase(path, () => {
+    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode]);
+    try {
+      // FULL: a commit that was reported (a revocation, an activation) survives a power cut.
+      sqlite.run('PRAGMA synchronous = FULL');
+      const state = schemaState(sqlite, path);
+      if (mode === 'serve' || (mode === 'fill' && state === 'new')) migrate(sqlite, path);
+      else if (state !== 'current') {
+        throw new AppError(
+          'refused',
+          `The database ${path} ${state === 'new' ? 'is empty' : 'has an older schema'}; "profilectl serve" migrates it when it starts.`,
+        );
+      }
+      return wrap(sqlite);
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
+  });
+}
+
+/** Opens any file of ours in WAL mode with the pragmas that every connection needs. */
+export function openFile(path: string, busyTimeoutMs: number): Sqlite {
+  // SQLite gives its files the umask's mode; the WAL and the shared memory follow the main file.
+  const umask = process.umask(0o077);
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const sqlite = new Database(path, { readwrite: true, create: true, strict: true });
+    // First, so that the pragmas below wait too.
+    sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    // Readers and one writer side by side: a request never waits for an import.
+    sqlite.run('PRAGMA journal_mode = WAL');
+    sqlite.run('PRAGMA foreign_keys = ON');
+    // A planted view or trigger may not call functions with side effects.
+    sqlite.run('PRAGMA trusted_schema = OFF');
+    return sqlite;
+  } finally {
+    process.umask(umask);
+  }
+}
+
+/** Runs a function in one immediate transaction: the write lock is taken before the first read, so it can't be stale. */
+export function write<T>(db: Db, act: (tx: Tx) => T): T {
+  return guardDatabase(db.$client.filename, () =>
+    db.transaction(
+      (tx) => {
+        const result = act(tx);
+        if (result instanceof Promise) throw new Error('a transaction may not wait: it would commit at the first await');
+        return result;
+      },
+      { behavior: 'immediate' },
+    ),
+  );
+}
+
+/** Runs a function and turns SQLite's faults into sentences: `busy` for a lock, `refused` for a full disk and the like. */
+export function guardDatabase<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw databaseFault(path, error) ?? error;
+  }
+}
+
+/** The refusal that a SQLite fault amounts to, or null where the error is something else. */
+export function databaseFault(path: string, error: unknown): AppError | null {
+  const fault = error instanceof SQLiteError ? error : error instanceof Error ? error.cause : null;
+  if (!(fault instanceof SQLiteError)) return isFileFault(error) ? unusable(path, error) : null;
+  const code = fault.code ?? '';
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
+    return new AppError('busy', `The database ${path} is locked by another process; try again.`, { cause: error });
+  }
+  if (code === 'SQLITE_NOTADB') return new AppError('refused', `${path} is not a Profile Lookup database.`);
+  if (code === 'SQLITE_FULL') {
+    return new AppError('refused', `There is no room left on the disk of ${path}; nothing of this step was written.`);
+  }
+  if (/^SQLITE_(CANTOPEN|READONLY|IOERR|CORRUPT|PERM|AUTH)/.test(code)) return unusable(path, error);
+  return null;
+}
+
+function isFileFault(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'code' in error;
+}
+
+function unusable(path: string, cause: unknown): AppError {
+  const code = (cause as { code?: string }).code ?? 'unknown fault';
+  return new AppError('refused', `The database ${path} can't be used (${code}); check the file, its folder and its disk.`, {
+    cause,
+  });
+}
+
+/**
+ * Holds the lock file beside the database until the process ends, however it ends. Throws `refused` where another
+ * server holds it.
+ */
+export function lockForServing(path: string): Sqlite {
+  const lockPath = `${path}.lock`;
+  const umask = process.umask(0o077);
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const lock = new Database(lockPath, { readwrite: true, create: true });
+    lock.run('PRAGMA locking_mode = EXCLUSIVE');
+    lock.run('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    const fault = databaseFault(lockPath, error);
+    if (fault?.code !== 'busy') throw fault ?? error;
+    throw new AppError('refused', `A server is already running on ${path}; one database has one server.`);
+  } finally {
+    process.umask(umask);
+  }
+}
+
+/** One sentence for each of the database's files, and its folder, that others than their owner may read. */
+export function looseModes(path: string): string[] {
+  return [dirname(path), path, `${path}-wal`].flatMap((file) => {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o077) === 0) return [];
+    const wanted = file === dirname(path) ? '700' : '600';
+    return [`${file} can be read by other users of this machine (mode ${(mode & 0o777).toString(8)}); chmod ${wanted} it.`];
+  });
+}

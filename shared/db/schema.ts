@@ -1,0 +1,184 @@
+import { sql } from 'drizzle-orm';
+import { blob, check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { AttemptResult, KeyEventName, KeyState } from '../keys/key.ts';
+import type { Permission } from '../keys/permissions.ts';
+import type { RateLimit } from '../keys/rate-limit.ts';
+
+// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
+// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+
+/** A profile's own columns. Which of them are public is decided in `shared/profiles/public.ts`, by name. */
+export const profiles = sqliteTable(
+  'profiles',
+  {
+    id: integer().primaryKey(),
+    username: text().notNull(),
+    displayName: text('display_name').notNull(),
+    badges: text().notNull(),
+    assets: text().notNull(),
+    customize: text().notNull(),
+    discordId: text('discord_id'),
+    discordClean: text('discord_clean').notNull(),
+    banned: integer({ mode: 'boolean' }).notNull(),
+    viewsCount: integer('views_count').notNull(),
+    followersCount: integer('followers_count').notNull(),
+    /** Private: decides whether `followersCount` is shown. */
+    showFollowersCount: integer('show_followers_count', { mode: 'boolean' }).notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Private: the identity that the platform's sign-in gave. */
+    authId: text('auth_id'),
+    /** Private: where the owner is reached. */
+    email: text(),
+  },
+  (t) => [
+    uniqueIndex('profiles_auth_id').on(t.authId),
+    index('profiles_board').on(sql`${t.viewsCount} DESC`, t.id).where(sql`banned = 0`),
+    check('profiles_id', sql`${t.id} BETWEEN 1 AND 9007199254740991`),
+    check('profiles_banned', sql`${t.banned} IN (0, 1)`),
+    check('profiles_show_followers_count', sql`${t.showFollowersCount} IN (0, 1)`),
+    check('profiles_views_count', sql`${t.viewsCount} BETWEEN 0 AND 9007199254740991`),
+    check('profiles_followers_count', sql`${t.followersCount} BETWEEN 0 AND 9007199254740991`),
+    check('profiles_badges', sql`json_type(${t.badges}) = 'array'`),
+    check('profiles_assets', sql`json_type(${t.assets}) = 'object'`),
+    check('profiles_customize', sql`json_type(${t.customize}) = 'object'`),
+    check('profiles_discord_clean', sql`json_type(${t.discordClean}) = 'object'`),
+  ],
+);
+
+/** Usernames and aliases, one namespace: the folded form is the key. Position 0 is the username, then the aliases in order. */
+export const profileNames = sqliteTable(
+  'profile_names',
+  {
+    folded: text().primaryKey(),
+    profileId: integer('profile_id')
+      .notNull()
+      .references(() => profiles.id, { onDelete: 'cascade' }),
+    position: integer().notNull(),
+    name: text().notNull(),
+  },
+  (t) => [
+    uniqueIndex('profile_names_profile').on(t.profileId, t.position),
+    check('profile_names_folded', sql`length(${t.folded}) BETWEEN 1 AND 64`),
+    check('profile_names_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+    check('profile_names_position', sql`${t.position} >= 0`),
+  ],
+);
+
+/** A profile's links in the owner's order. */
+export const links = sqliteTable(
+  'links',
+  {
+    profileId: integer('profile_id')
+      .notNull()
+      .references(() => profiles.id, { onDelete: 'cascade' }),
+    position: integer().notNull(),
+    id: text().notNull(),
+    name: text().notNull(),
+    link: text().notNull(),
+    title: text(),
+    image: text(),
+    clicksCount: integer('clicks_count'),
+    linkMode: text('link_mode'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.profileId, t.position] }),
+    check('links_position', sql`${t.position} >= 0`),
+    check('links_clicks_count', sql`${t.clicksCount} >= 0`),
+  ],
+);
+
+/** API keys. Rows are never deleted; an erased profile's keys keep identifier, times and state, and lose the rest. */
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    identifier: text().primaryKey(),
+    /** Null once the profile is erased. */
+    profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'set null' }),
+    name: text().notNull(),
+    description: text().notNull(),
+    projectUrl: text('project_url'),
+    expectedUsage: text('expected_usage'),
+    state: text().$type<KeyState>().notNull(),
+    requestedPermissions: text('requested_permissions', { mode: 'json' }).$type<Permission[]>().notNull(),
+    /** The grant: null until approved. */
+    permissions: text({ mode: 'json' }).$type<Permission[]>(),
+    rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>(),
+    requestedAt: integer('requested_at').notNull(),
+    decidedAt: integer('decided_at'),
+    expiresAt: integer('expires_at'),
+    /** SHA-256 of the secret; present exactly while the key is Active. */
+    secretHash: blob('secret_hash', { mode: 'buffer' }),
+    /** The fence: an approval activates only while its own number stands here. */
+    attemptNumber: integer('attempt_number').notNull().default(0),
+  },
+  (t) => [
+    index('api_keys_profile').on(t.profileId),
+    index('api_keys_state').on(t.state, t.requestedAt),
+    check('api_keys_identifier', sql`length(${t.identifier}) = 8 AND ${t.identifier} NOT GLOB '*[^0-9A-Za-z]*'`),
+    check('api_keys_state', sql`${t.state} IN ('pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired')`),
+    check('api_keys_owner', sql`${t.profileId} IS NOT NULL OR ${t.state} NOT IN ('pending', 'Active')`),
+    check('api_keys_name', sql`length(${t.name}) BETWEEN 1 AND 255 OR (${t.name} = '' AND ${t.profileId} IS NULL)`),
+    check(
+      'api_keys_description',
+      sql`length(${t.description}) BETWEEN 80 AND 2000 OR (${t.description} = '' AND ${t.profileId} IS NULL)`,
+    ),
+    check('api_keys_project_url', sql`length(${t.projectUrl}) <= 2048`),
+    check('api_keys_expected_usage', sql`length(${t.expectedUsage}) <= 1000`),
+    check('api_keys_secret', sql`(${t.state} = 'Active') = (${t.secretHash} IS NOT NULL)`),
+    check('api_keys_secret_hash', sql`length(${t.secretHash}) = 32`),
+    check(
+      'api_keys_grant',
+      sql`${t.state} NOT IN ('Active', 'revoked', 'expired') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
+    ),
+    check('api_keys_decided', sql`(${t.state} = 'pending') = (${t.decidedAt} IS NULL)`),
+    check('api_keys_attempt_number', sql`${t.attemptNumber} >= 0`),
+  ],
+);
+
+/** Approval attempts: who tried to mail which grant where, and what came of it. At most one is open for a key. */
+export const keyAttempts = sqliteTable(
+  'key_attempts',
+  {
+    identifier: text()
+      .notNull()
+      .references(() => apiKeys.identifier),
+    number: integer().notNull(),
+    by: text().notNull(),
+    startedAt: integer('started_at').notNull(),
+    leaseEndsAt: integer('lease_ends_at').notNull(),
+    /** Private; null once the profile is erased. */
+    address: text(),
+    permissions: text({ mode: 'json' }).$type<Permission[]>().notNull(),
+    rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>().notNull(),
+    expiresAt: integer('expires_at'),
+    result: text().$type<AttemptResult>().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.identifier, t.number] }),
+    uniqueIndex('key_attempts_open').on(t.identifier).where(sql`result = 'open'`),
+    check('key_attempts_result', sql`${t.result} IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')`),
+    check('key_attempts_number', sql`${t.number} >= 1`),
+  ],
+);
+
+/** What `key_events.detail` may say; blanked, and nothing else, when the profile is erased. */
+export type KeyEventDetail = { reason?: string; nameBefore?: string; nameAfter?: string; attempt?: number };
+
+/** The history of every key: append-only, held so by triggers. */
+export const keyEvents = sqliteTable(
+  'key_events',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    identifier: text().notNull(),
+    at: integer().notNull(),
+    by: text().notNull(),
+    event: text().$type<KeyEventName>().notNull(),
+    fromState: text('from_state').$type<KeyState>(),
+    toState: text('to_state').$type<KeyState>().notNull(),
+    detail: text({ mode: 'json' }).$type<KeyEventDetail>(),
+  },
+  (t) => [
+    index('key_events_identifier').on(t.identifier, t.id),
+    foreignKey({ columns: [t.identifier], foreignColumns: [apiKeys.identifier] }),
+  ],
+);

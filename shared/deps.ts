@@ -1,0 +1,36 @@
+import { type Clock, systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Db } from './db/open.ts';
+import { type Random, systemRandom } from './keys/secret.ts';
+import type { Mailer } from './mail/mail.ts';
+
+/** What the rules need from outside, built once by a door and passed down; tests replace clock, randomness and lease. */
+export type Deps = {
+  db: Db;
+  clock: Clock;
+  random: Random;
+  /** Loaded where a mail is really sent; null while `MAIL_URL` is unset. */
+  mailer: () => Promise<Mailer | null>;
+  config: Config;
+  /** How long an approval attempt keeps others away, milliseconds. */
+  approvalLeaseMs: number;
+};
+
+/** The lease of an approval attempt: twice what a delivery may take. */
+export const APPROVAL_LEASE_MS = 120_000;
+
+/** The real thing: the machine's clocks and randomness, mail as configured. */
+export function createDeps(db: Db, config: Config): Deps {
+  return {
+    db,
+    clock: systemClock,
+    random: systemRandom,
+    mailer: async () => {
+      if (config.mail === null) return null;
+      const { createMailer } = await import('./mail/mailer.ts');
+      return createMailer(config.mail, config.mailFrom);
+    },
+    config,
+    approvalLeaseMs: APPROVAL_LEASE_MS,
+  };
+}

@@ -1,0 +1,65 @@
+/** The states of an API key, spelled as in JSON, tables and the database (specification 3, contract of the README). */
+export const KEY_STATES = ['pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
+
+export type KeyState = (typeof KEY_STATES)[number];
+
+/** What can happen to a key after it was requested, and where it leads; whatever is absent is refused. */
+export const MOVES = {
+  approve: { from: 'pending', to: 'Active' },
+  reject: { from: 'pending', to: 'rejected' },
+  withdraw: { from: 'pending', to: 'withdrawn' },
+  revoke: { from: 'Active', to: 'revoked' },
+  expire: { from: 'Active', to: 'expired' },
+} as const satisfies Record<string, { from: KeyState; to: KeyState }>;
+
+export type Move = keyof typeof MOVES;
+
+/** Whether the move is legal from this state. */
+export function canMove(state: KeyState, move: Move): boolean {
+  return MOVES[move].from === state;
+}
+
+/** Whether a text names a state. */
+export function isKeyState(text: string): text is KeyState {
+  return (KEY_STATES as readonly string[]).includes(text);
+}
+
+/** Whether a key in this state takes one of the profile's three places. */
+export function holdsPlace(state: KeyState): boolean {
+  return state === 'pending' || state === 'Active';
+}
+
+/** At most so many keys of a profile are pending or Active (specification 8). */
+export const KEYS_PER_PROFILE = 3;
+
+/** Whether an Active key's time is over: refused from that millisecond on. */
+export function isExpired(expiresAtMs: number | null, nowMs: number): boolean {
+  return expiresAtMs !== null && nowMs >= expiresAtMs;
+}
+
+/** How an approval attempt stands; `open` past its lease reads as `not confirmed`. */
+export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 'voided'] as const;
+
+export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
+
+/** What a reader is told of an attempt: an open one whose lease is over crashed, so nobody confirmed it. */
+export function attemptResultAt(result: AttemptResult, leaseEndsAtMs: number, nowMs: number): AttemptResult {
+  return result === 'open' && nowMs >= leaseEndsAtMs ? 'not confirmed' : result;
+}
+
+/** What `key_events` records. */
+export const KEY_EVENTS = [
+  'requested',
+  'approval started',
+  'approval refused',
+  'approval not confirmed',
+  'approved',
+  'rejected',
+  'withdrawn',
+  'revoked',
+  'expired',
+  'edited',
+  'erased',
+] as const;
+
+export type KeyEventName = (typeof KEY_EVENTS)[number];

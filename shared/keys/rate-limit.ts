@@ -1,0 +1,50 @@
+import { AppError } from '../errors.ts';
+
+/** At most `quota` requests in any window of `windowSeconds`. */
+export type RateLimit = { quota: number; windowSeconds: number };
+
+/** The bounds of a rate limit; a key has one to four, distinct by seconds. */
+export const RATE_LIMIT_BOUNDS = { maxQuota: 1_000_000, maxWindowSeconds: 31 * 86_400, maxPerKey: 4 } as const;
+
+const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
+const TEXT = /^([1-9][0-9]{0,6})\/([1-9][0-9]{0,6})([smhd])$/;
+
+/** How the syntax is described to people wherever it is refused. */
+export const RATE_LIMIT_SYNTAX =
+  '<quota>/<window>, for example 60/1m or 5000/1d: quota 1 to 1000000, units s, m, h, d, window 1s to 31d';
+
+/** Reads `60/1m`. Throws `usage` with the syntax. */
+export function parseRateLimit(text: string): RateLimit {
+  const match = TEXT.exec(text);
+  const quota = Number(match?.[1]);
+  const windowSeconds = Number(match?.[2]) * UNITS[(match?.[3] ?? 's') as keyof typeof UNITS];
+  if (match === null || quota > RATE_LIMIT_BOUNDS.maxQuota || windowSeconds > RATE_LIMIT_BOUNDS.maxWindowSeconds) {
+    throw new AppError('usage', `A rate limit is ${RATE_LIMIT_SYNTAX}.`);
+  }
+  return { quota, windowSeconds };
+}
+
+/** Reads one to four rate limits with distinct windows, in the order given. Throws `usage`. */
+export function parseRateLimits(texts: readonly string[]): RateLimit[] {
+  const limits = texts.map(parseRateLimit);
+  if (limits.length < 1 || limits.length > RATE_LIMIT_BOUNDS.maxPerKey) {
+    throw new AppError('usage', 'A key has one to four rate limits.');
+  }
+  if (new Set(limits.map((limit) => limit.windowSeconds)).size < limits.length) {
+    throw new AppError('usage', 'Two rate limits of a key may not have the same window.');
+  }
+  return limits;
+}
+
+/** A number of seconds in the largest unit that divides it: 60 is `1m`, 90 is `90s`. */
+export function formatWindow(windowSeconds: number): string {
+  for (const [unit, seconds] of Object.entries(UNITS)) {
+    if (windowSeconds % seconds === 0) return `${windowSeconds / seconds}${unit}`;
+  }
+  return `${windowSeconds}s`;
+}
+
+/** `60/1m`; the reverse of {@link parseRateLimit} up to the choice of unit. */
+export function formatRateLimit(limit: RateLimit): string {
+  return `${limit.quota}/${formatWindow(limit.windowSeconds)}`;
+}

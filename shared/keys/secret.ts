@@ -1,0 +1,65 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SECRET = /^plk_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
+const CHECKSUM_LENGTH = 6;
+
+/** Cryptographic randomness: so many bytes, anew on each call. Tests replace it. */
+export type Random = (bytes: number) => Uint8Array;
+
+/** The machine's cryptographic randomness. */
+export const systemRandom: Random = (bytes) => crypto.getRandomValues(new Uint8Array(bytes));
+
+/** So many base62 characters, each of the 62 equally likely (bytes of 248 and more are thrown away: no modulo bias). */
+export function randomBase62(length: number, random: Random): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of random(length - text.length)) {
+      if (byte < 248) text += ALPHABET[byte % 62];
+    }
+  }
+  return text;
+}
+
+/** A new identifier: 8 base62 characters, safe to show and log. */
+export function newIdentifier(random: Random): string {
+  return randomBase62(8, random);
+}
+
+/** A new secret for an identifier: `plk_<identifier>_<32 random base62><6 base62 of the CRC-32 of all before it>`. */
+export function newSecret(identifier: string, random: Random): string {
+  const body = `plk_${identifier}_${randomBase62(32, random)}`;
+  return body + checksum(body);
+}
+
+/** The identifier inside a well-formed secret whose checksum is right, or null. Touches no database. */
+export function identifierOfSecret(text: string): string | null {
+  const match = SECRET.exec(text);
+  if (match === null) return null;
+  const end = text.length - CHECKSUM_LENGTH;
+  return checksum(text.slice(0, end)) === text.slice(end) ? (match[1] as string) : null;
+}
+
+/** SHA-256 of the secret's ASCII, 32 bytes: the only form in which a secret is ever stored. */
+export function hashSecret(secret: string): Uint8Array {
+  return createHash('sha256').update(secret).digest();
+}
+
+const NO_HASH = new Uint8Array(32);
+
+/** Whether a secret has this hash, in constant time; a missing hash costs the same and is never equal. */
+export function secretMatches(secret: string, storedHash: Uint8Array | null): boolean {
+  const equal = timingSafeEqual(hashSecret(secret), storedHash ?? NO_HASH);
+  return storedHash !== null && equal;
+}
+
+/** CRC-32/IEEE of an ASCII text as 6 base62 digits, most significant first, left-padded with `0`. */
+function checksum(ascii: string): string {
+  let rest = Bun.hash.crc32(ascii);
+  let digits = '';
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    digits = ALPHABET[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

@@ -1,0 +1,38 @@
+/** Where mail goes: a folder for trying out, or a mail server. `secure` is TLS from the first byte (smtps). */
+export type MailTarget =
+  | { kind: 'folder'; folder: string }
+  | {
+      kind: 'server';
+      host: string;
+      port: number;
+      secure: boolean;
+      login: { user: string; password: string } | null;
+    };
+
+/** How `MAIL_URL` is described to people wherever it is refused. */
+export const MAIL_URL_SYNTAX =
+  'smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>';
+
+/** Reads `MAIL_URL`; null where it is none of the three forms. User and password are percent-decoded. */
+export function parseMailUrl(text: string): MailTarget | null {
+  const folder = /^file:(?:\/\/(?=\/))?(.+)$/s.exec(text)?.[1];
+  if (folder !== undefined) return { kind: 'folder', folder };
+  const url = URL.parse(text);
+  if (url === null || url.hostname === '' || !/^\/?$/.test(url.pathname) || url.search || url.hash) return null;
+  if (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') return null;
+  if ((url.username === '') !== (url.password === '')) return null;
+  const secure = url.protocol === 'smtps:';
+  try {
+    return {
+      kind: 'server',
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: Number(url.port) || (secure ? 465 : 587),
+      secure,
+      login: url.username
+        ? { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) }
+        : null,
+    };
+  } catch {
+    return null;
+  }
+}

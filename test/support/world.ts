@@ -1,0 +1,43 @@
+import { afterAll } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../shared/clock.ts';
+import { type Config, readConfig } from '../../shared/config.ts';
+import { openDatabase } from '../../shared/db/open.ts';
+import { createDeps, type Deps } from '../../shared/deps.ts';
+
+/** A fresh folder of this test file's own, mode 0700, removed when the file is done. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-test-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A clock that stands still until it is moved. */
+export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z')): Clock & { advance: (ms: number) => void } {
+  let now = startMs;
+  return {
+    nowMs: () => Math.floor(now),
+    monotonicMs: () => now - startMs,
+    advance: (ms) => {
+      now += ms;
+    },
+  };
+}
+
+/** The configuration of an environment that holds only what is given. */
+export function testConfig(variables: Record<string, string> = {}): Config {
+  return readConfig(variables);
+}
+
+/** Real dependencies on a new database in a folder of its own, mail written to `<folder>/mail`; `changes` replace parts. */
+export function testDeps(changes: Partial<Deps> & { variables?: Record<string, string> } = {}): Deps & { folder: string } {
+  const folder = tempFolder();
+  const { variables, ...replaced } = changes;
+  const databasePath = join(folder, 'profiles.db');
+  const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
+  const db = openDatabase(databasePath, 'serve');
+  afterAll(() => db.$client.close());
+  return { ...createDeps(db, config), ...replaced, folder };
+}
