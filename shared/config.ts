@@ -24,6 +24,8 @@ export type Config = {
   workers: number;
   logLevel: LogLevel;
   metricsToken: string | null;
+  /** Who called sudo, where someone did. */
+  sudoUser: string | null;
 };
 
 /** From chatty to quiet; requests are logged at `info`. */
@@ -93,6 +95,7 @@ export function readConfig(source: Source): Config {
     workers: wholeNumber('WORKERS', read('WORKERS'), 1, 64),
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS),
     metricsToken: secretOf(source, 'METRICS_TOKEN'),
+    sudoUser: source.SUDO_USER || null,
   };
 }
 
@@ -215,6 +218,9 @@ function checkRateLimits(text: string): RateLimit[] {
   try {
     return parseRateLimits(text.split(',').map((part) => part.trim()));
   } catch {
-    throw bad('DEFAULT_RATE_LIMITS', `must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`);
+    throw bad(
+      'DEFAULT_RATE_LIMITS',
+      `must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`,
+    );
   }
 }

@@ -86,7 +86,8 @@ export function write<T>(db: Db, act: (tx: Tx) => T): T {
     db.transaction(
       (tx) => {
         const result = act(tx);
-        if (result instanceof Promise) throw new Error('a transaction may not wait: it would commit at the first await');
+        if (result instanceof Promise)
+          throw new Error('a transaction may not wait: it would commit at the first await');
         return result;
       },
       { behavior: 'immediate' },
@@ -125,9 +126,13 @@ function isFileFault(error: unknown): boolean {
 
 function unusable(path: string, cause: unknown): AppError {
   const code = (cause as { code?: string }).code ?? 'unknown fault';
-  return new AppError('refused', `The database ${path} can't be used (${code}); check the file, its folder and its disk.`, {
-    cause,
-  });
+  return new AppError(
+    'refused',
+    `The database ${path} can't be used (${code}); check the file, its folder and its disk.`,
+    {
+      cause,
+    },
+  );
 }
 
 /**
@@ -158,6 +163,8 @@ export function looseModes(path: string): string[] {
     const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
     if ((mode & 0o077) === 0) return [];
     const wanted = file === dirname(path) ? '700' : '600';
-    return [`${file} can be read by other users of this machine (mode ${(mode & 0o777).toString(8)}); chmod ${wanted} it.`];
+    return [
+      `${file} can be read by other users of this machine (mode ${(mode & 0o777).toString(8)}); chmod ${wanted} it.`,
+    ];
   });
 }

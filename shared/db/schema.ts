@@ -1,5 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { blob, check, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  blob,
+  check,
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 import type { AttemptResult, KeyEventName, KeyState } from '../keys/key.ts';
 import type { Permission } from '../keys/permissions.ts';
 import type { RateLimit } from '../keys/rate-limit.ts';

@@ -10,8 +10,7 @@ export type MailTarget =
     };
 
 /** How `MAIL_URL` is described to people wherever it is refused. */
-export const MAIL_URL_SYNTAX =
-  'smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>';
+export const MAIL_URL_SYNTAX = 'smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>';
 
 /** Reads `MAIL_URL`; null where it is none of the three forms. User and password are percent-decoded. */
 export function parseMailUrl(text: string): MailTarget | null {

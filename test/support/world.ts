@@ -32,7 +32,9 @@ export function testConfig(variables: Record<string, string> = {}): Config {
 }
 
 /** Real dependencies on a new database in a folder of its own, mail written to `<folder>/mail`; `changes` replace parts. */
-export function testDeps(changes: Partial<Deps> & { variables?: Record<string, string> } = {}): Deps & { folder: string } {
+export function testDeps(
+  changes: Partial<Deps> & { variables?: Record<string, string> } = {},
+): Deps & { folder: string } {
   const folder = tempFolder();
   const { variables, ...replaced } = changes;
   const databasePath = join(folder, 'profiles.db');

@@ -1,0 +1,54 @@
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { type Config, readConfig, readEnvironment } from '../shared/config.ts';
+import type { OpenMode } from '../shared/db/open.ts';
+import type { Deps } from '../shared/deps.ts';
+import { notice } from './output.ts';
+
+/** The options that every command takes. */
+export type Globals = { json: boolean; yes: boolean; db?: string; envFile?: string };
+
+/** What a command works with. */
+export type Context = Globals & {
+  deps: Deps;
+  /** The operating system's user who acts, `SUDO_USER` first; recorded in the history. */
+  by: string;
+};
+
+/** The global options as given before or after the command's name. */
+export function globalsOf(command: Command): Globals {
+  const { json = false, yes = false, db, envFile } = command.optsWithGlobals<Partial<Globals>>();
+  return { json, yes, ...(db !== undefined && { db }), ...(envFile !== undefined && { envFile }) };
+}
+
+/** Reads and checks the environment, with `--env-file` and `--db`. Throws `bad_config`. */
+export function configOf(globals: Globals): Config {
+  const config = readConfig(readEnvironment(globals.envFile));
+  return globals.db === undefined ? config : { ...config, databasePath: globals.db };
+}
+
+/**
+ * Opens the database for a command, runs it and closes the database again. Warns on stderr of files that others can
+ * read. Throws what `openDatabase` and the command throw.
+ */
+export async function withContext<T>(
+  command: Command,
+  mode: OpenMode,
+  act: (context: Context) => Promise<T> | T,
+): Promise<T> {
+  const globals = globalsOf(command);
+  const config = configOf(globals);
+  const { looseModes, openDatabase } = await import('../shared/db/open.ts');
+  const { createDeps } = await import('../shared/deps.ts');
+  const db = openDatabase(config.databasePath, mode);
+  try {
+    for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
+    return await act({ ...globals, deps: createDeps(db, config), by: currentUser(config) });
+  } finally {
+    db.$client.close();
+  }
+}
+
+function currentUser(config: Config): string {
+  return config.sudoUser ?? userInfo().username;
+}

@@ -1,0 +1,27 @@
+/** Control characters (Unicode Cc: C0, DEL and C1), line feeds among them. */
+export const CONTROL = /\p{Cc}/u;
+
+/** Control characters but the line feed. */
+export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
+
+/** Characters that reorder what stands around them (Unicode Bidi_Control). */
+export const BIDI_CONTROL = /\p{Bidi_Control}/u;
+
+/** The number of code points; an unpaired surrogate counts as one. */
+export function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/**
+ * A text of unknown origin made safe for a terminal: control and bidirectional characters are dropped, unpaired
+ * surrogates replaced. Line feeds stay only where `lines` says so.
+ */
+export function cleanForTerminal(text: string, lines = false): string {
+  const unsafe = lines ? /(?!\n)\p{Cc}|\p{Bidi_Control}/gu : /\p{Cc}|\p{Bidi_Control}/gu;
+  return text
+    .toWellFormed()
+    .replace(lines ? unsafe : /\n/g, lines ? '' : ' ')
+    .replace(unsafe, '');
+}
