@@ -49,6 +49,7 @@ export async function withContext<T>(
   }
 }
 
-function currentUser(config: Config): string {
+/** Who acts: the operating system's user, the one behind sudo first. */
+export function currentUser(config: Config): string {
   return config.sudoUser ?? userInfo().username;
 }

@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
+import { readFileSync } from 'node:fs';
+import type { BlockList } from 'node:net';
 import { parseEnv } from 'node:util';
+import { badVariable, checkHost, checkProxies, checkPublicUrl, checkTls, type TlsFiles } from './config-network.ts';
 import { AppError } from './errors.ts';
 import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from './keys/rate-limit.ts';
 import { isMailAddress } from './mail/address.ts';
@@ -13,7 +14,7 @@ export type Config = {
   port: number;
   /** Origin and optional prefix, without a trailing slash and without `/api`. */
   publicUrl: string;
-  tls: { certFile: string; keyFile: string } | null;
+  tls: TlsFiles | null;
   /** Null when `TRUSTED_PROXIES` is not set. */
   trustedProxies: BlockList | null;
   mail: MailTarget | null;
@@ -78,7 +79,7 @@ export function readConfig(source: Source): Config {
   const mail = checkMail(secretOf(source, 'MAIL_URL'));
   const mailFrom = checkAddress('MAIL_FROM', optional('MAIL_FROM'));
   if (mailFrom === null && mail?.kind === 'server') {
-    throw bad('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
+    throw badVariable('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
   }
   return {
     databasePath: read('DATABASE_PATH'),
@@ -99,15 +100,6 @@ export function readConfig(source: Source): Config {
   };
 }
 
-/** Whether only this machine can reach an address: 127.0.0.0/8, ::1 or `localhost`. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-function bad(name: string, rule: string): AppError {
-  return new AppError('bad_config', `${name} ${rule}.`);
-}
-
 function readTextFile(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -119,66 +111,15 @@ function readTextFile(name: string, path: string): string {
 function wholeNumber(name: Variable, text: string, least: number, most: number): number {
   const value = Number(text);
   if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
-    throw bad(name, `must be a whole number from ${least} to ${most}`);
+    throw badVariable(name, `must be a whole number from ${least} to ${most}`);
   }
   return value;
 }
 
 function oneOf<T extends string>(name: Variable, text: string, allowed: readonly T[]): T {
   const found = allowed.find((value) => value === text);
-  if (found === undefined) throw bad(name, `must be one of ${allowed.join(', ')}`);
+  if (found === undefined) throw badVariable(name, `must be one of ${allowed.join(', ')}`);
   return found;
-}
-
-function checkHost(text: string): string {
-  if (text !== 'localhost' && isIP(text) === 0) throw bad('HOST', 'must be an IP address or localhost');
-  return text;
-}
-
-function checkTls(certFile: string | null, keyFile: string | null): Config['tls'] {
-  if (certFile === null && keyFile === null) return null;
-  if (certFile === null) throw bad('TLS_CERT_FILE', 'must be set where TLS_KEY_FILE is');
-  if (keyFile === null) throw bad('TLS_KEY_FILE', 'must be set where TLS_CERT_FILE is');
-  for (const [name, path] of [
-    ['TLS_CERT_FILE', certFile],
-    ['TLS_KEY_FILE', keyFile],
-  ] as const) {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
-      throw bad(name, `names a file that does not exist: ${path}`);
-    }
-  }
-  return { certFile, keyFile };
-}
-
-function checkPublicUrl(text: string | null, host: string, port: number, secure: boolean): string {
-  if (text === null) {
-    if (!isLoopback(host)) throw bad('PUBLIC_URL', 'must be set where HOST is not a loopback address');
-    return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  }
-  const url = URL.parse(text);
-  const plain = url !== null && !url.search && !url.hash && !url.username && !url.password;
-  const prefix = url?.pathname.replace(/\/+$/, '') ?? '';
-  if (!plain || !/^https?:$/.test(url.protocol) || prefix.endsWith('/api')) {
-    throw bad('PUBLIC_URL', 'must be an http or https address without query, fragment or the final /api');
-  }
-  return url.origin + prefix;
-}
-
-function checkProxies(text: string | null): BlockList | null {
-  if (text === null) return null;
-  const rule = 'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8';
-  const list = new BlockList();
-  for (const block of text.split(',').map((part) => part.trim())) {
-    const [address = '', bits, ...more] = block.split('/');
-    const version = isIP(address);
-    const most = version === 4 ? 32 : 128;
-    const length = bits === undefined ? most : Number(bits);
-    if (version === 0 || more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || length > most) {
-      throw bad('TRUSTED_PROXIES', rule);
-    }
-    list.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6');
-  }
-  return list;
 }
 
 /** A secret from `NAME`, or from the file that `NAME_FILE` names (without its last line end); not from both. */
@@ -186,21 +127,21 @@ function secretOf(source: Source, name: 'MAIL_URL' | 'METRICS_TOKEN'): string | 
   const path = source[`${name}_FILE`] || null;
   const value = source[name] || null;
   if (path === null) return value;
-  if (value !== null) throw bad(`${name}_FILE`, `and ${name} may not both be set`);
+  if (value !== null) throw badVariable(`${name}_FILE`, `and ${name} may not both be set`);
   const text = readTextFile(`${name}_FILE`, path).replace(/\r?\n$/, '');
-  if (text === '') throw bad(`${name}_FILE`, `names an empty file: ${path}`);
+  if (text === '') throw badVariable(`${name}_FILE`, `names an empty file: ${path}`);
   return text;
 }
 
 function checkMail(text: string | null): MailTarget | null {
   if (text === null) return null;
   const target = parseMailUrl(text);
-  if (target === null) throw bad('MAIL_URL', `must be ${MAIL_URL_SYNTAX}`);
+  if (target === null) throw badVariable('MAIL_URL', `must be ${MAIL_URL_SYNTAX}`);
   return target;
 }
 
 function checkAddress(name: Variable, text: string | null): string | null {
-  if (text !== null && !isMailAddress(text)) throw bad(name, 'must be one plain e-mail address');
+  if (text !== null && !isMailAddress(text)) throw badVariable(name, 'must be one plain e-mail address');
   return text;
 }
 
@@ -209,7 +150,7 @@ function checkContact(text: string | null): string | null {
   if (isMailAddress(text)) return `mailto:${text}`;
   const url = URL.parse(text);
   if (url === null || !/^(https|mailto|tel):$/.test(url.protocol)) {
-    throw bad('SECURITY_CONTACT', 'must be an e-mail address or a https, mailto or tel address');
+    throw badVariable('SECURITY_CONTACT', 'must be an e-mail address or a https, mailto or tel address');
   }
   return url.href;
 }
@@ -218,7 +159,7 @@ function checkRateLimits(text: string): RateLimit[] {
   try {
     return parseRateLimits(text.split(',').map((part) => part.trim()));
   } catch {
-    throw bad(
+    throw badVariable(
       'DEFAULT_RATE_LIMITS',
       `must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`,
     );

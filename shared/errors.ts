@@ -1,6 +1,6 @@
 /**
  * Every way the product says no. The list is closed: `server/refusals.ts` maps each code to an HTTP status and
- * `cli/exit-codes.ts` to an exit code, and both fail to compile when a code is missing.
+ * `cli/exit-codes.ts` to an exit code.
  */
 export type ErrorCode =
   | 'usage' // a missing or malformed value that the caller typed

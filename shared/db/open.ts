@@ -40,7 +40,7 @@ export function openDatabase(path: string, mode: OpenMode): Db {
     );
   }
   return guardDatabase(path, () => {
-    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode]);
+    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], (found) => schemaState(found, path));
     try {
       // FULL: a commit that was reported (a revocation, an activation) survives a power cut.
       sqlite.run('PRAGMA synchronous = FULL');
@@ -60,24 +60,37 @@ export function openDatabase(path: string, mode: OpenMode): Db {
   });
 }
 
-/** Opens any file of ours in WAL mode with the pragmas that every connection needs. */
-export function openFile(path: string, busyTimeoutMs: number): Sqlite {
+/**
+ * Opens any file of ours in WAL mode with the pragmas that every connection needs. `check` may throw before the first of
+ * them that writes, so that a file of somebody else's is left as it was.
+ */
+export function openFile(path: string, busyTimeoutMs: number, check: (sqlite: Sqlite) => void = () => {}): Sqlite {
   // SQLite gives its files the umask's mode; the WAL and the shared memory follow the main file.
   const umask = process.umask(0o077);
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const sqlite = new Database(path, { readwrite: true, create: true, strict: true });
-    // First, so that the pragmas below wait too.
-    sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    // Readers and one writer side by side: a request never waits for an import.
-    sqlite.run('PRAGMA journal_mode = WAL');
-    sqlite.run('PRAGMA foreign_keys = ON');
-    // A planted view or trigger may not call functions with side effects.
-    sqlite.run('PRAGMA trusted_schema = OFF');
-    return sqlite;
+    try {
+      prepareConnection(sqlite, busyTimeoutMs, check);
+      return sqlite;
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
   } finally {
     process.umask(umask);
   }
+}
+
+function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, check: (sqlite: Sqlite) => void): void {
+  // First, so that everything below waits too.
+  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  // A planted view or trigger may not call functions with side effects.
+  sqlite.run('PRAGMA trusted_schema = OFF');
+  check(sqlite);
+  // Readers and one writer side by side: a request never waits for an import.
+  sqlite.run('PRAGMA journal_mode = WAL');
+  sqlite.run('PRAGMA foreign_keys = ON');
 }
 
 /** Runs a function in one immediate transaction: the write lock is taken before the first read, so it can't be stale. */

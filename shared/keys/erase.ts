@@ -1,4 +1,25 @@
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../db/open.ts';
+import { apiKeys, keyAttempts, keyEvents } from '../db/schema.ts';
+import { addEvent, moveKey, readKey } from './record.ts';
 
-/** TODO(lead): withdraws and revokes, blanks and records; call it before the profile's row is deleted. */
-export function eraseKeysOfProfile(_tx: Tx, _profileId: number, _by: string, _nowMs: number): void {}
+/**
+ * What erasing a profile does to its keys, inside the transaction that deletes the profile and before it does: pending
+ * ones are withdrawn, Active ones revoked, every text that people wrote and every address is blanked, and an `erased`
+ * event is added. Identifiers, times and states stay.
+ */
+export function eraseKeysOfProfile(tx: Tx, profileId: number, by: string, nowMs: number): void {
+  const act = { by, atMs: nowMs };
+  for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
+    if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
+    if (key.state === 'Active') moveKey(tx, key, 'revoke', act);
+    tx.update(apiKeys)
+      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })
+      .where(eq(apiKeys.identifier, key.identifier))
+      .run();
+    tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();
+    tx.update(keyEvents).set({ detail: null }).where(eq(keyEvents.identifier, key.identifier)).run();
+    const { state } = readKey(tx, key.identifier);
+    addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
+  }
+}

@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { readConfig } from '../shared/config.ts';
+import type { Deps } from '../shared/deps.ts';
+import { currentUser } from './context.ts';
+import { print } from './output.ts';
+
+const PORT = 3000;
+const PROFILE = 'Ada';
+
+/** `demo`: the newcomer's run, on sample profiles in a folder of its own that is gone afterwards. */
+export function addDemo(parent: Command): void {
+  parent
+    .command('demo')
+    .description('Try it out: sample profiles, an approved key, a running server and a curl line for it.')
+    .addHelpText('after', '\nTouches no real data: everything lies in a temporary folder that is removed at the end.')
+    .action(async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));
+      try {
+        await runDemo(folder);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+}
+
+async function runDemo(folder: string): Promise<void> {
+  const { openDatabase } = await import('../shared/db/open.ts');
+  const { createDeps } = await import('../shared/deps.ts');
+  const { serve } = await import('../server/main.ts');
+  const config = readConfig({
+    DATABASE_PATH: join(folder, 'profiles.db'),
+    MAIL_URL: `file:${join(folder, 'mail')}`,
+    PORT: String(freePort()),
+    LOG_LEVEL: 'warn',
+  });
+  const db = openDatabase(config.databasePath, 'serve');
+  try {
+    const deps = createDeps(db, config);
+    const imported = await importSample(deps);
+    const identifier = await issueKey(deps);
+    await serve(deps, () => explain(deps, folder, imported, identifier));
+  } finally {
+    db.$client.close();
+  }
+}
+
+async function importSample(deps: Deps): Promise<number> {
+  const { importProfiles } = await import('../shared/profiles/import.ts');
+  const { default: sample } = await import('../shared/sample/profiles.jsonl', { with: { type: 'text' } });
+  const by = currentUser(deps.config);
+  const { imported } = await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, by });
+  return imported;
+}
+
+/** Through the same functions that a person's commands call. */
+async function issueKey(deps: Deps): Promise<string> {
+  const { requestKey } = await import('../shared/keys/lifecycle.ts');
+  const { approveKey } = await import('../shared/keys/approve.ts');
+  const by = currentUser(deps.config);
+  const { identifier } = await requestKey(deps, {
+    profile: PROFILE,
+    name: 'Demo key',
+    description: 'Made by "profilectl demo" so that a newcomer can try every endpoint with one key, right away.',
+    permissions: ['api.lookup', 'api.leaderboard'],
+    by,
+  });
+  await approveKey(deps, { identifier, grant: {}, by });
+  return identifier;
+}
+
+function explain({ config }: Deps, folder: string, imported: number, identifier: string): void {
+  const mail = join(folder, 'mail', `*-approval-${identifier}.eml`);
+  print(`
+Profile Lookup is running on ${config.publicUrl} with ${imported} sample profiles.
+Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret went out by mail, once:
+  ${mail}
+
+In another terminal, read the secret out of the mail and look someone up:
+  SECRET=$(grep -oh 'plk_${identifier}_[0-9A-Za-z]*' ${mail} | head -n 1)
+  curl -sS -H "Authorization: Bearer $SECRET" ${config.publicUrl}/api/lookup/username/${PROFILE}
+
+More to try: /api/lookup/username/lovelace (an alias), /api/lookup/uid/7, /api/lookup/username/${PROFILE}/links,
+  /api/leaderboard?limit=5, /api/key. Or look inside: profilectl --db ${config.databasePath} keys list
+
+Ctrl-C stops it and removes ${folder}.`);
+}
+
+/** 3000, or a free port where it is taken. */
+function freePort(): number {
+  for (const port of [PORT, 0]) {
+    try {
+      const probe = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } });
+      probe.stop(true);
+      return probe.port;
+    } catch {
+      // Taken: try the next.
+    }
+  }
+  return PORT;
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import { globalsOf } from '../context.ts';
+import { canAsk, print, printJson } from '../output.ts';
+
+/** More than any secret and any sensible typing mistake; the rest of a stream is not read. */
+const MOST_CHARACTERS = 1_000;
+
+/** `keys check`: is it one of ours, is it mistyped; offline, and the secret is never an argument. */
+export function addCheck(parent: Command): void {
+  parent
+    .command('check')
+    .description('Check a secret offline, from a hidden prompt or stdin: is it one of ours, is it mistyped?')
+    .addHelpText(
+      'after',
+      '\nPrints the identifier only. Nothing is looked up: a sound secret may still be revoked.\n\nExample:\n  profilectl keys check < secret.txt',
+    )
+    .action(async (_options: unknown, command: Command) => {
+      const { identifierOfSecret } = await import('../../shared/keys/secret.ts');
+      const secret = (await readSecret()).trim();
+      const identifier = identifierOfSecret(secret);
+      if (globalsOf(command).json) printJson({ valid: identifier !== null, identifier });
+      else if (identifier !== null) print(identifier);
+      if (identifier === null) {
+        throw new AppError(
+          'refused',
+          /^plk_/.test(secret)
+            ? 'It begins like one of our secrets but is mistyped or cut short: the checksum does not fit.'
+            : 'It is not one of our secrets: those begin with plk_.',
+        );
+      }
+    });
+}
+
+async function readSecret(): Promise<string> {
+  if (canAsk()) {
+    const { askSecret } = await import('../prompts.ts');
+    return askSecret('Secret');
+  }
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of process.stdin) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > MOST_CHARACTERS) break;
+  }
+  return text;
+}

@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+import { withContext } from '../context.ts';
+import { needed } from '../values.ts';
+
+/** `keys edit`: renames a key. */
+export function addEdit(parent: Command): void {
+  parent
+    .command('edit')
+    .description('Rename a key; nothing else of it can be changed.')
+    .argument('<identifier>', 'the 8 characters that name the key')
+    .option('--name <name>', 'the new name, 1 to 255 characters')
+    .addHelpText('after', '\nExample:\n  profilectl keys edit k7Qm2XaB --name "Badge bot 2"')
+    .action((identifier: string, options: { name?: string }, command: Command) =>
+      withContext(command, 'use', async (context) => {
+        const { editKey } = await import('../../shared/keys/lifecycle.ts');
+        const { finish } = await import('./finish.ts');
+        const name = needed(options.name, '--name');
+        finish(context, editKey(context.deps, { identifier, name, by: context.by }));
+      }),
+    );
+}

@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import { withContext } from '../context.ts';
+import { needed } from '../values.ts';
+
+/** `keys reject`: an admin turns a pending request down, with a reason. */
+export function addReject(parent: Command): void {
+  parent
+    .command('reject')
+    .description('Reject a pending request; the owner is mailed the reason.')
+    .argument('<identifier>', 'the 8 characters that name the key')
+    .option('--reason <text>', 'why, as the owner will read it')
+    .addHelpText(
+      'after',
+      '\nExample:\n  profilectl keys reject k7Qm2XaB --reason "Please say which pages will show the data."',
+    )
+    .action((identifier: string, options: { reason?: string }, command: Command) =>
+      withContext(command, 'use', async (context) => {
+        const { rejectKey } = await import('../../shared/keys/lifecycle.ts');
+        const { finish } = await import('./finish.ts');
+        const reason = needed(options.reason, '--reason');
+        finish(context, await rejectKey(context.deps, { identifier, reason, by: context.by }));
+      }),
+    );
+}

@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import { withContext } from '../context.ts';
+import { needed } from '../values.ts';
+
+/** `keys revoke`: an admin ends an Active key, with a reason. */
+export function addRevoke(parent: Command): void {
+  parent
+    .command('revoke')
+    .description('Revoke an Active key at once; the owner is mailed the reason.')
+    .argument('<identifier>', 'the 8 characters that name the key')
+    .option('--reason <text>', 'why, as the owner will read it')
+    .addHelpText(
+      'after',
+      '\nExample:\n  profilectl keys revoke k7Qm2XaB --reason "The secret was found in a public repository."',
+    )
+    .action((identifier: string, options: { reason?: string }, command: Command) =>
+      withContext(command, 'use', async (context) => {
+        const { revokeKey } = await import('../../shared/keys/lifecycle.ts');
+        const { finish } = await import('./finish.ts');
+        const reason = needed(options.reason, '--reason');
+        finish(context, await revokeKey(context.deps, { identifier, reason, by: context.by }));
+      }),
+    );
+}

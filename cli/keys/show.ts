@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import { withContext } from '../context.ts';
+import { print, printJson } from '../output.ts';
+import { historyText, keyText } from './print.ts';
+
+/** `keys show`: everything about one key, with its history. */
+export function addShow(parent: Command): void {
+  parent
+    .command('show')
+    .description('Show a key and its history.')
+    .argument('<identifier>', 'the 8 characters that name the key')
+    .addHelpText('after', '\nExample:\n  profilectl keys show k7Qm2XaB')
+    .action((identifier: string, _options: unknown, command: Command) =>
+      withContext(command, 'use', async ({ deps, json }) => {
+        const { keyHistory, showKey } = await import('../../shared/keys/view.ts');
+        const key = showKey(deps, identifier);
+        const history = keyHistory(deps, identifier);
+        if (json) printJson({ ...key, history });
+        else print(`${keyText(key)}\n\n${historyText(history)}`);
+      }),
+    );
+}

@@ -1,0 +1,19 @@
+import { AppError } from '../shared/errors.ts';
+import { canAsk } from './output.ts';
+
+/** The value of a flag that this run can't do without. Throws `usage`, naming the flag. */
+export function needed<T>(value: T | undefined, flag: string): T {
+  if (value === undefined) throw new AppError('usage', `${flag} is missing.`);
+  return value;
+}
+
+/**
+ * Lets an act that can't be undone go on: with `--yes`, or after a yes on a terminal. Throws `cancelled` after a no, and
+ * `usage` where nobody can be asked.
+ */
+export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
+  if (yes) return;
+  if (!canAsk()) throw new AppError('usage', '--yes is missing: there is no terminal to confirm on.');
+  const { confirm } = await import('./prompts.ts');
+  if (!(await confirm(question))) throw new AppError('cancelled', 'Cancelled; nothing was changed.');
+}

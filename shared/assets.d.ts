@@ -1,0 +1,13 @@
+// Assets are imported as text (`with { type: 'text' }`), so that one binary carries them.
+
+declare module '*.sql' {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: how a text import is typed
+  export default text;
+}
+
+declare module '*.jsonl' {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: how a text import is typed
+  export default text;
+}

@@ -1,0 +1,98 @@
+import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
+import type { Mailer } from '../mail/mail.ts';
+import { type Attempt, activateKey, beginAttempt, closeAttempt, type Grant } from './attempt.ts';
+import { hashSecret, newSecret } from './secret.ts';
+
+const STORE_RETRY_MS = 250;
+
+/**
+ * Approves a pending request in three steps, so that no Active key exists whose secret was not accepted for delivery
+ * and at most one mailed secret works: begin (a fenced, leased attempt), mail the secret, activate. The secret lives in
+ * this function's memory and in that one mail.
+ *
+ * Throws `usage` (grant), `not_found`, `refused` (not pending, profile unfit, `MAIL_URL` unset, mail refused for good),
+ * `try_later` (another attempt open, mail server unreachable, delivery not confirmed), `busy`.
+ */
+export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: string }): Promise<void> {
+  const mailer = await deps.mailer();
+  if (mailer === null) {
+    throw new AppError(
+      'refused',
+      'MAIL_URL is not set, so the secret could not be sent. Set it to smtp://user:password@host:587, or to file:<folder> for trying out.',
+    );
+  }
+  const attempt = beginAttempt(deps, input);
+  const secret = newSecret(attempt.key.identifier, deps.random);
+  await deliver(deps, mailer, attempt, secret);
+  await activate(deps, attempt, hashSecret(secret));
+}
+
+/** Step 2: hands the mail over. Returns only when it was accepted; else closes the attempt and says what happened. */
+async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: string): Promise<void> {
+  const { approvalMail } = await import('../mail/messages.ts');
+  const { key, owner, address, grant } = attempt;
+  const delivery = await mailer.send(
+    approvalMail({
+      to: address,
+      identifier: key.identifier,
+      secret,
+      keyName: key.name,
+      profile: owner.username,
+      requestedPermissions: key.requestedPermissions,
+      ...grant,
+      publicUrl: deps.config.publicUrl,
+    }),
+  );
+  if (delivery.outcome === 'accepted') return;
+  const closed = tryToClose(deps, attempt, delivery.outcome);
+  if (delivery.outcome === 'refused') {
+    throw new AppError(
+      delivery.permanent ? 'refused' : 'try_later',
+      `${delivery.reason} Key ${key.identifier} is pending as before.${closed}`,
+    );
+  }
+  throw new AppError(
+    'try_later',
+    `${delivery.reason} Delivery is not confirmed: key ${key.identifier} stays pending, and the secret in that mail, if it arrives, will never work. Approve again to send a new one.${closed}`,
+  );
+}
+
+/** Returns a sentence where the attempt could not be closed, and so ends with its lease. */
+function tryToClose(deps: Deps, attempt: Attempt, outcome: 'refused' | 'unknown'): string {
+  try {
+    closeAttempt(deps, attempt, outcome);
+    return '';
+  } catch {
+    return ` The database could not be written, so approving again is possible only once ${deps.approvalLeaseMs / 1000} s have passed.`;
+  }
+}
+
+/** Step 3: stores the hash, unless somebody decided otherwise while the mail was on its way. */
+async function activate(deps: Deps, attempt: Attempt, secretHash: Uint8Array): Promise<void> {
+  if (await storeActivation(deps, attempt, secretHash)) return;
+  throw new AppError(
+    'refused',
+    `Key ${attempt.key.identifier} was decided otherwise while the mail was on its way; the secret in that mail will never work.`,
+  );
+}
+
+/** Tries for the rest of the lease, since the mail is out and only this makes it work. */
+async function storeActivation(deps: Deps, attempt: Attempt, secretHash: Uint8Array): Promise<boolean> {
+  for (;;) {
+    try {
+      return activateKey(deps, attempt, secretHash);
+    } catch (error) {
+      // A locked or full database may recover; anything else is a fault of ours and surfaces.
+      if (!(error instanceof AppError)) throw error;
+      if (deps.clock.monotonicMs() + STORE_RETRY_MS >= attempt.leaseOverMs) {
+        throw new AppError(
+          'try_later',
+          `The mail was accepted, but the database could not be written: key ${attempt.key.identifier} stays pending and the secret in that mail will never work. Approve again to send a new one.`,
+          { cause: error },
+        );
+      }
+    }
+    await Bun.sleep(STORE_RETRY_MS);
+  }
+}

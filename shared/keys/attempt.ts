@@ -1,0 +1,144 @@
+import { eq } from 'drizzle-orm';
+import { isoTime } from '../clock.ts';
+import { type Tx, write } from '../db/open.ts';
+import { apiKeys, keyAttempts } from '../db/schema.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
+import { closingResult, decideBegin, mayActivate } from './approval.ts';
+import { expireKeys } from './expire.ts';
+import { checkKeyRequest, checkPermissions } from './fields.ts';
+import type { Permission } from './permissions.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from './rate-limit.ts';
+import {
+  type Act,
+  type ApiKey,
+  addEvent,
+  approvable,
+  closeAttempts,
+  moveKey,
+  type Owner,
+  reachableAddress,
+  readKey,
+  readOwner,
+} from './record.ts';
+
+// The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
+
+/** What an admin decides; whatever is absent takes its default: what was requested, `DEFAULT_RATE_LIMITS`, no expiry. */
+export type Grant = {
+  permissions?: readonly string[] | undefined;
+  rateLimits?: readonly RateLimit[] | undefined;
+  /** Milliseconds since 1970. */
+  expiresAtMs?: number | null | undefined;
+};
+
+/** An attempt that has begun: all that is needed to write the mail and to activate. */
+export type Attempt = {
+  key: ApiKey;
+  owner: Owner;
+  address: string;
+  number: number;
+  by: string;
+  grant: { permissions: Permission[]; rateLimits: RateLimit[]; expiresAtMs: number | null };
+  /** On the monotonic clock: from here on somebody else may begin. */
+  leaseOverMs: number;
+};
+
+/** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
+export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: string }): Attempt {
+  const nowMs = deps.clock.nowMs();
+  const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
+  expireKeys(deps.db, nowMs, input.identifier);
+  return write(deps.db, (tx) => {
+    const key = readKey(tx, input.identifier);
+    const act = { by: input.by, atMs: nowMs };
+    const number = openAttempt(tx, key, act);
+    const owner = readOwner(tx, key);
+    if (owner === null) throw new AppError('not_found', `The profile of key ${key.identifier} is gone.`);
+    const address = reachableAddress(owner);
+    checkKeyRequest({ ...key, permissions: key.requestedPermissions });
+    const grant = decideGrant(deps, key, input.grant, nowMs);
+    tx.update(apiKeys).set({ attemptNumber: number }).where(eq(apiKeys.identifier, key.identifier)).run();
+    tx.insert(keyAttempts)
+      .values({
+        identifier: key.identifier,
+        number,
+        by: input.by,
+        startedAt: nowMs,
+        leaseEndsAt: nowMs + deps.approvalLeaseMs,
+        address,
+        permissions: grant.permissions,
+        rateLimits: grant.rateLimits,
+        expiresAt: grant.expiresAtMs,
+        result: 'open',
+      })
+      .run();
+    addAttemptEvent(tx, key, act, 'approval started', number);
+    return { key, owner, address, number, by: input.by, grant, leaseOverMs };
+  });
+}
+
+function openAttempt(tx: Tx, key: ApiKey, act: Act): number {
+  const standing = approvable(tx, key);
+  const decision = decideBegin(standing, act.atMs);
+  if (decision.kind === 'not pending') {
+    throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only a pending key can be approved.`);
+  }
+  if (decision.kind === 'taken') {
+    throw new AppError(
+      'try_later',
+      `${standing.openBy?.by} has been approving key ${key.identifier} since ${isoTime(standing.openBy?.startedAt ?? 0)}; if that attempt has crashed, try again after ${isoTime(standing.open?.leaseEndsAt ?? 0)}.`,
+    );
+  }
+  if (decision.abandoned !== null) {
+    closeAttempts(tx, key.identifier, 'not confirmed');
+    addAttemptEvent(tx, key, act, 'approval not confirmed', decision.abandoned);
+  }
+  return decision.number;
+}
+
+function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): Attempt['grant'] {
+  const permissions = checkPermissions(grant.permissions ?? key.requestedPermissions);
+  const rateLimits = parseRateLimits((grant.rateLimits ?? deps.config.defaultRateLimits).map(formatRateLimit));
+  const expiresAtMs = grant.expiresAtMs ?? null;
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) {
+    throw new AppError('usage', 'The expiry must lie in the future.');
+  }
+  return { permissions, rateLimits, expiresAtMs };
+}
+
+/** Closes an attempt whose mail was not accepted, unless somebody else has. Throws `busy` and what `write` throws. */
+export function closeAttempt(deps: Deps, attempt: Attempt, outcome: 'refused' | 'unknown'): void {
+  write(deps.db, (tx) => {
+    const key = readKey(tx, attempt.key.identifier);
+    const result = closingResult(approvable(tx, key), attempt.number, outcome);
+    if (result === null) return;
+    closeAttempts(tx, key.identifier, result);
+    const act = { by: attempt.by, atMs: deps.clock.nowMs() };
+    addAttemptEvent(tx, key, act, result === 'refused' ? 'approval refused' : 'approval not confirmed', attempt.number);
+  });
+}
+
+/** Step 3: stores the hash and makes the key Active; false, and nothing written, where somebody decided otherwise. */
+export function activateKey(deps: Deps, attempt: Attempt, secretHash: Uint8Array): boolean {
+  return write(deps.db, (tx) => {
+    const key = readKey(tx, attempt.key.identifier);
+    if (!mayActivate(approvable(tx, key), attempt.number)) return false;
+    const { permissions, rateLimits, expiresAtMs } = attempt.grant;
+    const also = { permissions, rateLimits, expiresAt: expiresAtMs, secretHash: Buffer.from(secretHash) };
+    closeAttempts(tx, key.identifier, 'accepted');
+    const act = { by: attempt.by, atMs: deps.clock.nowMs() };
+    moveKey(tx, key, 'approve', act, { also, detail: { attempt: attempt.number } });
+    return true;
+  });
+}
+
+function addAttemptEvent(
+  tx: Tx,
+  key: ApiKey,
+  act: Act,
+  event: 'approval started' | 'approval refused' | 'approval not confirmed',
+  attempt: number,
+): void {
+  addEvent(tx, key, act, { event, fromState: key.state, toState: key.state, detail: { attempt } });
+}

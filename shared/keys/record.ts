@@ -1,0 +1,147 @@
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/open.ts';
+import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profileNames, profiles } from '../db/schema.ts';
+import { AppError } from '../errors.ts';
+import { isMailAddress } from '../mail/address.ts';
+import { checkedFold } from '../profiles/name.ts';
+import type { Approvable } from './approval.ts';
+import { canMove, type KeyEventName, type KeyState, MOVES, type Move } from './key.ts';
+
+/** A row of `api_keys`. */
+export type ApiKey = typeof apiKeys.$inferSelect;
+
+/** Who a key belongs to, as far as the rules about keys need to know. */
+export type Owner = { id: number; username: string; banned: boolean; email: string | null };
+
+/** Who did what and when: the head of each event. */
+export type Act = { by: string; atMs: number };
+
+/** The key with this identifier. Throws `not_found`. */
+export function readKey(db: Db | Tx, identifier: string): ApiKey {
+  const key = db.select().from(apiKeys).where(eq(apiKeys.identifier, identifier)).get();
+  if (key === undefined) throw new AppError('not_found', 'There is no key with this identifier.');
+  return key;
+}
+
+/** The key as the approval protocol sees it. */
+export function approvable(
+  tx: Db | Tx,
+  key: ApiKey,
+): Approvable & { openBy: { by: string; startedAt: number } | null } {
+  const open = tx
+    .select()
+    .from(keyAttempts)
+    .where(and(eq(keyAttempts.identifier, key.identifier), eq(keyAttempts.result, 'open')))
+    .get();
+  return { state: key.state, attemptNumber: key.attemptNumber, open: open ?? null, openBy: open ?? null };
+}
+
+const OWNER = { id: profiles.id, username: profiles.username, banned: profiles.banned, email: profiles.email };
+
+/** The profile with this username or alias. Throws `not_found`. */
+export function readOwnerByName(tx: Db | Tx, username: string): Owner {
+  const folded = checkedFold(username);
+  const owner =
+    folded === null
+      ? undefined
+      : tx
+          .select(OWNER)
+          .from(profileNames)
+          .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
+          .where(eq(profileNames.folded, folded))
+          .get();
+  if (owner === undefined) throw new AppError('not_found', 'There is no profile with this username or alias.');
+  return owner;
+}
+
+/** The profile that a key belongs to, or null once it is erased. */
+export function readOwner(db: Db | Tx, key: ApiKey): Owner | null {
+  if (key.profileId === null) return null;
+  return db.select(OWNER).from(profiles).where(eq(profiles.id, key.profileId)).get() ?? null;
+}
+
+/** The owner's address, where the profile may hold keys. Throws `refused`: a key needs an owner who can be reached. */
+export function reachableAddress(owner: Owner): string {
+  if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't hold keys.`);
+  if (owner.email === null || !isMailAddress(owner.email)) {
+    throw new AppError(
+      'refused',
+      `The profile ${owner.username} has no e-mail address that a secret could be sent to; import one first.`,
+    );
+  }
+  return owner.email;
+}
+
+/** The keys that take the profile's places, oldest first. */
+export function placeHolders(tx: Db | Tx, profileId: number): ApiKey[] {
+  return tx
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, ['pending', 'Active'])))
+    .orderBy(apiKeys.requestedAt, sql`rowid`)
+    .all();
+}
+
+/** Appends to a key's history. */
+export function addEvent(
+  tx: Tx,
+  key: Pick<ApiKey, 'identifier'>,
+  act: Act,
+  event: { event: KeyEventName; fromState: KeyState | null; toState: KeyState; detail?: KeyEventDetail },
+): void {
+  tx.insert(keyEvents)
+    .values({ identifier: key.identifier, at: act.atMs, by: act.by, detail: null, ...event })
+    .run();
+}
+
+const EVENT_OF_MOVE = {
+  approve: 'approved',
+  reject: 'rejected',
+  withdraw: 'withdrawn',
+  revoke: 'revoked',
+  expire: 'expired',
+} as const satisfies Record<Move, KeyEventName>;
+
+/**
+ * Moves a key and records it; whatever ends a request or a key also raises the fence and voids an open attempt.
+ * Throws `refused` where the move is not legal from the key's state. Approval sets more columns through `also`.
+ */
+export function moveKey(
+  tx: Tx,
+  key: ApiKey,
+  move: Move,
+  act: Act,
+  more: { detail?: KeyEventDetail; also?: Partial<ApiKey> } = {},
+): void {
+  if (!canMove(key.state, move)) {
+    throw new AppError(
+      'refused',
+      `Key ${key.identifier} is ${key.state}; only a ${MOVES[move].from} key can be ${EVENT_OF_MOVE[move]}.`,
+    );
+  }
+  const ending = move === 'approve' ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
+  const decided = key.decidedAt === null ? { decidedAt: act.atMs } : {};
+  tx.update(apiKeys)
+    .set({ state: MOVES[move].to, ...decided, ...ending, ...more.also })
+    .where(eq(apiKeys.identifier, key.identifier))
+    .run();
+  if (move !== 'approve') closeAttempts(tx, key.identifier, 'voided');
+  addEvent(tx, key, act, {
+    event: EVENT_OF_MOVE[move],
+    fromState: key.state,
+    toState: MOVES[move].to,
+    ...(more.detail && { detail: more.detail }),
+  });
+}
+
+/** Closes the key's open attempt, if there is one, with this result. */
+export function closeAttempts(
+  tx: Tx,
+  identifier: string,
+  result: 'accepted' | 'refused' | 'not confirmed' | 'voided',
+): void {
+  tx.update(keyAttempts)
+    .set({ result })
+    .where(and(eq(keyAttempts.identifier, identifier), eq(keyAttempts.result, 'open')))
+    .run();
+}

@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { listKeys, showKey } from '../../shared/keys/view.ts';
+import { mailedSecrets, request } from '../support/keys.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { KEY, openTerminal } from '../support/terminal.ts';
+import { testDeps } from '../support/world.ts';
+
+const deps = testDeps();
+const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+let profile = '';
+let nextId = 1;
+
+beforeEach(() => {
+  profile = `user${nextId}`;
+  insertProfile(deps.db, { id: nextId++ });
+});
+
+describe('an owner at a terminal', () => {
+  test('is asked for what is missing, told as he types what is wrong, and gets a pending key', async () => {
+    const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
+    await terminal.see('Name of the key:');
+    terminal.type(`Bot${KEY.enter}`);
+    await terminal.see('Description:');
+    terminal.type('Too short.');
+    await terminal.see('80 to 2000 characters; it has 10.');
+    terminal.type(KEY.enter);
+    terminal.type(' It shows the badges of our members beside their names in the chat of ours.');
+    await terminal.see('Description: fine');
+    terminal.type(KEY.enter);
+    await terminal.see('Permissions');
+    terminal.type(`${KEY.down}${KEY.space}`);
+    await terminal.see('◉ api.leaderboard');
+    terminal.type(KEY.enter);
+    await terminal.see('Project URL:');
+    terminal.type('ftp://example.org');
+    await terminal.see('must be an http or https address');
+    terminal.type(`${'\u007f'.repeat(17)}https://example.org/bot`);
+    await terminal.see('Project URL: fine');
+    terminal.type(KEY.enter);
+    await terminal.see('Expected usage:');
+    terminal.type(KEY.enter);
+    await terminal.see(/[0-9A-Za-z]{8} pending/);
+    expect(await terminal.exited).toBe(0);
+    expect(listKeys(deps, { profile })).toMatchObject([
+      {
+        name: 'Bot',
+        description: 'Too short. It shows the badges of our members beside their names in the chat of ours.',
+        requestedPermissions: ['api.lookup', 'api.leaderboard'],
+        projectUrl: 'https://example.org/bot',
+        expectedUsage: null,
+      },
+    ]);
+  });
+
+  for (const [name, key] of [
+    ['Ctrl-C', KEY.ctrlC],
+    ['Ctrl-D', KEY.ctrlD],
+  ] as const) {
+    test(`who presses ${name} leaves nothing behind: 130`, async () => {
+      const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
+      await terminal.see('Name of the key:');
+      terminal.type(`Bot${key}`);
+      expect(await terminal.exited).toBe(130);
+      expect(terminal.screen()).toContain('nothing was changed');
+      expect(listKeys(deps, { profile })).toEqual([]);
+    });
+  }
+});
+
+describe('an admin at a terminal', () => {
+  test('sees the request, changes the grant, and nothing happens before the yes', async () => {
+    const identifier = await request(deps, { profile, name: 'Evil \u202e name', permissions: ['api.lookup'] });
+    const terminal = openTerminal(['keys', 'approve', identifier], variables);
+    await terminal.see('Evil  name');
+    await terminal.see('Permissions to grant');
+    terminal.type(KEY.enter);
+    await terminal.see('60/1m 5000/1d');
+    terminal.type(' 1/1m');
+    await terminal.see('may not have the same window');
+    terminal.type(`${'\u007f'.repeat(5)} 100/1h`);
+    await terminal.see('Rate limits: fine');
+    terminal.type(KEY.enter);
+    await terminal.see('Expires:');
+    terminal.type(`30d${KEY.enter}`);
+    await terminal.see('Grant api.lookup at 60/1m, 5000/1d, 100/1h');
+    expect(showKey(deps, identifier).attempt).toBeNull();
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see(`${identifier} Active`);
+    expect(await terminal.exited).toBe(0);
+    const [secret = ''] = mailedSecrets(deps, identifier);
+    expect(secret).not.toBe('');
+    expect(terminal.screen()).not.toContain(secret.slice(13));
+  });
+
+  test('who says no changes nothing: 130', async () => {
+    const identifier = await request(deps, { profile });
+    const words = [
+      'keys',
+      'approve',
+      identifier,
+      '--permission',
+      'api.lookup',
+      '--rate-limit',
+      '1/1s',
+      '--expires',
+      '1d',
+    ];
+    const terminal = openTerminal(words, variables);
+    await terminal.see('mail the secret?');
+    terminal.type(KEY.enter);
+    expect(await terminal.exited).toBe(130);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
+  });
+
+  test('who gives --yes is asked nothing', async () => {
+    const identifier = await request(deps, { profile });
+    const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.screen().trim()).toBe(`${identifier} Active`);
+  });
+});
+
+test('keys check hides what is typed', async () => {
+  const terminal = openTerminal(['keys', 'check'], variables);
+  await terminal.see('Secret');
+  terminal.type(`plk_k7Qm2XaB_hunter2${KEY.enter}`);
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).not.toContain('hunter2');
+});

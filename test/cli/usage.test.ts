@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '../../shared/db/open.ts';
+import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
+import { profilectl } from '../support/cli.ts';
+import { tempFolder } from '../support/world.ts';
+
+const folder = tempFolder();
+const DATABASE_PATH = join(folder, 'profiles.db');
+openDatabase(DATABASE_PATH, 'serve').$client.close();
+const variables = { DATABASE_PATH };
+
+describe('bad input gets one sentence and the exit code that the README promises', () => {
+  const broken = join(folder, 'broken.db');
+  writeFileSync(broken, 'not a database at all, whatever its name says');
+  const cases: [string, string[], number, RegExp][] = [
+    ['an unknown command', ['keys', 'aprove'], 2, /unknown command 'aprove'.*approve/],
+    ['no command', [], 2, /command is missing/],
+    ['no verb', ['keys'], 2, /command is missing/],
+    ['an unknown flag', ['keys', 'list', '--sate', 'pending'], 2, /--sate.*--state/],
+    ['a missing argument', ['keys', 'show'], 2, /identifier/],
+    ['an argument too many', ['keys', 'show', 'a', 'b'], 2, /too many/],
+    ['an unknown state', ['keys', 'list', '--state', 'active'], 2, /Active/],
+    ['an unknown identifier', ['keys', 'show', '00000000'], 1, /no key/],
+    ['a missing flag off a terminal', ['keys', 'request', '--profile', 'x'], 2, /^--name is missing/],
+    ['a missing reason', ['keys', 'reject', '00000000'], 2, /^--reason is missing/],
+    ['a bad rate limit', ['keys', 'approve', '00000000', '--rate-limit', '60/min'], 2, /quota.*window/],
+    ['two rate limits of one window', ['keys', 'approve', '0', '--rate-limit', '1/60s', '2/1m'], 2, /same window/],
+    ['a bad expiry', ['keys', 'approve', '00000000', '--expires', 'tomorrow'], 2, /expiry/],
+    ['an expiry in the past', ['keys', 'approve', '00000000', '--expires', '2020-01-01'], 2, /future/],
+    ['an unknown profile', ['keys', 'list', '--profile', 'nobody'], 1, /no profile/],
+    ['a missing database', ['--db', join(folder, 'none.db'), 'keys', 'list'], 1, /none\.db/],
+    ['a database that is none', ['--db', broken, 'keys', 'list'], 1, /not a Profile Lookup database/],
+    ['a missing environment file', ['--env-file', join(folder, 'none.env'), 'keys', 'list'], 2, /none\.env/],
+  ];
+  for (const [what, words, code, sentence] of cases) {
+    test(`${what}: ${code}`, async () => {
+      const run = await profilectl(words, { variables });
+      expect(run.stderr).toMatch(sentence);
+      expect(run.stderr.trim().split('\n')).toHaveLength(1);
+      expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
+      const json = await profilectl([...words, '--json'], { variables });
+      expect(Object.keys(JSON.parse(json.stderr))).toEqual(['error']);
+      expect(json.code).toBe(code);
+    });
+  }
+
+  test('a bad variable: 2', async () => {
+    const run = await profilectl(['keys', 'list'], { variables: { ...variables, PORT: 'http' } });
+    expect(run).toEqual({ code: 2, stdout: '', stderr: 'PORT must be a whole number from 0 to 65535.\n' });
+  });
+
+  test('no mail server configured: approval refuses and says what to set', async () => {
+    const run = await profilectl(['keys', 'approve', '00000000'], { variables });
+    expect(run.code).toBe(1);
+    expect(run.stderr).toContain('MAIL_URL');
+  });
+
+  test('a missing database is not created by a command that only reads', () => {
+    expect(existsSync(join(folder, 'none.db'))).toBe(false);
+  });
+
+  test('a locked database: 75', async () => {
+    const db = openDatabase(DATABASE_PATH, 'serve');
+    db.$client.run('BEGIN IMMEDIATE');
+    const run = await profilectl(['keys', 'withdraw', '00000000'], { variables });
+    expect(run.stderr).toContain('locked');
+    expect(run.code).toBe(75);
+    db.$client.run('ROLLBACK');
+    db.$client.close();
+  }, 20_000);
+});
+
+describe('help and version', () => {
+  const groups = [[], ['keys'], ['profiles']];
+  const commands = ['request', 'list', 'show', 'edit', 'withdraw', 'approve', 'reject', 'revoke', 'check'].map(
+    (verb) => ['keys', verb],
+  );
+  const more = ['import', 'export', 'show', 'erase'].map((verb) => ['profiles', verb]);
+  for (const words of [...groups, ...commands, ...more, ['serve'], ['demo']]) {
+    test(`profilectl ${words.join(' ')} --help goes to stdout, with the global options`, async () => {
+      const run = await profilectl([...words, '--help']);
+      expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
+      expect(run.stdout).toContain('Usage: profilectl');
+      expect(run.stdout).toContain('--json');
+    });
+  }
+
+  test('--version prints the package’s version', async () => {
+    const run = await profilectl(['--version']);
+    expect(run.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(run.code).toBe(0);
+  });
+});
+
+describe('keys check', () => {
+  const secret = newSecret('k7Qm2XaB', systemRandom);
+
+  test('one of ours gives its identifier, and nothing else of it', async () => {
+    expect(await profilectl(['keys', 'check'], { stdin: `${secret}\n` })).toEqual({
+      code: 0,
+      stdout: 'k7Qm2XaB\n',
+      stderr: '',
+    });
+    const json = await profilectl(['keys', 'check', '--json'], { stdin: secret });
+    expect(JSON.parse(json.stdout)).toEqual({ valid: true, identifier: 'k7Qm2XaB' });
+  });
+
+  test('a mistyped one and a foreign one are told apart, without being repeated: 1', async () => {
+    const typo = await profilectl(['keys', 'check'], { stdin: secret.slice(0, -1) });
+    expect(typo).toMatchObject({ code: 1, stdout: '' });
+    expect(typo.stderr).toContain('mistyped');
+    expect(typo.stderr).not.toContain(secret.slice(13, -1));
+    const foreign = await profilectl(['keys', 'check', '--json'], { stdin: 'ghp_something' });
+    expect(foreign).toMatchObject({ code: 1 });
+    expect(JSON.parse(foreign.stdout)).toEqual({ valid: false, identifier: null });
+  });
+
+  test('it needs no database and takes no secret as an argument', async () => {
+    mkdirSync(join(folder, 'empty'));
+    const run = await profilectl(['keys', 'check'], { stdin: secret, cwd: join(folder, 'empty') });
+    expect(run.code).toBe(0);
+    expect((await profilectl(['keys', 'check', secret])).code).toBe(2);
+  });
+});

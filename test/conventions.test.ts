@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join, normalize } from 'node:path';
+import { PROJECT } from './support/cli.ts';
+
+// The rules of CONTRIBUTING.md that a machine can check, over every file that git tracks or would.
+
+const listed = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard'], { cwd: PROJECT });
+const FILES = listed.stdout.toString().split('\n').filter(Boolean);
+
+type Source = { path: string; text: string; imports: string[] };
+
+const SOURCES: Source[] = FILES.filter(
+  (path) => /^(server|cli|shared)\/.*\.ts$/.test(path) && !path.endsWith('.d.ts'),
+).map((path) => {
+  const text = readFileSync(join(PROJECT, path), 'utf8');
+  const found = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] as string);
+  const imports = found.map((name) => (name.startsWith('.') ? normalize(join(path, '..', name)) : name));
+  return { path, text, imports };
+});
+
+const inFolder = (folder: string) => SOURCES.filter((source) => source.path.startsWith(`${folder}/`));
+
+/** The files whose text matches, their own line of shame. */
+function filesWith(pattern: RegExp): string[] {
+  return SOURCES.filter(({ text }) => pattern.test(withoutComments(text))).map(({ path }) => path);
+}
+
+function importersOf(packageName: string): string[] {
+  return SOURCES.filter(({ imports }) =>
+    imports.some((name) => name === packageName || name.startsWith(`${packageName}/`)),
+  ).map(({ path }) => path);
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}
+
+function expectNone(sources: Source[], forbidden: (name: string, path: string) => boolean): void {
+  const offences = sources.flatMap(({ path, imports }) =>
+    imports.filter((name) => forbidden(name, path)).map((name) => `${path} imports ${name}`),
+  );
+  expect(offences).toEqual([]);
+}
+
+test('there is something to check', () => {
+  expect(SOURCES.length).toBeGreaterThan(40);
+  expect(importersOf('commander').length).toBeGreaterThan(5);
+});
+
+describe('who may import whom', () => {
+  test('the server does not know the terminal, SQL or mail', () => {
+    expectNone(inFolder('server'), (name) =>
+      /^(cli\/|drizzle-orm|bun:sqlite|nodemailer|commander|inquirer|@inquirer)/.test(name),
+    );
+  });
+
+  test('the terminal does not know HTTP, SQL or mail; only serve and demo start the server', () => {
+    expectNone(
+      inFolder('cli'),
+      (name, path) =>
+        /^(drizzle-orm|bun:sqlite|nodemailer|elysia|@elysiajs)/.test(name) ||
+        (name.startsWith('server/') && !/^cli\/(serve|demo)\.ts$/.test(path)),
+    );
+  });
+
+  test('the product knows neither door, nor any framework of theirs', () => {
+    expectNone(inFolder('shared'), (name) =>
+      /^(server\/|cli\/|elysia|@elysiajs|commander|inquirer|@inquirer)/.test(name),
+    );
+  });
+
+  test('the pure files know no database, mail or configuration', () => {
+    const pure = ['key', 'secret', 'permissions', 'rate-limit', 'ring', 'approval', 'fields', 'expiry'].map(
+      (name) => `shared/keys/${name}.ts`,
+    );
+    const files = SOURCES.filter(({ path }) => [...pure, 'shared/profiles/name.ts', 'shared/text.ts'].includes(path));
+    expect(files.length).toBe(pure.length + 2);
+    expectNone(files, (name) => /^(shared\/(db|mail|config|deps)|drizzle-orm|bun:sqlite|nodemailer)/.test(name));
+  });
+});
+
+describe('one owner each', () => {
+  const owners: [string, RegExp | string, string[]][] = [
+    ['SQLite', 'bun:sqlite', ['shared/db/open.ts']],
+    ['nodemailer', 'nodemailer', ['shared/mail/mailer.ts']],
+    ['the environment', /process\.env|Bun\.env|import\.meta\.env/, ['shared/config.ts']],
+    ['the exit', /process\.(exit|exitCode|abort|kill)\b/, ['cli/main.ts']],
+    [
+      'the clocks',
+      /Date\.now\(|new Date\(\)|performance\.(now|timeOrigin)|Bun\.nanoseconds|hrtime/,
+      ['shared/clock.ts'],
+    ],
+    ['randomness', /getRandomValues|Math\.random|randomBytes/, ['shared/keys/secret.ts']],
+    ['error statuses', /\b(4\d\d|5\d\d)\b/, ['server/refusals.ts']],
+  ];
+  for (const [what, sign, files] of owners) {
+    test(what, () => {
+      const found = typeof sign === 'string' ? importersOf(sign) : filesWith(sign);
+      const relevant = what === 'error statuses' ? found.filter((path) => path.startsWith('server/')) : found;
+      expect(relevant).toEqual(files);
+    });
+  }
+});
+
+describe('habits', () => {
+  test('no default exports, no barrels, no utils, no classes but errors', () => {
+    expect(filesWith(/export default/)).toEqual([]);
+    expect(filesWith(/export \* from|export \{[^}]*\} from/)).toEqual([]);
+    expect(FILES.filter((path) => /(^|\/)(utils?|helpers?|index)\.ts$/.test(path))).toEqual([]);
+    expect(filesWith(/\bclass \w/)).toEqual(['shared/errors.ts']);
+  });
+
+  test('a file has at most about 200 lines, the schema aside', () => {
+    const long = SOURCES.map(({ path, text }) => [path, text.split('\n').length - 1] as const)
+      .filter(([path, lines]) => lines > 210 && path !== 'shared/db/schema.ts')
+      .map(([path, lines]) => `${path}: ${lines}`);
+    expect(long).toEqual([]);
+  });
+
+  test('every export has a doc comment', () => {
+    const bare = SOURCES.flatMap(({ path, text }) =>
+      [...text.matchAll(/(^|\n)([^\n]*)\nexport (?:async )?(?:function\*?|const|type|class) (\w+)/g)]
+        .filter((match) => !/(\*\/|^\/\/.*)$/.test(match[2] as string))
+        .map((match) => `${path}: ${match[3]}`),
+    );
+    // A type beside the list that it is made of is explained there.
+    expect(bare.filter((name) => !/: [A-Z]\w+$/.test(name))).toEqual([]);
+  });
+
+  test('test files are found by their place: each has .test.ts below test/', () => {
+    expect(FILES.filter((path) => path.endsWith('.test.ts') && !path.startsWith('test/'))).toEqual([]);
+  });
+});

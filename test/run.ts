@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+// What `bun run test` does after installing: type check, lint and format check, then every test. The last line is
+// "N passed, N failed" (and ", N skipped"): each check counts as one.
+
+const PROJECT = join(import.meta.dir, '..');
+
+/** The caller's environment without anything that configures the product, so that a test sees only what it sets. */
+function testEnvironment(): Record<string, string> {
+  const kept = ['PATH', 'HOME', 'TMPDIR', 'CI', 'LANG', 'LC_ALL', 'TERM', 'NO_COLOR', 'USER', 'LOGNAME'];
+  const entries = kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]));
+  return { ...Object.fromEntries(entries), TZ: 'UTC' };
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function run(words: readonly string[]): Promise<boolean> {
+  const child = Bun.spawn([process.execPath, ...words], {
+    cwd: PROJECT,
+    env: testEnvironment(),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  return (await child.exited) === 0;
+}
+
+type Counts = { passed: number; failed: number; skipped: string[] };
+
+/** Reads the totals of a JUnit report, and the names of what was skipped. */
+function readReport(path: string): Counts {
+  const report = readFileSync(path, 'utf8');
+  const total = /<testsuites[^>]* tests="(\d+)"[^>]* failures="(\d+)"[^>]* skipped="(\d+)"/.exec(report);
+  if (total === null) throw new Error('The test report has no totals.');
+  const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
+  const skipped = [...report.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
+  if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
+  return { passed: tests - failed - skippedCount, failed, skipped };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-run-'));
+try {
+  const report = join(folder, 'junit.xml');
+  const checks = {
+    'type check': await run(['x', 'tsc', '-p', '.']),
+    'lint and format check': await run(['x', 'biome', 'check', '--error-on-warnings', '.']),
+  };
+  const testsPassed = await run(['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${report}`]);
+  const counts = readReport(report);
+  for (const [name, passed] of Object.entries(checks)) {
+    say(`${passed ? 'passed' : 'FAILED'}: ${name}`);
+    if (passed) counts.passed++;
+    else counts.failed++;
+  }
+  // A test process that fails with no failed test (a fault outside any test) is a failure all the same.
+  if (!testsPassed && counts.failed === 0) counts.failed++;
+  for (const name of counts.skipped) say(`skipped: ${name}`);
+  const failed = counts.failed > 0 || (process.env.CI === 'true' && counts.skipped.length > 0);
+  say(
+    `${counts.passed} passed, ${counts.failed} failed${counts.skipped.length > 0 ? `, ${counts.skipped.length} skipped` : ''}`,
+  );
+  process.exitCode = failed ? 1 : 0;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

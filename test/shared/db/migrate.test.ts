@@ -1,0 +1,157 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { migrate, schemaState } from '../../../shared/db/migrate.ts';
+import { MIGRATIONS, type Migration } from '../../../shared/db/migrations.ts';
+import { lockForServing, looseModes, openDatabase, openFile, write } from '../../../shared/db/open.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const folder = tempFolder();
+const path = (name: string) => join(folder, name, 'profiles.db');
+
+const MORE: Migration[] = [
+  ...MIGRATIONS,
+  { name: '9999_more', sql: 'CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT' },
+];
+
+test('the migrations that the program carries are the files of drizzle/, in order', () => {
+  const files = readdirSync(join(PROJECT, 'drizzle'))
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
+  expect(MIGRATIONS.map((migration) => `${migration.name}.sql`)).toEqual(files);
+  for (const { name, sql } of MIGRATIONS) {
+    expect(sql).toBe(readFileSync(join(PROJECT, 'drizzle', `${name}.sql`), 'utf8'));
+  }
+});
+
+test('the migrated schema is the one that drizzle-kit would make, and every table is STRICT', () => {
+  const db = openDatabase(path('schema'), 'serve');
+  const tables = db.$client.query('PRAGMA table_list').all() as { name: string; strict: number; type: string }[];
+  const ours = tables.filter(({ name, type }) => type === 'table' && !name.startsWith('sqlite_'));
+  expect(ours.length).toBe(7);
+  for (const { name, strict } of ours) expect([name, strict]).toEqual([name, 1]);
+  db.$client.close();
+});
+
+test('the migrations say what the schema says: drizzle-kit finds nothing to add', () => {
+  const out = join(folder, 'drift');
+  cpSync(join(PROJECT, 'drizzle'), out, { recursive: true });
+  const words = ['x', 'drizzle-kit', 'generate', '--dialect=sqlite', '--schema=shared/db/schema.ts'];
+  const run = Bun.spawnSync([process.execPath, ...words, `--out=${relative(PROJECT, out)}`], {
+    cwd: PROJECT,
+    env: { PATH: process.env.PATH ?? '', HOME: folder },
+  });
+  expect(run.exitCode).toBe(0);
+  expect(readdirSync(out).sort()).toEqual(readdirSync(join(PROJECT, 'drizzle')).sort());
+});
+
+test('ten processes that start at once on a new database all find it migrated', async () => {
+  const script = join(folder, 'open.ts');
+  writeFileSync(
+    script,
+    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db/open.ts'))};
+     const db = openDatabase(${JSON.stringify(path('crowd'))}, 'fill');
+     console.log(db.$client.query('SELECT count(*) AS n FROM migrations').get().n);`,
+  );
+  const runs = Array.from({ length: 10 }, () =>
+    Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'pipe' }),
+  );
+  for (const run of runs) {
+    expect(await new Response(run.stderr).text()).toBe('');
+    expect((await new Response(run.stdout).text()).trim()).toBe(String(MIGRATIONS.length));
+    expect(await run.exited).toBe(0);
+  }
+});
+
+describe('which databases are opened by whom', () => {
+  test('a missing one is refused by commands that only use it, naming its path', () => {
+    expect(() => openDatabase(path('missing'), 'use')).toThrow(path('missing'));
+    expect(statSync(join(folder, 'missing'), { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test('an older one is migrated by serve only', () => {
+    const sqlite = openFile(path('older'), 1000);
+    migrate(sqlite, path('older'), []);
+    sqlite.close();
+    for (const mode of ['use', 'fill'] as const)
+      expect(() => openDatabase(path('older'), mode)).toThrow('older schema');
+    openDatabase(path('older'), 'serve').$client.close();
+    openDatabase(path('older'), 'use').$client.close();
+  });
+
+  test('a newer one is refused with a clear sentence', () => {
+    const sqlite = openFile(path('newer'), 1000);
+    migrate(sqlite, path('newer'), MORE);
+    sqlite.close();
+    for (const mode of ['use', 'fill', 'serve'] as const) {
+      expect(() => openDatabase(path('newer'), mode)).toThrow('newer version');
+    }
+  });
+
+  test('one whose migrations were changed afterwards is refused', () => {
+    const sqlite = openFile(path('changed'), 1000);
+    migrate(sqlite, path('changed'), [{ ...(MIGRATIONS[0] as Migration), sql: 'CREATE TABLE x (id INTEGER)' }]);
+    sqlite.close();
+    expect(() => openDatabase(path('changed'), 'serve')).toThrow('another migration');
+  });
+
+  test('another program’s database and a file that is none are left alone', () => {
+    const foreign = new Database(join(folder, 'foreign.db'));
+    foreign.run('CREATE TABLE theirs (id INTEGER)');
+    foreign.close();
+    writeFileSync(join(folder, 'text.db'), 'This is no database. '.repeat(100));
+    for (const name of ['foreign.db', 'text.db']) {
+      const before = readFileSync(join(folder, name));
+      expect(() => openDatabase(join(folder, name), 'serve')).toThrow('not a Profile Lookup database');
+      expect(readFileSync(join(folder, name)).equals(before)).toBe(true);
+    }
+  });
+});
+
+test('a migration that fails leaves the database as it was', () => {
+  const sqlite = openFile(path('failing'), 1000);
+  migrate(sqlite, path('failing'));
+  const broken = [
+    ...MIGRATIONS,
+    { name: 'broken', sql: 'CREATE TABLE half (id INTEGER);--> statement-breakpoint\nNONSENSE' },
+  ];
+  expect(() => migrate(sqlite, path('failing'), broken)).toThrow();
+  expect(schemaState(sqlite, path('failing'))).toBe('current');
+  expect(sqlite.query("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'half'").get()).toEqual({ n: 0 });
+  expect(sqlite.query('PRAGMA foreign_keys').get()).toEqual({ foreign_keys: 1 });
+  sqlite.close();
+});
+
+test('new files are for their owner only, whatever the umask, and looser ones are named', () => {
+  const umask = process.umask(0);
+  try {
+    const db = openDatabase(path('modes'), 'serve');
+    expect(statSync(join(folder, 'modes')).mode & 0o777).toBe(0o700);
+    for (const file of [path('modes'), `${path('modes')}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(looseModes(path('modes'))).toEqual([]);
+    expect(looseModes('/tmp/none.db').length).toBeGreaterThan(0);
+    db.$client.close();
+  } finally {
+    process.umask(umask);
+  }
+});
+
+test('one database has one server', () => {
+  const lock = lockForServing(path('lock'));
+  expect(() => lockForServing(path('lock'))).toThrow('already running');
+  lock.close();
+  lockForServing(path('lock')).close();
+});
+
+test('a write that waits inside its transaction is refused and undone, and a locked database is "busy"', () => {
+  const db = openDatabase(path('write'), 'serve');
+  expect(() => write(db, async () => 1)).toThrow('may not wait');
+  const other = openFile(path('write'), 0);
+  other.run('BEGIN IMMEDIATE');
+  expect(() => write(db, () => 1)).toThrow('locked by another process');
+  other.close();
+  expect(write(db, () => 1)).toBe(1);
+  db.$client.close();
+});

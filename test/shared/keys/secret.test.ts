@@ -1,0 +1,82 @@
+import { expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import {
+  hashSecret,
+  identifierOfSecret,
+  newIdentifier,
+  newSecret,
+  randomBase62,
+  secretMatches,
+  systemRandom,
+} from '../../../shared/keys/secret.ts';
+
+const identifiers = fc.stringMatching(/^[0-9A-Za-z]{8}$/);
+
+test('a secret has the shape that scanners look for, and gives back its identifier', () => {
+  fc.assert(
+    fc.property(identifiers, (identifier) => {
+      const secret = newSecret(identifier, systemRandom);
+      expect(secret).toMatch(/^plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/);
+      expect(`(${secret}).`).toMatch(/\bplk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}\b/);
+      expect(identifierOfSecret(secret)).toBe(identifier);
+    }),
+  );
+});
+
+test('the checksum is CRC-32/IEEE of what stands before it, in base62 with leading zeros', () => {
+  // All-zero randomness gives a secret that anybody can check by hand: CRC-32 of "plk_00000000_000…0" (45 characters).
+  const secret = newSecret('00000000', (bytes) => new Uint8Array(bytes));
+  const body = `plk_00000000_${'0'.repeat(32)}`;
+  expect(secret.startsWith(body)).toBe(true);
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  const value = [...secret.slice(body.length)].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0);
+  expect(value).toBe(referenceCrc32(body));
+  expect(referenceCrc32('123456789')).toBe(0xcbf43926);
+});
+
+/** Bit by bit, from the definition, so that it shares nothing with the code under test. */
+function referenceCrc32(text: string): number {
+  let crc = 0xffffffff;
+  for (const byte of Buffer.from(text, 'ascii')) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+test('any one mistyped character, and any two neighbours swapped, is noticed', () => {
+  fc.assert(
+    fc.property(identifiers, fc.nat(50), fc.stringMatching(/^[0-9A-Za-z]$/), (identifier, place, typed) => {
+      const secret = newSecret(identifier, systemRandom);
+      const mistyped = secret.slice(0, place) + typed + secret.slice(place + 1);
+      if (mistyped !== secret) expect(identifierOfSecret(mistyped)).toBeNull();
+      const swapped =
+        secret.slice(0, place) + (secret[place + 1] ?? '') + (secret[place] ?? '') + secret.slice(place + 2);
+      if (swapped !== secret) expect(identifierOfSecret(swapped)).toBeNull();
+    }),
+  );
+});
+
+test('nothing else passes for a secret', () => {
+  const secret = newSecret('k7Qm2XaB', systemRandom);
+  for (const text of ['', 'plk_', secret.slice(1), `${secret}\n`, ` ${secret}`, secret.toUpperCase(), `${secret}0`]) {
+    expect(identifierOfSecret(text)).toBeNull();
+  }
+});
+
+test('randomness is uniform over the alphabet: bytes that would favour its beginning are thrown away', () => {
+  const bytes = [255, 248, 247, 0, 61, 62];
+  const text = randomBase62(4, (count) => Uint8Array.from(bytes.splice(0, count)));
+  expect(text).toBe('z0z0');
+  expect(newIdentifier(systemRandom)).toMatch(/^[0-9A-Za-z]{8}$/);
+});
+
+test('only the SHA-256 is kept, and only the secret itself matches it', () => {
+  const secret = newSecret('k7Qm2XaB', systemRandom);
+  const hash = hashSecret(secret);
+  expect(Buffer.from(hash).toString('hex')).toBe(createHash('sha256').update(secret, 'ascii').digest('hex'));
+  expect(secretMatches(secret, hash)).toBe(true);
+  expect(secretMatches(newSecret('k7Qm2XaB', systemRandom), hash)).toBe(false);
+  expect(secretMatches(secret, null)).toBe(false);
+});

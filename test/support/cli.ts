@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+
+/** The project's folder. */
+export const PROJECT = join(import.meta.dir, '../..');
+
+const MAIN = join(PROJECT, 'cli/main.ts');
+
+/** What a process left behind. */
+export type Finished = { code: number; stdout: string; stderr: string };
+
+/** An environment without anybody's settings: only what a shell needs to find programs, and what is given. */
+export function cleanEnvironment(variables: Record<string, string> = {}): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', NO_COLOR: '1', ...variables };
+}
+
+/** The words of a `profilectl` process, run from source whatever the current folder. */
+export function profilectlWords(words: readonly string[]): string[] {
+  return [process.execPath, '--no-env-file', MAIN, ...words];
+}
+
+/** Runs `profilectl` to its end, with no terminal; `stdin` is its input. */
+export async function profilectl(
+  words: readonly string[],
+  options: { variables?: Record<string, string>; stdin?: string | Uint8Array; cwd?: string } = {},
+): Promise<Finished> {
+  const child = Bun.spawn(profilectlWords(words), {
+    env: cleanEnvironment(options.variables),
+    cwd: options.cwd ?? PROJECT,
+    stdin: options.stdin === undefined ? 'ignore' : new Blob([options.stdin as string]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}

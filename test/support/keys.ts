@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Deps } from '../../shared/deps.ts';
+import { approveKey } from '../../shared/keys/approve.ts';
+import type { Grant } from '../../shared/keys/attempt.ts';
+import type { KeyState } from '../../shared/keys/key.ts';
+import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
+
+/** 80 characters: the shortest description. */
+export const DESCRIPTION = 'Shows the badges of our members beside their names in the chat of our community.';
+
+type Request = Parameters<typeof requestKey>[1];
+
+/** Requests a key with plain values for whatever is not given; returns its identifier. */
+export async function request(deps: Deps, fields: Partial<Request> = {}): Promise<string> {
+  const { identifier } = await requestKey(deps, {
+    profile: 'user1',
+    name: 'Bot',
+    description: DESCRIPTION,
+    permissions: ['api.lookup'],
+    by: 'owner',
+    ...fields,
+  });
+  return identifier;
+}
+
+/** Requests a key and approves it; returns its identifier and the secret, read from the mail. */
+export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Grant = {}) {
+  const identifier = await request(deps, fields);
+  await approveKey(deps, { identifier, grant, by: 'admin' });
+  const secret = mailedSecrets(deps, identifier).at(-1) ?? '';
+  return { identifier, secret };
+}
+
+/** The mails in the folder that `MAIL_URL` names, oldest first, as they were written. */
+export function mails(deps: Deps): string[] {
+  const target = deps.config.mail;
+  if (target?.kind !== 'folder') return [];
+  return readdirSync(target.folder)
+    .sort()
+    .map((name) => readFileSync(join(target.folder, name), 'utf8'));
+}
+
+/** Every secret that was ever mailed for a key, oldest first. */
+export function mailedSecrets(deps: Deps, identifier: string): string[] {
+  const found = mails(deps).flatMap((mail) => mail.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? []);
+  return [...new Set(found)];
+}
+
+/** A clock that tests move. */
+export type MovableClock = Deps['clock'] & { advance: (ms: number) => void };
+
+/** Brings a new key of a profile into a state by the verbs that lead there; returns its identifier. */
+export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock }, profile: string): Promise<string> {
+  const identifier = await request(deps, { profile });
+  if (state === 'rejected') await rejectKey(deps, { identifier, reason: 'No.', by: 'admin' });
+  if (state === 'withdrawn') withdrawKey(deps, { identifier, by: 'owner' });
+  if (state === 'Active' || state === 'revoked') await approveKey(deps, { identifier, grant: {}, by: 'admin' });
+  if (state === 'revoked') await revokeKey(deps, { identifier, reason: 'Leaked.', by: 'admin' });
+  if (state === 'expired') {
+    const expiresAtMs = deps.clock.nowMs() + 1000;
+    await approveKey(deps, { identifier, grant: { expiresAtMs }, by: 'admin' });
+    deps.clock.advance(1000);
+  }
+  return identifier;
+}

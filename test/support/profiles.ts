@@ -1,0 +1,35 @@
+import type { Db } from '../../shared/db/open.ts';
+import { profileNames, profiles } from '../../shared/db/schema.ts';
+import { foldName } from '../../shared/profiles/name.ts';
+
+type Columns = Partial<typeof profiles.$inferInsert> & { aliases?: string[] };
+
+/** Puts a profile in with plain values for whatever is not given; returns its id. */
+export function insertProfile(db: Db, { aliases = [], ...columns }: Columns = {}): number {
+  const id = columns.id ?? 1;
+  const username = columns.username ?? `user${id}`;
+  db.insert(profiles)
+    .values({
+      id,
+      username,
+      displayName: username,
+      badges: '[]',
+      assets: '{}',
+      customize: '{}',
+      discordClean: '{}',
+      banned: false,
+      viewsCount: 0,
+      followersCount: 0,
+      showFollowersCount: true,
+      createdAt: Date.parse('2024-05-01T00:00:00Z'),
+      email: `owner${id}@example.org`,
+      ...columns,
+    })
+    .run();
+  for (const [position, name] of [username, ...aliases].entries()) {
+    db.insert(profileNames)
+      .values({ folded: foldName(name), profileId: id, position, name })
+      .run();
+  }
+  return id;
+}

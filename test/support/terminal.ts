@@ -1,0 +1,51 @@
+import { cleanEnvironment, PROJECT, profilectlWords } from './cli.ts';
+
+/** `profilectl` in a pseudo-terminal of 100 by 40. */
+export type Terminal = {
+  /** Waits until the text has appeared on the screen since the last wait; fails after 10 s with what is there. */
+  see: (text: string | RegExp) => Promise<void>;
+  type: (keys: string) => void;
+  /** All that was ever printed, without escape sequences. */
+  screen: () => string;
+  exited: Promise<number>;
+};
+
+/** Keys that are not letters. */
+export const KEY = { enter: '\r', space: ' ', down: '\u001b[B', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
+
+const PATIENCE_MS = 10_000;
+
+/** Starts `profilectl` in a terminal. */
+export function openTerminal(words: readonly string[], variables: Record<string, string> = {}): Terminal {
+  let printed = '';
+  let seenUpTo = 0;
+  let wake = () => {};
+  const decoder = new TextDecoder();
+  const child = Bun.spawn(profilectlWords(words), {
+    env: cleanEnvironment({ TERM: 'xterm', ...variables }),
+    cwd: PROJECT,
+    terminal: {
+      cols: 100,
+      rows: 40,
+      data: (_terminal, bytes) => {
+        printed += decoder.decode(bytes, { stream: true });
+        wake();
+      },
+    },
+  });
+  const screen = () => Bun.stripANSI(printed);
+  const see = async (text: string | RegExp) => {
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const rest = screen().slice(seenUpTo);
+      const at = typeof text === 'string' ? rest.indexOf(text) : rest.search(text);
+      if (at >= 0) {
+        seenUpTo += at;
+        return;
+      }
+      if (performance.now() > deadline) throw new Error(`never saw ${text} in:\n${rest}`);
+      await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
+    }
+  };
+  return { see, type: (keys) => void child.terminal?.write(keys), screen, exited: child.exited };
+}
