@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { isKeyState, KEY_STATES, type KeyState } from '../../shared/keys/key.ts';
 import { withContext } from '../context.ts';
-import { printJson } from '../output.ts';
-import { printKeys } from './print.ts';
+import { print, printJson } from '../output.ts';
+import { keysText } from './print.ts';
 
 /** `keys list`: pending keys first, oldest first. */
 export function addList(parent: Command): void {
@@ -21,7 +21,7 @@ export function addList(parent: Command): void {
         const { listKeys } = await import('../../shared/keys/view.ts');
         const keys = listKeys(deps, { states: checkStates(options.state ?? []), profile: options.profile });
         if (json) printJson({ keys });
-        else printKeys(keys);
+        else print(keysText(keys));
       }),
     );
 }

@@ -1,7 +1,7 @@
 import { formatRateLimit } from '../../shared/keys/rate-limit.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { print, table } from '../output.ts';
+import { table } from '../output.ts';
 
 const NONE = '–';
 
@@ -55,20 +55,18 @@ function detailText({ detail }: HistoryView): string {
   return detail.reason ?? '';
 }
 
-/** Keys as a table. */
-export function printKeys(keys: readonly KeyView[]): void {
-  if (keys.length === 0) return print('No keys.');
-  print(
-    table(
-      ['Identifier', 'State', 'Profile', 'Name', 'Permissions', 'Requested'],
-      keys.map((key) => [
-        key.identifier,
-        key.state,
-        key.profile ?? 'erased',
-        key.name,
-        (key.permissions.length > 0 ? key.permissions : key.requestedPermissions).join(', '),
-        key.requestedAt,
-      ]),
-    ),
+/** Keys as a table, or a sentence where there is none. */
+export function keysText(keys: readonly KeyView[]): string {
+  if (keys.length === 0) return 'No keys.';
+  return table(
+    ['Identifier', 'State', 'Profile', 'Name', 'Permissions', 'Requested'],
+    keys.map((key) => [
+      key.identifier,
+      key.state,
+      key.profile ?? 'erased',
+      key.name,
+      (key.permissions.length > 0 ? key.permissions : key.requestedPermissions).join(', '),
+      key.requestedAt,
+    ]),
   );
 }

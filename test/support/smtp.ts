@@ -1,5 +1,5 @@
 import { afterAll } from 'bun:test';
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Server } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { testCertificate } from './certificates.ts';
 
@@ -48,7 +48,7 @@ export async function startSmtp(setup: SmtpSetup = {}): Promise<TestSmtp> {
     ...receiver(setup, failures, received),
   });
   server.on('error', () => {});
-  const port = await listen(server.server);
+  const port = await listenOnLoopback(server.server);
   const stop = () => new Promise<void>((resolve) => server.close(() => resolve()));
   afterAll(stop);
   const login = setup.login && `${encodeURIComponent(setup.login.user)}:${encodeURIComponent(setup.login.password)}@`;
@@ -120,79 +120,8 @@ function replyError(reply: string): Error {
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
 }
 
-/** Where a {@link startBrokenSmtp} server goes wrong; `content` is the first byte after its 354, `dot` the end of data. */
-export type SmtpStage = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'dot';
-
-/** What it does there: says nothing more, closes the connection, or answers with this reply (`\r\n` is added). */
-export type SmtpFault = 'silence' | 'close' | `${number}${' ' | '-'}${string}`;
-
-const REPLIES: Record<SmtpStage, string> = {
-  greeting: '220 broken.example.org',
-  EHLO: '250-broken.example.org\r\n250 AUTH PLAIN',
-  STARTTLS: '502 5.5.1 not implemented',
-  AUTH: '235 2.7.0 welcome',
-  MAIL: '250 2.1.0 ok',
-  RCPT: '250 2.1.5 ok',
-  DATA: '354 go on',
-  content: '',
-  dot: '250 2.0.0 queued',
-};
-
-/**
- * A server that speaks just enough SMTP to go wrong at one stage, for what a real one can't be made to do. `port` is on
- * 127.0.0.1, `seen` holds the stages in the order in which they were reached, `content` all that came after DATA.
- */
-export async function startBrokenSmtp(faults: Partial<Record<SmtpStage, SmtpFault>>) {
-  const seen: SmtpStage[] = [];
-  const state = { content: '' };
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    const reach = (stage: SmtpStage) => {
-      seen.push(stage);
-      const answer = faults[stage] ?? REPLIES[stage];
-      if (answer === 'close') socket.destroy();
-      else if (answer !== 'silence' && answer !== '') socket.write(`${answer}\r\n`);
-      return answer;
-    };
-    converse(socket, reach, state);
-  });
-  const port = await listen(server);
-  const stop = () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  };
-  afterAll(stop);
-  return { port, seen, state, stop };
-}
-
-function converse(socket: Socket, reach: (stage: SmtpStage) => string, state: { content: string }): void {
-  let inContent = false;
-  let pending = '';
-  socket.setEncoding('latin1');
-  socket.on('data', (chunk: string) => {
-    if (inContent) {
-      if (state.content === '') reach('content');
-      state.content += chunk;
-      if (!state.content.endsWith('\r\n.\r\n')) return;
-      inContent = false;
-      reach('dot');
-      return;
-    }
-    pending += chunk;
-    const lines = pending.split('\r\n');
-    pending = lines.pop() ?? '';
-    for (const line of lines) {
-      const command = line.split(' ')[0] as SmtpStage | 'QUIT';
-      if (command === 'QUIT') socket.end('221 2.0.0 bye\r\n');
-      else inContent = reach(command).startsWith('354');
-    }
-  });
-  reach('greeting');
-}
-
-function listen(server: Server): Promise<number> {
+/** Listens on a port of 127.0.0.1 that the system assigns, and says which. */
+export function listenOnLoopback(server: Server): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
   });

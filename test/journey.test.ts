@@ -1,0 +1,121 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { profilectl } from './support/cli.ts';
+import { startServerProcess } from './support/server-process.ts';
+import { startSmtp } from './support/smtp.ts';
+import { KEY, openTerminal } from './support/terminal.ts';
+import { tempFolder } from './support/world.ts';
+
+// One whole life, with the real command line as processes, the real server on a socket and a real mail server.
+
+const PROFILES = [
+  {
+    id: 7,
+    username: 'Ada',
+    aliases: ['lovelace'],
+    authId: 'auth0|a/da',
+    email: 'ada@example.org',
+    viewsCount: 12,
+    links: [{ id: 'l1', name: 'site', link: 'https://example.org/ada' }],
+  },
+  { id: 8, username: 'Grace', viewsCount: 30, email: 'grace@example.org' },
+];
+
+test('import → request → approve → lookups → 403 → 429 → rename → revoke → 401', async () => {
+  const folder = tempFolder();
+  const smtp = await startSmtp({ starttls: true, login: { user: 'lookup', password: 'only-a-test' } });
+  const variables = {
+    DATABASE_PATH: join(folder, 'data', 'profiles.db'),
+    MAIL_URL: smtp.url,
+    MAIL_FROM: 'keys@example.net',
+    ADMIN_EMAIL: 'admin@example.net',
+  };
+  const run = async (...words: string[]) => {
+    const { code, stdout, stderr } = await profilectl([...words, '--json'], { variables });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout);
+  };
+
+  // Profiles in.
+  const file = join(folder, 'profiles.jsonl');
+  writeFileSync(file, PROFILES.map((profile) => JSON.stringify(profile)).join('\n'));
+  expect(await run('profiles', 'import', file)).toEqual({ imported: 2, deleted: 0, refused: [], dropped: {} });
+
+  // The owner asks, at a terminal.
+  const terminal = openTerminal(['keys', 'request'], variables);
+  await terminal.see('Profile:');
+  terminal.type(`ada${KEY.enter}`);
+  await terminal.see('Name of the key:');
+  terminal.type(`Badge bot${KEY.enter}`);
+  await terminal.see('Description:');
+  terminal.type(`Shows the badges of our members beside their names, a few lookups every minute or so.${KEY.enter}`);
+  await terminal.see('Permissions');
+  terminal.type(KEY.enter);
+  await terminal.see('Project URL:');
+  terminal.type(KEY.enter);
+  await terminal.see('Expected usage:');
+  terminal.type(KEY.enter);
+  await terminal.see(/[0-9A-Za-z]{8} pending/);
+  expect(await terminal.exited).toBe(0);
+  const identifier = (await run('keys', 'list', '--state', 'pending')).keys[0].identifier as string;
+  expect(smtp.received.map((mail) => mail.to)).toEqual([['admin@example.net']]);
+
+  // The admin decides; the secret is in the mail and nowhere else.
+  const approved = await run('keys', 'approve', identifier, '--rate-limit', '8/1h');
+  expect(approved).toMatchObject({ state: 'Active', permissions: ['api.lookup'], attempt: { number: 1, result: 'accepted' } });
+  const mail = smtp.received.at(-1);
+  expect(mail).toMatchObject({ from: 'keys@example.net', to: ['ada@example.org'], overTls: true, user: 'lookup' });
+  const secrets = new Set(mail?.raw.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g));
+  expect(secrets.size).toBe(1);
+  const [secret = ''] = secrets;
+  expect(JSON.stringify(approved)).not.toContain(secret.slice(13));
+
+  // The client looks up.
+  const server = await startServerProcess(variables);
+  const get = async (path: string) => {
+    const response = await fetch(server.url + path, { headers: { authorization: `Bearer ${secret}` } });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
+  };
+  const ada = await get('/api/lookup/username/ADA');
+  expect(ada).toMatchObject({ status: 200, body: { id: 7, username: 'Ada', viewsCount: 12 } });
+  expect(JSON.stringify(ada.body)).not.toContain('example.org');
+  expect((await get('/api/lookup/username/Lovelace')).headers.get('content-location')).toBe('/api/lookup/username/Ada');
+  expect((await get('/api/lookup/uid/7')).body).toEqual(ada.body);
+  expect((await get('/api/lookup/authid/auth0%7Ca%2Fda')).body).toEqual(ada.body);
+  expect((await get('/api/lookup/uid/7/links')).body).toEqual({ links: PROFILES[0]?.links });
+  expect(await get('/api/lookup/username/nobody')).toMatchObject({ status: 404, body: { error: expect.any(String) } });
+  expect((await get('/api/leaderboard')).status).toBe(403);
+  const key = { identifier, name: 'Badge bot', permissions: ['api.lookup'], expiresAt: null };
+  expect(await get('/api/key')).toMatchObject({ status: 200, body: { ...key, rateLimits: [{ quota: 8, remaining: 1 }] } });
+  expect((await get('/api/lookup/uid/8')).status).toBe(200);
+  const limited = await get('/api/lookup/uid/8');
+  expect(limited.status).toBe(429);
+  expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3500);
+
+  // The quota outlives a restart.
+  expect(await server.end()).toBe(0);
+  const again = await startServerProcess(variables);
+  server.url = again.url;
+  expect((await get('/api/lookup/uid/8')).status).toBe(429);
+
+  // Renamed, then revoked while the server runs.
+  expect(await run('keys', 'edit', identifier, '--name', 'Badge bot 2')).toMatchObject({ name: 'Badge bot 2' });
+  expect((await get('/api/key')).body.name).toBe('Badge bot 2');
+  expect(await run('keys', 'revoke', identifier, '--reason', 'The secret leaked.')).toMatchObject({ state: 'revoked' });
+  expect(await get('/api/key')).toMatchObject({ status: 401, body: { error: expect.any(String) } });
+  expect(smtp.received.at(-1)?.raw).toContain('The secret leaked.');
+  const { history } = await run('keys', 'show', identifier);
+  expect(history.map((entry: { event: string }) => entry.event)).toEqual([
+    'requested',
+    'approval started',
+    'approved',
+    'edited',
+    'revoked',
+  ]);
+  expect(await again.end('SIGINT')).toBe(0);
+  for (const text of [server.printed(), again.printed(), terminal.screen()]) {
+    expect(text).not.toContain(secret.slice(13));
+    expect(text).not.toContain('ada@example.org');
+  }
+}, 60_000);

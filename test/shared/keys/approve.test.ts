@@ -1,0 +1,182 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { approveKey } from '../../../shared/keys/approve.ts';
+import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { createMailer } from '../../../shared/mail/mailer.ts';
+import { parseMailUrl } from '../../../shared/mail/target.ts';
+import { request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const clock = testClock();
+const base = testDeps({ clock });
+let profile = '';
+let nextId = 1;
+
+beforeEach(() => {
+  profile = `user${nextId}`;
+  insertProfile(base.db, { id: nextId++ });
+});
+
+/** The same database, its mail going to this port, given up after so many milliseconds. */
+function mailingTo(port: number, timeoutMs = 60_000) {
+  const target = parseMailUrl(`smtp://127.0.0.1:${port}`);
+  if (target === null) throw new Error('no target');
+  return { ...base, mailer: async () => createMailer(target, 'keys@example.net', { timeoutMs }) };
+}
+
+async function approve(deps: typeof base, identifier: string, grant = {}): Promise<AppError | null> {
+  try {
+    await approveKey(deps, { identifier, grant, by: 'admin' });
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+const events = (identifier: string) => keyHistory(base, identifier).map((entry) => entry.event);
+
+test('accepted: the key is Active with what was granted, and the attempt is on record', async () => {
+  const smtp = await startSmtp();
+  const identifier = await request(base, { profile, permissions: ['api.lookup'] });
+  const expiresAtMs = clock.nowMs() + 86_400_000;
+  const grant = { permissions: ['api.leaderboard'], rateLimits: [{ quota: 5, windowSeconds: 60 }], expiresAtMs };
+  expect(await approve(mailingTo(smtp.port), identifier, grant)).toBeNull();
+  expect(showKey(base, identifier)).toMatchObject({
+    state: 'Active',
+    requestedPermissions: ['api.lookup'],
+    permissions: ['api.leaderboard'],
+    rateLimits: [{ quota: 5, windowSeconds: 60 }],
+    expiresAt: '2026-01-02T00:00:00.000Z',
+    attempt: { number: 1, by: 'admin', result: 'accepted' },
+  });
+});
+
+describe('definitely refused: pending as before, approvable at once, and the error says why', () => {
+  for (const [stage, reply, code] of [
+    ['MAIL', '550 5.7.1 not you', 'refused'],
+    ['RCPT', '550 5.1.1 no such user', 'refused'],
+    ['RCPT', '451 4.3.0 try later', 'try_later'],
+    ['DATA', '554 5.3.4 no', 'refused'],
+    ['dot', '552 5.2.2 full', 'refused'],
+    ['greeting', '421 4.3.2 too busy', 'try_later'],
+  ] as const) {
+    test(`${reply.slice(0, 3)} at ${stage}: ${code}`, async () => {
+      const broken = await startBrokenSmtp({ [stage]: reply });
+      const identifier = await request(base, { profile });
+      const error = await approve(mailingTo(broken.port), identifier);
+      expect(error?.code).toBe(code);
+      expect(error?.message).toContain('pending as before');
+      expect(showKey(base, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'refused' } });
+      expect(events(identifier)).toEqual(['requested', 'approval started', 'approval refused']);
+      const smtp = await startSmtp();
+      expect(await approve(mailingTo(smtp.port), identifier)).toBeNull();
+      expect(showKey(base, identifier).attempt?.number).toBe(2);
+    });
+  }
+});
+
+describe('unknown: pending, "not confirmed", and the mailed secret never works', () => {
+  for (const [stage, fault] of [
+    ['dot', 'close'],
+    ['dot', 'silence'],
+  ] as const) {
+    test(`${fault} after the final dot`, async () => {
+      const broken = await startBrokenSmtp({ [stage]: fault });
+      const identifier = await request(base, { profile });
+      const error = await approve(mailingTo(broken.port, 1000), identifier);
+      expect(error?.code).toBe('try_later');
+      expect(error?.message).toContain('not confirmed');
+      expect(showKey(base, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });
+      const smtp = await startSmtp();
+      expect(await approve(mailingTo(smtp.port), identifier)).toBeNull();
+    });
+  }
+});
+
+test('a second admin meanwhile is told who is at it since when; after the lease the attempt counts as crashed', async () => {
+  const identifier = await request(base, { profile });
+  let second: AppError | null = null;
+  const smtp = await startSmtp({
+    onMessage: async () => {
+      second = await approve(mailingTo(smtp.port), identifier);
+    },
+  });
+  expect(await approve(mailingTo(smtp.port), identifier)).toBeNull();
+  expect(second).toMatchObject({ code: 'try_later' });
+  expect(String(second)).toContain('admin has been approving');
+  expect(smtp.received).toHaveLength(1);
+
+  const crashed = await request(base, { profile });
+  base.db.$client.run(
+    "INSERT INTO key_attempts SELECT identifier, 1, 'somebody', ?, ?, 'x@example.org', '[]', '[]', NULL, 'open' FROM api_keys WHERE identifier = ?",
+    [clock.nowMs(), clock.nowMs() + 120_000, crashed],
+  );
+  base.db.$client.run('UPDATE api_keys SET attempt_number = 1 WHERE identifier = ?', [crashed]);
+  clock.advance(119_999);
+  expect((await approve(mailingTo(smtp.port), crashed))?.message).toContain('somebody');
+  clock.advance(1);
+  expect(showKey(base, crashed).attempt?.result).toBe('not confirmed');
+  expect(await approve(mailingTo(smtp.port), crashed)).toBeNull();
+  expect(events(crashed)).toContain('approval not confirmed');
+});
+
+for (const [verb, state] of [
+  ['withdraw', 'withdrawn'],
+  ['reject', 'rejected'],
+] as const) {
+  test(`${state} while the mail is on its way: the mailed secret never works, and the admin is told`, async () => {
+    const identifier = await request(base, { profile });
+    const smtp = await startSmtp({
+      onMessage: async (mail) => {
+        if (!mail.raw.includes('is approved')) return;
+        if (verb === 'withdraw') withdrawKey(base, { identifier, by: 'owner' });
+        else await rejectKey(base, { identifier, reason: 'No.', by: 'other' });
+      },
+    });
+    const error = await approve(mailingTo(smtp.port), identifier);
+    expect(error?.code).toBe('refused');
+    expect(error?.message).toContain('will never work');
+    expect(showKey(base, identifier)).toMatchObject({ state, attempt: { result: 'voided' } });
+  });
+}
+
+describe('accepted but not stored', () => {
+  test('a lock that goes in time is waited for', async () => {
+    const identifier = await request(base, { profile });
+    const other = openDatabase(base.config.databasePath, 'use');
+    let waits = 0;
+    const deps = {
+      ...mailingTo((await startSmtp({ onMessage: () => void other.$client.run('BEGIN IMMEDIATE') })).port),
+      clock: {
+        ...clock,
+        monotonicMs: () => {
+          // Asked once at the beginning, then after each failed try.
+          if (++waits === 2) other.$client.run('ROLLBACK');
+          return 0;
+        },
+      },
+    };
+    expect(await approve(deps, identifier)).toBeNull();
+    expect(waits).toBe(2);
+    expect(showKey(base, identifier).state).toBe('Active');
+    other.$client.close();
+  });
+
+  test('a lock that outlasts the lease leaves the key pending and the mailed secret void', async () => {
+    const identifier = await request(base, { profile });
+    const other = openDatabase(base.config.databasePath, 'use');
+    const smtp = await startSmtp({ onMessage: () => void other.$client.run('BEGIN IMMEDIATE') });
+    const error = await approve({ ...mailingTo(smtp.port), approvalLeaseMs: 100 }, identifier);
+    expect(error?.code).toBe('try_later');
+    expect(error?.message).toContain('will never work');
+    other.$client.run('ROLLBACK');
+    clock.advance(100);
+    expect(showKey(base, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });
+    other.$client.close();
+  });
+});
