@@ -63,7 +63,11 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
 
   // The admin decides; the secret is in the mail and nowhere else.
   const approved = await run('keys', 'approve', identifier, '--rate-limit', '8/1h');
-  expect(approved).toMatchObject({ state: 'Active', permissions: ['api.lookup'], attempt: { number: 1, result: 'accepted' } });
+  expect(approved).toMatchObject({
+    state: 'Active',
+    permissions: ['api.lookup'],
+    attempt: { number: 1, result: 'accepted' },
+  });
   const mail = smtp.received.at(-1);
   expect(mail).toMatchObject({ from: 'keys@example.net', to: ['ada@example.org'], overTls: true, user: 'lookup' });
   const secrets = new Set(mail?.raw.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g));
@@ -75,7 +79,11 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   const server = await startServerProcess(variables);
   const get = async (path: string) => {
     const response = await fetch(server.url + path, { headers: { authorization: `Bearer ${secret}` } });
-    return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Record<string, unknown>,
+    };
   };
   const ada = await get('/api/lookup/username/ADA');
   expect(ada).toMatchObject({ status: 200, body: { id: 7, username: 'Ada', viewsCount: 12 } });
@@ -87,7 +95,10 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   expect(await get('/api/lookup/username/nobody')).toMatchObject({ status: 404, body: { error: expect.any(String) } });
   expect((await get('/api/leaderboard')).status).toBe(403);
   const key = { identifier, name: 'Badge bot', permissions: ['api.lookup'], expiresAt: null };
-  expect(await get('/api/key')).toMatchObject({ status: 200, body: { ...key, rateLimits: [{ quota: 8, remaining: 1 }] } });
+  expect(await get('/api/key')).toMatchObject({
+    status: 200,
+    body: { ...key, rateLimits: [{ quota: 8, remaining: 1 }] },
+  });
   expect((await get('/api/lookup/uid/8')).status).toBe(200);
   const limited = await get('/api/lookup/uid/8');
   expect(limited.status).toBe(429);

@@ -15,7 +15,8 @@ export type Ring = {
   readonly quota: number;
   readonly windowMs: number;
   readonly groupSize: number;
-  readonly stamps: Float64Array;
+  /** A group's stamp is at `group % stamps.length`; grows with what is in the window, up to {@link ringLength}. */
+  stamps: Float64Array;
   /** Position after the newest request; a position's group is `floor(position / groupSize)`. */
   head: number;
   /** The oldest group that is still in the window. */
@@ -24,6 +25,9 @@ export type Ring = {
 
 /** How many stamps a ring keeps at most. */
 export const MAX_GROUPS = 1_024;
+
+/** A ring begins small: most keys use a fraction of their quota, and 10 000 keys have to fit into memory. */
+const FIRST_LENGTH = 8;
 
 /** How many stamps the ring of a quota has. */
 export function ringLength(quota: number): number {
@@ -34,8 +38,11 @@ function groupSizeOf(quota: number): number {
   return Math.ceil(quota / MAX_GROUPS);
 }
 
-/** An empty ring for a rate limit; `stamps` may be given to lay it into memory that workers share. */
-export function createRing(limit: RateLimit, stamps = new Float64Array(ringLength(limit.quota))): Ring {
+/** An empty ring for a rate limit; `stamps` may be given, {@link ringLength} long, to lay it into shared memory. */
+export function createRing(
+  limit: RateLimit,
+  stamps = new Float64Array(Math.min(FIRST_LENGTH, ringLength(limit.quota))),
+): Ring {
   return {
     quota: limit.quota,
     windowMs: limit.windowSeconds * 1000,
@@ -51,8 +58,24 @@ export function quantise(ms: number): number {
   return Math.floor(ms * 1024) / 1024;
 }
 
-function stampOf(ring: Ring, group: number): number {
+/** The time of a group's newest request, for a group that is in the window. */
+export function stampOf(ring: Ring, group: number): number {
   return ring.stamps[group % ring.stamps.length] as number;
+}
+
+/** The group of the newest request; -1 where there never was one. */
+export function newestGroup(ring: Ring): number {
+  return Math.floor((ring.head - 1) / ring.groupSize);
+}
+
+/** Lays a ring into as little memory as `groups` groups need, twice what it has at the least where it has to grow. */
+export function fitRing(ring: Ring, groups: number): void {
+  const wanted =
+    groups > ring.stamps.length ? Math.max(groups, 2 * ring.stamps.length) : Math.max(groups, FIRST_LENGTH);
+  const length = Math.min(ringLength(ring.quota), wanted);
+  const stamps = new Float64Array(length);
+  for (let group = ring.tail; group <= newestGroup(ring); group++) stamps[group % length] = stampOf(ring, group);
+  ring.stamps = stamps;
 }
 
 /** Forgets what has left the window, and returns how many requests more may be admitted at `now`. Amortised O(1). */
@@ -66,8 +89,9 @@ export function remainingAt(ring: Ring, now: number): number {
 /** Records `count` requests at `now`, which {@link remainingAt} has just said there is room for. O(count / groupSize). */
 export function record(ring: Ring, now: number, count: number): void {
   const first = Math.floor(ring.head / ring.groupSize);
+  const last = Math.floor((ring.head + count - 1) / ring.groupSize);
+  if (last - ring.tail >= ring.stamps.length) fitRing(ring, last - ring.tail + 1);
   ring.head += count;
-  const last = Math.floor((ring.head - 1) / ring.groupSize);
   for (let group = first; group <= last; group++) ring.stamps[group % ring.stamps.length] = now;
 }
 

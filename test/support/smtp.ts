@@ -1,7 +1,8 @@
 import { afterAll } from 'bun:test';
-import type { Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { testCertificate } from './certificates.ts';
+import { type Conversation, converse } from './smtp-dialogue.ts';
 
 /** A message that a test server accepted; `raw` is the whole of it, headers and parts, with `\r\n` line ends. */
 export type ReceivedMail = { from: string; to: string[]; raw: string; overTls: boolean; user: string | null };
@@ -48,7 +49,7 @@ export async function startSmtp(setup: SmtpSetup = {}): Promise<TestSmtp> {
     ...receiver(setup, failures, received),
   });
   server.on('error', () => {});
-  const port = await listenOnLoopback(server.server);
+  const port = await listen(server.server);
   const stop = () => new Promise<void>((resolve) => server.close(() => resolve()));
   afterAll(stop);
   const login = setup.login && `${encodeURIComponent(setup.login.user)}:${encodeURIComponent(setup.login.password)}@`;
@@ -99,7 +100,11 @@ function receiver(setup: SmtpSetup, failures: SmtpFailures, received: ReceivedMa
   return {
     async onData(stream, session, done) {
       const chunks: Buffer[] = [];
-      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      try {
+        for await (const chunk of stream) chunks.push(chunk as Buffer);
+      } catch {
+        return; // The client is gone half-way.
+      }
       if (failures.data !== undefined) return done(replyError(failures.data));
       const { mailFrom, rcptTo } = session.envelope;
       const mail: ReceivedMail = {
@@ -107,7 +112,7 @@ function receiver(setup: SmtpSetup, failures: SmtpFailures, received: ReceivedMa
         to: rcptTo.map((address) => address.address),
         raw: Buffer.concat(chunks).toString('latin1'),
         overTls: session.secure,
-        user: (session.user as string | undefined) ?? null,
+        user: (session.user as unknown as string | false | undefined) || null,
       };
       await setup.onMessage?.(mail);
       received.push(mail);
@@ -120,8 +125,48 @@ function replyError(reply: string): Error {
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
 }
 
-/** Listens on a port of 127.0.0.1 that the system assigns, and says which. */
-export function listenOnLoopback(server: Server): Promise<number> {
+/** Where a {@link startBrokenSmtp} server goes wrong; `content` is the first byte after its 354, `dot` the end of data. */
+export type SmtpStage = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'dot';
+
+/**
+ * What it does there: says nothing more, sends continuation lines without end, closes the connection, or answers with
+ * this reply (`\r\n` is added).
+ */
+export type SmtpFault = 'silence' | 'drip' | 'close' | `${number}${' ' | '-'}${string}`;
+
+/** A server that goes wrong. `port` is on 127.0.0.1. */
+export type BrokenSmtp = {
+  port: number;
+  /** The stages in the order in which they were reached. */
+  seen: SmtpStage[];
+  /** All that came after DATA. */
+  content: () => string;
+  /** Settles when the client's connection is gone. */
+  closed: Promise<void>;
+  stop: () => void;
+};
+
+/** Starts a server that speaks just enough SMTP to go wrong at one stage, for what a real one can't be made to do. */
+export async function startBrokenSmtp(faults: Partial<Record<SmtpStage, SmtpFault>>): Promise<BrokenSmtp> {
+  const { promise: closed, resolve: setClosed } = Promise.withResolvers<void>();
+  const conversation: Conversation = { faults, seen: [], content: '' };
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => setClosed());
+    converse(socket, conversation);
+  });
+  const port = await listen(server);
+  const stop = () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  afterAll(stop);
+  return { port, seen: conversation.seen, content: () => conversation.content, closed, stop };
+}
+
+function listen(server: Server): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
   });

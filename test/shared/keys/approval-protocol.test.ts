@@ -94,8 +94,9 @@ function next(world: World, protocol: Protocol): World[] {
         become(copy, { at: 'idle' });
       });
     } else {
+      const outcome = approver.at;
       step((copy) => {
-        if (closingResult(copy.key, number, approver.at) !== null) copy.key.open = null;
+        if (closingResult(copy.key, number, outcome) !== null) copy.key.open = null;
         copy.void.push(number);
         become(copy, { at: 'idle' });
       });

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import type { Command } from 'commander';
+import { withContext } from '../context.ts';
+
+/** `profiles export`: every profile as JSON Lines on stdout, private fields too. */
+export function addExport(parent: Command): void {
+  parent
+    .command('export')
+    .description('Write every profile to stdout as JSON Lines, ordered by id, private fields too.')
+    .addHelpText(
+      'after',
+      `
+The lines hold e-mail addresses and auth IDs: keep the file to yourself.
+
+Example:
+  (umask 077; profilectl profiles export > profiles.jsonl)`,
+    )
+    .action((_options: unknown, command: Command) =>
+      withContext(command, 'use', async ({ deps }) => {
+        const { exportProfiles } = await import('../../shared/profiles/export.ts');
+        await exportProfiles(deps.db, async (chunk) => {
+          if (!process.stdout.write(chunk)) await once(process.stdout, 'drain');
+        });
+      }),
+    );
+}

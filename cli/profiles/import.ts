@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import type { ImportResult, RefusedLine } from '../../shared/profiles/import-report.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import { type Context, withContext } from '../context.ts';
+import { notice, print, printJson } from '../output.ts';
+import { createProgress } from '../progress.ts';
+
+type Options = { merge?: boolean; strict?: boolean };
+
+/** `profiles import`: JSON Lines into the database, which it creates where there is none. */
+export function addImport(parent: Command): void {
+  parent
+    .command('import')
+    .description('Put profiles in from a file of JSON Lines, or from stdin with "-".')
+    .argument('<file>', 'the file, one JSON object a line; "-" is stdin')
+    .option('--merge', 'change only the fields that a line has, instead of replacing the profile')
+    .option('--strict', 'check the whole file first, then put all of it in, or nothing')
+    .addHelpText(
+      'after',
+      `
+A bad line is reported with its number and left out; the exit code is then 1, and the rest is in.
+{"id":7,"deleted":true} erases a profile. customize, discordClean and assets are published as they are.
+
+Examples:
+  profilectl profiles import profiles.jsonl
+  profilectl profiles import --merge --strict changes.jsonl
+  zcat profiles.jsonl.gz | profilectl profiles import -`,
+    )
+    .action(async (file: string, options: Options, command: Command) => {
+      const { checkSource } = await import('../../shared/profiles/import-source.ts');
+      // Before a database is made for nothing.
+      if (file !== '-') checkSource(file);
+      else if (process.stdin.isTTY) notice('Reading lines from the terminal; Ctrl-D on an empty line ends them.');
+      await withContext(command, 'fill', (context) => importFile(context, file, options));
+    });
+}
+
+async function importFile({ deps, by, json }: Context, file: string, options: Options): Promise<void> {
+  const { importProfiles } = await import('../../shared/profiles/import.ts');
+  const progress = createProgress(deps.clock);
+  let refusedCount = 0;
+  const onRefused = ({ line, reason }: RefusedLine): void => {
+    refusedCount++;
+    if (!json) progress.notice(cleanForTerminal(`line ${line}: ${reason}`));
+  };
+  const strict = options.strict === true;
+  let result: ImportResult;
+  try {
+    result = await importProfiles(deps, file === '-' ? process.stdin : file, {
+      merge: options.merge === true,
+      strict,
+      by,
+      onProgress: ({ lines, bytes, totalBytes }) => progress.show(lines, bytes, totalBytes),
+      onRefused,
+    });
+  } finally {
+    progress.clear();
+  }
+  if (json) printJson(result);
+  else report(result);
+  if (refusedCount === 0) return;
+  const were = refusedCount === 1 ? '1 line was refused' : `${refusedCount} lines were refused`;
+  throw new AppError('refused', strict ? `${were}; nothing was changed.` : `${were}; the rest is in.`);
+}
+
+const MAX_FIELDS_LISTED = 20;
+
+function report({ imported, deleted, dropped }: ImportResult): void {
+  const fields = Object.entries(dropped);
+  if (fields.length > 0) {
+    const listed = fields.slice(0, MAX_FIELDS_LISTED).map(([field, count]) => `${field} (${count})`);
+    const more = fields.length > listed.length ? ` and ${fields.length - listed.length} more` : '';
+    notice(cleanForTerminal(`Fields that profiles don't have were dropped: ${listed.join(', ')}${more}.`));
+  }
+  const lines = imported === 1 ? '1 line' : `${imported} lines`;
+  print(`Imported ${lines}; erased ${deleted === 1 ? '1 profile' : `${deleted} profiles`}.`);
+}

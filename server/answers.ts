@@ -1,0 +1,83 @@
+import type { Exchange } from './exchange.ts';
+import { rateLimit, rateLimitPolicy } from './quota.ts';
+
+/** What a route found: the body of a 200, and the headers that only this answer has. */
+export type Answer = { body: string; headers?: Record<string, string> };
+
+/** Sends what routes found. */
+export type Answers = {
+  /** To a holder of a key: with an ETag, or as 304 where the client has this body already. */
+  toKey: (exchange: Exchange, answer: Answer) => Response;
+  /** To anybody: JSON unless the answer says otherwise, never stored. */
+  toAnyone: (exchange: Exchange, answer: Answer) => Response;
+};
+
+/** The headers of every answer, refusals too. */
+export function commonHeaders(exchange: Exchange, isSecure: boolean): Record<string, string> {
+  return {
+    'X-Request-Id': exchange.requestId,
+    ...(isSecure && { 'Strict-Transport-Security': HSTS }),
+    ...(exchange.quota && {
+      'RateLimit-Policy': rateLimitPolicy(exchange.quota),
+      RateLimit: rateLimit(exchange.quota),
+    }),
+  };
+}
+
+/** Two years: what browsers' preload lists ask for (RFC 6797). */
+const HSTS = 'max-age=63072000';
+
+const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization', 'X-Content-Type-Options': 'nosniff' };
+
+/**
+ * Prepares answering; `isSecure` where the server itself speaks TLS. A Response copies the headers that it is made of, so
+ * one Headers object serves every answer of its kind: making one anew costs three times as much.
+ */
+export function prepareAnswers(isSecure: boolean): Answers {
+  const secure = isSecure ? { 'Strict-Transport-Security': HSTS } : undefined;
+  const found = new Headers({ ...FOR_KEY, ...secure, 'Content-Type': 'application/json' });
+  const unchanged = new Headers({ ...FOR_KEY, ...secure });
+
+  return {
+    toKey: (exchange, { body, headers: more }) => {
+      const etag = etagOf(body);
+      const isUnchanged = matches(exchange.headers.get('if-none-match'), etag);
+      const headers = isUnchanged ? unchanged : found;
+      headers.set('ETag', etag);
+      headers.set('X-Request-Id', exchange.requestId);
+      if (exchange.quota !== null) {
+        headers.set('RateLimit-Policy', rateLimitPolicy(exchange.quota));
+        headers.set('RateLimit', rateLimit(exchange.quota));
+      }
+      const response = new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : 200, headers });
+      for (const name in more) response.headers.set(name, more[name] as string);
+      return response;
+    },
+    toAnyone: (exchange, { body, headers }) =>
+      new Response(body, {
+        headers: {
+          'Content-Type': 'application/json',
+          'Cache-Control': 'no-store',
+          'X-Content-Type-Options': 'nosniff',
+          ...commonHeaders(exchange, isSecure),
+          ...headers,
+        },
+      }),
+  };
+}
+
+/** A strong entity tag: 132 bits of the body's SHA-256, so equal tags mean equal bodies (RFC 9110, section 8.8.3). */
+export function etagOf(body: string): string {
+  return `"${Bun.SHA256.hash(body, 'base64').slice(0, 22)}"`;
+}
+
+/**
+ * Whether `If-None-Match` names this tag: `*`, or a list compared weakly (RFC 9110, section 13.1.2). What is malformed
+ * matches nothing.
+ */
+export function matches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const tags = ifNoneMatch.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
+  return tags.some((tag) => tag.replace(/^W\//, '') === etag);
+}

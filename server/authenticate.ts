@@ -1,0 +1,27 @@
+import { AppError } from '../shared/errors.ts';
+import type { VerifiedKey, Verifier } from '../shared/keys/verify.ts';
+import { blockOf } from './client-address.ts';
+import type { Throttle } from './throttle.ts';
+
+// RFC 9110, section 11.4: scheme, spaces, token68. Two Authorization fields arrive joined by a comma, which is none.
+const CREDENTIALS = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+
+/**
+ * The key whose secret the request carries (RFC 6750, section 2.1). Throws `no_credentials` or, with one sentence for
+ * every bad key, `invalid_token`; `too_many_failures` where the address has had its share of these.
+ */
+export function authenticate(
+  verify: Verifier,
+  throttle: Throttle,
+  authorization: string | null,
+  address: string,
+): VerifiedKey {
+  const secret = authorization === null ? undefined : CREDENTIALS.exec(authorization)?.[1];
+  const key = secret === undefined ? null : verify(secret);
+  if (key !== null) return key;
+  throttle.count(blockOf(address));
+  if (secret === undefined) {
+    throw new AppError('no_credentials', 'An API key is required, sent as "Authorization: Bearer <API key>".');
+  }
+  throw new AppError('invalid_token', 'This API key is not valid.');
+}

@@ -1,0 +1,44 @@
+import { type BlockList, isIPv4, isIPv6 } from 'node:net';
+
+/** An address as it is compared and logged: IPv4-mapped IPv6 (`::ffff:192.0.2.1`) as IPv4, without a zone. */
+export function normaliseAddress(address: string): string {
+  const bare = address.split('%', 1)[0] as string;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
+  return mapped ?? bare.toLowerCase();
+}
+
+/** Whether an address is one of the trusted proxies. */
+export function isTrusted(proxies: BlockList | null, address: string): boolean {
+  if (proxies === null) return false;
+  if (isIPv4(address)) return proxies.check(address, 'ipv4');
+  return isIPv6(address) && proxies.check(address, 'ipv6');
+}
+
+/**
+ * Who the request comes from: the peer or, as far as addresses are trusted proxies, the one before it in
+ * `X-Forwarded-For`, from right to left. Where an entry is no address, the last good one stands.
+ */
+export function clientAddress(proxies: BlockList | null, peer: string, forwardedFor: string | null): string {
+  let address = normaliseAddress(peer);
+  if (forwardedFor === null || proxies === null) return address;
+  const entries = forwardedFor.split(',');
+  while (entries.length > 0 && isTrusted(proxies, address)) {
+    const entry = (entries.pop() as string).trim();
+    if (!isIPv4(entry) && !isIPv6(entry)) return address;
+    address = normaliseAddress(entry);
+  }
+  return address;
+}
+
+/** What shares one throttle: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber gets. */
+export function blockOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::');
+  const before = head === '' ? [] : head.split(':');
+  // A dotted quad at the end stands for two groups.
+  const after = (tail ?? '').split(':').filter((group) => group !== '');
+  const afterLength = after.reduce((length, group) => length + (group.includes('.') ? 2 : 1), 0);
+  const zeros = tail === undefined ? 0 : 8 - before.length - afterLength;
+  const groups = [...before, ...Array<string>(Math.max(0, zeros)).fill('0'), ...after].slice(0, 4);
+  return `${groups.map((group) => group.replace(/^0+(?=.)/, '').toLowerCase()).join(':')}::/64`;
+}

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '../shared/config.ts';
+import { AppError } from '../shared/errors.ts';
+import { refuse } from './refusals.ts';
+
+/** The sockets of the server. */
+export type Listener = {
+  /** Scheme, host and real port, without a trailing slash. */
+  url: string;
+  port: number;
+  /** Reads the certificate again and changes over to it. Throws `bad_config`. */
+  reloadTls: () => void;
+  /** Accepts nothing more, waits for what is in flight, and cuts it off after {@link STOP_MS}. */
+  stop: () => Promise<void>;
+};
+
+type Fetch = (request: Request, peer: string) => Response;
+
+/** How long requests in flight may take to finish when the server stops. */
+const STOP_MS = 10_000;
+
+/** Longer without a byte either way, and the connection is closed; Bun ends slow bodies by it too. */
+const IDLE_SECONDS = 10;
+
+/** No request of this API has a body; Bun answers longer ones with 413 before anything else. */
+const MAX_BODY_BYTES = 16 * 1024;
+
+/** Binds and starts. Throws `refused` where the address is taken or not to be had, `bad_config` for a bad certificate. */
+export function startListening(config: Config, port: number, fetch: Fetch): Listener {
+  let tls = readTls(config);
+  // Two listeners share the port while a certificate is changed; so that this never lets in a second server, the
+  // first is bound once without sharing.
+  if (tls !== null) bind(config, port, null, false, fetch).stop(true);
+  let server = bind(config, port, tls, tls !== null, fetch);
+  const boundPort = server.port as number;
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const former: Promise<void>[] = [];
+  return {
+    url: `${tls === null ? 'http' : 'https'}://${host}:${boundPort}`,
+    port: boundPort,
+    reloadTls: () => {
+      if (tls === null) return;
+      tls = readTls(config);
+      const next = bind(config, boundPort, tls, true, fetch);
+      // Keeps what is in flight on the old certificate until it is done.
+      former.push(server.stop());
+      server = next;
+    },
+    stop: async () => {
+      const { promise: tooLate, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, STOP_MS);
+      await Promise.race([Promise.all([server.stop(), ...former]), tooLate]);
+      clearTimeout(timer);
+      await server.stop(true);
+    },
+  };
+}
+
+type Tls = { cert: string; key: string };
+
+function readTls({ tls }: Config): Tls | null {
+  if (tls === null) return null;
+  try {
+    return { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') };
+  } catch (cause) {
+    throw new AppError(
+      'bad_config',
+      `TLS_CERT_FILE (${tls.certFile}) or TLS_KEY_FILE (${tls.keyFile}) can't be read.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function bind(
+  { host }: Config,
+  port: number,
+  tls: Tls | null,
+  reusePort: boolean,
+  fetch: Fetch,
+): Bun.Server<undefined> {
+  try {
+    return Bun.serve({
+      hostname: host,
+      port,
+      reusePort,
+      ...(tls && { tls }),
+      development: false,
+      idleTimeout: IDLE_SECONDS,
+      maxRequestBodySize: MAX_BODY_BYTES,
+      fetch: (request, server) => fetch(request, server.requestIP(request)?.address ?? ''),
+      // What nothing else has caught.
+      error: (error) => refuse(error, {}).response,
+    });
+  } catch (cause) {
+    throw bindFault(cause, host, port);
+  }
+}
+
+function bindFault(cause: unknown, host: string, port: number): AppError {
+  const code = (cause as { code?: string }).code ?? '';
+  if (code === 'EADDRINUSE') {
+    const sentence = `Port ${port} on ${host} is in use by another program; set PORT (or HOST) to a free one.`;
+    return new AppError('refused', sentence, { cause });
+  }
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+    const sentence = `The server can't listen on port ${port} of ${host} (${code}); set HOST and PORT to what this machine allows.`;
+    return new AppError('refused', sentence, { cause });
+  }
+  if (/SSL|PEM|certificate|key|BoringSSL/i.test(String(cause))) {
+    const sentence =
+      'TLS_CERT_FILE and TLS_KEY_FILE must hold a PEM certificate and the private key that belongs to it.';
+    return new AppError('bad_config', sentence, { cause });
+  }
+  return new AppError('refused', `The server can't listen on port ${port} of ${host}; set HOST and PORT.`, { cause });
+}

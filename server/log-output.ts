@@ -1,0 +1,77 @@
+import { write } from 'node:fs';
+
+/** Lines on their way to a file descriptor, written in the background. */
+export type LogOutput = {
+  write: (line: string) => void;
+  /** Resolves when everything is written, or nobody reads any more, or after a second. */
+  drain: () => Promise<void>;
+};
+
+/** What may wait for a reader that has stopped reading; what comes on top is dropped, and how much is said. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+const DRAIN_MS = 1_000;
+
+/**
+ * Writes to a descriptor (1 is stdout) without ever making a request wait: one write at a time, all lines that gathered
+ * meanwhile in the next. A closed reader ends the log, not the server.
+ */
+export function openLogOutput(descriptor: number): LogOutput {
+  let waiting = '';
+  let dropped = 0;
+  let isClosed = false;
+  let isBusy = false;
+  let whenIdle: (() => void)[] = [];
+
+  function next(): void {
+    if (dropped > 0 && waiting.length < MAX_WAITING_BYTES) {
+      waiting += `{"level":"warn","message":"${dropped} log lines were dropped, as nobody read them."}\n`;
+      dropped = 0;
+    }
+    isBusy = waiting !== '' && !isClosed;
+    if (!isBusy) {
+      idle();
+      return;
+    }
+    const bytes = Buffer.from(waiting);
+    waiting = '';
+    send(bytes, 0);
+  }
+
+  function send(bytes: Buffer, from: number): void {
+    write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
+      if (error?.code === 'EAGAIN') return void setTimeout(send, 20, bytes, from);
+      isClosed = error !== null;
+      if (!isClosed && from + written < bytes.length) return send(bytes, from + written);
+      next();
+    });
+  }
+
+  function idle(): void {
+    for (const resolve of whenIdle) resolve();
+    whenIdle = [];
+  }
+
+  return {
+    write: (line) => {
+      if (isClosed) return;
+      if (waiting.length >= MAX_WAITING_BYTES) {
+        dropped++;
+        return;
+      }
+      waiting += line;
+      if (isBusy) return;
+      isBusy = true;
+      // The rest of this turn's lines go along.
+      setImmediate(next);
+    },
+    drain: async () => {
+      if (!isBusy) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      whenIdle.push(resolve);
+      const timer = setTimeout(resolve, DRAIN_MS);
+      await promise;
+      clearTimeout(timer);
+    },
+  };
+}

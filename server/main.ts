@@ -1,0 +1,96 @@
+import { lockForServing } from '../shared/db/open.ts';
+import type { Deps } from '../shared/deps.ts';
+import { AppError } from '../shared/errors.ts';
+import { createApp } from './app.ts';
+import { openExchange } from './chain.ts';
+import { type Listener, startListening } from './listener.ts';
+import { type LogOutput, openLogOutput } from './log-output.ts';
+import { closeService, createService, type Service } from './service.ts';
+
+/** A server that accepts requests. */
+export type RunningServer = {
+  /** `http://127.0.0.1:3000`, without a trailing slash. */
+  url: string;
+  port: number;
+  /** Finishes what is in flight (10 s at most), writes the quotas and releases everything but the database. */
+  stop: () => Promise<void>;
+  /** Reads the certificate's files again, without losing a connection. Throws `bad_config`, and keeps the old one. */
+  reloadTls: () => Promise<void>;
+};
+
+/** `port` instead of the configured one (0: any free one); where log lines go instead of stdout. */
+export type ServerOptions = { port?: number; log?: LogOutput };
+
+const STDOUT = 1;
+
+/**
+ * Starts the server on an open database; one server per database. Throws `bad_config` for what can't be served safely,
+ * `refused` where the database or the port is taken.
+ */
+export async function startServer(deps: Deps, options: ServerOptions = {}): Promise<RunningServer> {
+  const { config } = deps;
+  if (config.workers > 1) {
+    throw new AppError('bad_config', 'WORKERS must be 1: this version serves with a single process.');
+  }
+  const log = options.log ?? openLogOutput(STDOUT);
+  const lock = lockForServing(config.databasePath);
+  let service: Service | null = null;
+  try {
+    service = createService(deps, log.write);
+    const listener = startListening(config, options.port ?? config.port, fetchOf(service));
+    service.log.event('info', `Listening on ${listener.url}.`);
+    return running(service, listener, log, () => lock.close());
+  } catch (error) {
+    if (service !== null) closeService(service);
+    lock.close();
+    throw error;
+  }
+}
+
+function fetchOf(service: Service): (request: Request, peer: string) => Response {
+  const app = createApp(service);
+  return (request, peer) => app(openExchange(service, request, peer));
+}
+
+function running(service: Service, listener: Listener, log: LogOutput, release: () => void): RunningServer {
+  let stopped: Promise<void> | null = null;
+  async function stop(): Promise<void> {
+    service.isStopping = true;
+    service.log.event('info', 'Stopping: finishing what is in flight.');
+    await listener.stop();
+    closeService(service);
+    service.log.event('info', 'Stopped.');
+    await log.drain();
+    release();
+  }
+  return {
+    url: listener.url,
+    port: listener.port,
+    // Called twice (SIGTERM, then SIGINT), it stops once.
+    stop: () => (stopped ??= stop()),
+    reloadTls: async () => {
+      listener.reloadTls();
+      service.log.event('info', 'The certificate was read again.');
+    },
+  };
+}
+
+/**
+ * Serves until SIGTERM or SIGINT; SIGHUP reads the certificate again. `onListening` is told where. Resolves when
+ * everything is finished and written; the caller closes the database and exits. Throws what {@link startServer} throws.
+ */
+export async function serve(deps: Deps, onListening?: (server: RunningServer) => void): Promise<void> {
+  const server = await startServer(deps);
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const onHangup = () => {
+    server.reloadTls().catch(() => undefined);
+  };
+  process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', onHangup);
+  try {
+    onListening?.(server);
+    await asked;
+    await server.stop();
+  } finally {
+    process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', onHangup);
+  }
+}

@@ -1,0 +1,70 @@
+import { AppError, type ErrorCode, type ErrorDetails } from '../shared/errors.ts';
+
+/** How a code becomes an answer. Without a `sentence` the error's own is shown: it was written for the client. */
+type Refusal = {
+  status: number;
+  sentence?: string;
+  headers?: (details: ErrorDetails) => Record<string, string>;
+};
+
+const REALM = 'Bearer realm="profile-lookup"';
+
+const FAULT: Refusal = { status: 500, sentence: 'The server failed to answer this request.' };
+
+const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });
+
+/** Every code's answer. A code that no request should meet is a fault: its sentence was written for the operator. */
+const REFUSALS: Record<ErrorCode, Refusal> = {
+  bad_parameter: { status: 400 },
+  bad_request: { status: 400 },
+  no_credentials: { status: 401, headers: () => ({ 'WWW-Authenticate': REALM }) },
+  invalid_token: { status: 401, headers: () => ({ 'WWW-Authenticate': `${REALM}, error="invalid_token"` }) },
+  plain_http: { status: 403 },
+  insufficient_scope: {
+    status: 403,
+    headers: ({ scope }) => ({ 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="${scope}"` }),
+  },
+  not_found: { status: 404 },
+  unknown_path: { status: 404 },
+  method_not_allowed: { status: 405, headers: () => ({ Allow: 'GET, HEAD' }) },
+  uri_too_long: { status: 414 },
+  too_many_failures: { status: 429, headers: retryAfter },
+  rate_limited: { status: 429, headers: retryAfter },
+  busy: { status: 503, sentence: 'The database is busy; try again.', headers: retryAfter },
+  shutting_down: { status: 503, headers: (details) => ({ ...retryAfter(details), Connection: 'close' }) },
+  not_ready: { status: 503, headers: retryAfter },
+  internal: FAULT,
+  usage: FAULT,
+  bad_config: FAULT,
+  refused: FAULT,
+  try_later: FAULT,
+  cancelled: FAULT,
+};
+
+/** Every status that a refusal can have, ascending; the README's table is compared with this. */
+export const ERROR_STATUSES: readonly number[] = [
+  ...new Set(Object.values(REFUSALS).map((refusal) => refusal.status)),
+].sort((a, b) => a - b);
+
+/** What has to be logged of a refused request: the fault behind it, where it is the server's own. */
+export type Refused = { response: Response; fault: unknown };
+
+/**
+ * The one maker of error answers: `{"error":"<sentence>"}`, never cached. Anything but an AppError, or one that was not
+ * meant for a client, is a 500 that says nothing of its cause.
+ */
+export function refuse(error: unknown, more: Record<string, string>): Refused {
+  const { code, message, details } = error instanceof AppError ? error : new AppError('internal', '', { cause: error });
+  const { status, sentence = message, headers } = REFUSALS[code];
+  const response = new Response(JSON.stringify({ error: sentence }), {
+    status,
+    headers: {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      ...headers?.(details),
+      ...more,
+    },
+  });
+  return { response, fault: status >= 500 && code !== 'shutting_down' ? error : null };
+}

@@ -1,0 +1,29 @@
+import { isoTime } from '../../shared/clock.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { Answer } from '../answers.ts';
+import type { Service } from '../service.ts';
+
+const OK: Answer = { body: '{"status":"ok"}' };
+
+/** `GET /healthz`: the process is up. */
+export function health(): Answer {
+  return OK;
+}
+
+/** `GET /readyz`: the database is open and migrated. Throws `not_ready`. */
+export function readiness(service: Service): Answer {
+  if (!service.isReady()) throw new AppError('not_ready', 'The database is not ready.');
+  return OK;
+}
+
+/** The contact's date of expiry, days from today (RFC 9116, section 2.5.5: less than a year). */
+const EXPIRES_AFTER_DAYS = 180;
+
+/** `GET /.well-known/security.txt` (RFC 9116). Throws `unknown_path` where no contact is configured. */
+export function securityContact({ deps: { clock, config } }: Service): Answer {
+  if (config.securityContact === null) throw new AppError('unknown_path', 'There is nothing at this path.');
+  const midnight = Math.floor(clock.nowMs() / 86_400_000) * 86_400_000;
+  const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * 86_400_000);
+  const lines = [`Contact: ${config.securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
+  return { body: `${lines.join('\n')}\n`, headers: { 'Content-Type': 'text/plain; charset=utf-8' } };
+}

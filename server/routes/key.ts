@@ -1,0 +1,16 @@
+import { isoTime } from '../../shared/clock.ts';
+import type { VerifiedKey } from '../../shared/keys/verify.ts';
+import type { Answer } from '../answers.ts';
+import type { Exchange } from '../exchange.ts';
+import { queryParameters } from '../parameters.ts';
+import { levelsOf, type Quota } from '../quota.ts';
+import type { Service } from '../service.ts';
+
+/** `GET /api/key`: what the key that asks may do, and how much of its rate limits is left. */
+export function ownKey(_service: Service, { query, key, quota }: Exchange): Answer {
+  queryParameters(query, []);
+  const { identifier, name, permissions, expiresAt } = key as VerifiedKey;
+  const rateLimits = levelsOf(quota as Quota);
+  const expiry = expiresAt === null ? null : isoTime(expiresAt);
+  return { body: JSON.stringify({ identifier, name, permissions, rateLimits, expiresAt: expiry }) };
+}

@@ -1,0 +1,27 @@
+import { PAGE_BOUNDS } from '../../shared/profiles/leaderboard.ts';
+import type { Answer } from '../answers.ts';
+import type { Exchange } from '../exchange.ts';
+import { queryParameters, wholeNumber } from '../parameters.ts';
+import type { Service } from '../service.ts';
+
+/** `GET /api/leaderboard?limit=&offset=`: one page, with links to its neighbours (RFC 8288). */
+export function leaderboardPage(service: Service, { query }: Exchange): Answer {
+  const parameters = queryParameters(query, ['limit', 'offset']);
+  const limit = wholeNumber(parameters, 'limit', {
+    least: PAGE_BOUNDS.minLimit,
+    most: PAGE_BOUNDS.maxLimit,
+    fallback: PAGE_BOUNDS.defaultLimit,
+  });
+  const offset = wholeNumber(parameters, 'offset', { least: 0, most: PAGE_BOUNDS.maxOffset, fallback: 0 });
+  const { body, total } = service.leaderboard(limit, offset);
+  const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
+  return link === '' ? { body } : { body, headers: { Link: link } };
+}
+
+function linksOf(publicUrl: string, limit: number, offset: number, total: number): string {
+  const page = (at: number, rel: string) => `<${publicUrl}/api/leaderboard?limit=${limit}&offset=${at}>; rel="${rel}"`;
+  const links: string[] = [];
+  if (offset + limit < total) links.push(page(offset + limit, 'next'));
+  if (offset > 0) links.push(page(Math.max(0, offset - limit), 'prev'));
+  return links.join(', ');
+}

@@ -1,0 +1,57 @@
+import { isReady } from '../shared/db/ready.ts';
+import type { Deps } from '../shared/deps.ts';
+import { closeLedger, type Ledger, openLedger } from '../shared/keys/quota-ledger.ts';
+import { prepareVerifier, type Verifier } from '../shared/keys/verify.ts';
+import { type Leaderboard, prepareLeaderboard } from '../shared/profiles/leaderboard.ts';
+import { type Lookup, prepareLookup } from '../shared/profiles/lookup.ts';
+import { type Answers, prepareAnswers } from './answers.ts';
+import { requestIds } from './exchange.ts';
+import { createLog, type Log } from './log.ts';
+import { createThrottle, type Throttle } from './throttle.ts';
+import { checkTransport, type Transport } from './transport.ts';
+
+/** What the server works with: everything that is prepared once, and whether it is being stopped. */
+export type Service = {
+  deps: Deps;
+  transport: Transport;
+  log: Log;
+  nextRequestId: () => string;
+  verify: Verifier;
+  throttle: Throttle;
+  ledger: Ledger;
+  lookup: Lookup;
+  leaderboard: Leaderboard;
+  answers: Answers;
+  /** Whether the server itself speaks TLS. */
+  isSecure: boolean;
+  isReady: () => boolean;
+  isStopping: boolean;
+};
+
+/** Prepares all of it. Throws `bad_config` where the configuration would send keys in clear. */
+export function createService(deps: Deps, writeLog: (line: string) => void): Service {
+  const { db, clock, config } = deps;
+  const transport = checkTransport(config);
+  const log = createLog(config.logLevel, clock.nowMs, writeLog);
+  const isSecure = config.tls !== null;
+  return {
+    deps,
+    transport,
+    log,
+    nextRequestId: requestIds(deps.random),
+    verify: prepareVerifier(db, clock),
+    throttle: createThrottle(clock),
+    ledger: openLedger(config.databasePath, clock, (level, message, cause) => log.event(level, message, { cause })),
+    lookup: prepareLookup(db),
+    leaderboard: prepareLeaderboard(db),
+    answers: prepareAnswers(isSecure),
+    isSecure,
+    isReady: () => isReady(db),
+    isStopping: false,
+  };
+}
+
+/** Writes the quotas down. The database is its opener's to close. */
+export function closeService(service: Service): void {
+  closeLedger(service.ledger);
+}

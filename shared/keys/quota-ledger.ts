@@ -1,0 +1,196 @@
+import type { Clock } from '../clock.ts';
+import { openQuotaStore, type QuotaRow, type QuotaStore, quotaPath } from '../db/quota-store.ts';
+import { startQuotaClock } from './quota-clock.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { createRing, type Ring, record, remainingAt, waitMs } from './ring.ts';
+import { changedPages, restoreRing } from './ring-pages.ts';
+
+/** What a key has used of its rate limits: a ring for each, in the order in which they were granted. */
+export type Account = {
+  readonly identifier: string;
+  rings: Ring[];
+  /** For each ring, the head that is in the file. */
+  savedHeads: number[];
+  isDirty: boolean;
+  /** False while it is only known from the file, in the file's order. */
+  isComplete: boolean;
+};
+
+/** Everybody's accounts, in memory, written down at most twice a second. One per database: `serve` holds the lock. */
+export type Ledger = {
+  readonly now: () => number;
+  readonly accounts: Map<string, Account>;
+  readonly dirty: Set<Account>;
+  readonly forgotten: Set<string>;
+  readonly open: () => QuotaStore;
+  readonly report: Report;
+  store: QuotaStore | null;
+  isFailing: boolean;
+  timer: Timer | null;
+  sweptAt: number;
+};
+
+/** Takes what an operator should know. */
+export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
+
+/** A crash forgets at most this much, and the time of one write. */
+const SAVE_EVERY_MS = 500;
+
+/** While the file can't be written. */
+const RETRY_EVERY_MS = 5_000;
+
+/** How often accounts that are full again are dropped. */
+const SWEEP_EVERY_MS = 60_000;
+
+/** Opens the ledger beside a main database, with what an earlier run has left; without a file it counts all the same. */
+export function openLedger(databasePath: string, clock: Clock, report: Report): Ledger {
+  const open = () => openQuotaStore(quotaPath(databasePath), clock.nowMs());
+  const store = attempt(open, report);
+  const ledger: Ledger = {
+    now: startQuotaClock(clock, store?.stored.lastTime ?? 0),
+    accounts: new Map(),
+    dirty: new Set(),
+    forgotten: new Set(),
+    open,
+    report,
+    store,
+    isFailing: store === null,
+    timer: null,
+    sweptAt: 0,
+  };
+  if (store !== null) takeOver(ledger, store);
+  return ledger;
+}
+
+function attempt(open: () => QuotaStore, report: Report): QuotaStore | null {
+  try {
+    return open();
+  } catch (error) {
+    report('error', 'The quota file can not be opened; quotas hold until the server stops.', error);
+    return null;
+  }
+}
+
+function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void {
+  if (setAside !== null)
+    ledger.report('warn', `The quota file was unreadable and is now ${setAside}; quotas are full.`);
+  const now = ledger.now();
+  for (const [identifier, rows] of Map.groupBy(stored.rows, (row) => row.identifier)) {
+    const windows = [...Map.groupBy(rows, (row) => row.windowSeconds).values()];
+    const rings = windows.map((pages) => restoreRing(pages, now));
+    // What this run has counted stands, where the file could only be opened later.
+    if (isUnused(rings, now) || ledger.accounts.has(identifier)) ledger.forgotten.add(identifier);
+    else ledger.accounts.set(identifier, newAccount(identifier, rings, false));
+  }
+  stored.rows.length = 0;
+}
+
+function isUnused(rings: readonly Ring[], now: number): boolean {
+  return rings.every((ring) => remainingAt(ring, now) === ring.quota);
+}
+
+function newAccount(identifier: string, rings: Ring[], isComplete: boolean): Account {
+  return { identifier, rings, savedHeads: rings.map((ring) => ring.head), isDirty: false, isComplete };
+}
+
+/** The account of a key; its rate limits were fixed at approval and are the same on every call. */
+export function accountOf(ledger: Ledger, key: { identifier: string; rateLimits: readonly RateLimit[] }): Account {
+  const known = ledger.accounts.get(key.identifier);
+  if (known?.isComplete) return known;
+  const rings = key.rateLimits.map((limit) => known?.rings.find((ring) => isOf(ring, limit)) ?? createRing(limit));
+  const account = newAccount(key.identifier, rings, true);
+  if (known !== undefined && rings.some((ring) => !known.rings.includes(ring))) {
+    // Pages of a ring that this one can't go on with must not be mixed with its own.
+    ledger.forgotten.add(key.identifier);
+    account.savedHeads.fill(0);
+  }
+  ledger.accounts.set(key.identifier, account);
+  return account;
+}
+
+function isOf(ring: Ring, limit: RateLimit): boolean {
+  return ring.quota === limit.quota && ring.windowMs === limit.windowSeconds * 1000;
+}
+
+/**
+ * Spends `count` of each limit at `now` (from the ledger's clock), of all or of none. Returns 0 where it was admitted,
+ * otherwise the milliseconds until it would be: Infinity where `count` is over a quota.
+ */
+export function spend(ledger: Ledger, account: Account, now: number, count = 1): number {
+  let longestWait = 0;
+  for (const ring of account.rings) {
+    if (remainingAt(ring, now) < count) longestWait = Math.max(longestWait, waitMs(ring, now, count));
+  }
+  if (longestWait > 0) return longestWait;
+  for (const ring of account.rings) record(ring, now, count);
+  if (!account.isDirty) {
+    account.isDirty = true;
+    ledger.dirty.add(account);
+    ledger.timer ??= schedule(ledger, SAVE_EVERY_MS);
+  }
+  return 0;
+}
+
+function schedule(ledger: Ledger, delayMs: number): Timer {
+  return setTimeout(() => {
+    ledger.timer = null;
+    saveLedger(ledger);
+    if (ledger.dirty.size > 0) ledger.timer = schedule(ledger, RETRY_EVERY_MS);
+  }, delayMs).unref();
+}
+
+/** Writes down what has changed since the last time. Where that can't be done it is said once, and tried again. */
+export function saveLedger(ledger: Ledger): void {
+  const now = ledger.now();
+  sweep(ledger, now);
+  try {
+    if (ledger.store === null) {
+      ledger.store = ledger.open();
+      takeOver(ledger, ledger.store);
+    }
+    ledger.store.save([...ledger.dirty].flatMap(rowsOf), [...ledger.forgotten], now);
+  } catch (error) {
+    if (!ledger.isFailing)
+      ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
+    ledger.isFailing = true;
+    return;
+  }
+  if (ledger.isFailing) ledger.report('info', 'Quotas are written again.');
+  ledger.isFailing = false;
+  for (const account of ledger.dirty) {
+    account.isDirty = false;
+    account.savedHeads = account.rings.map((ring) => ring.head);
+  }
+  ledger.dirty.clear();
+  ledger.forgotten.clear();
+}
+
+function rowsOf(account: Account): QuotaRow[] {
+  return account.rings.flatMap((ring, index) =>
+    changedPages(ring, account.savedHeads[index] as number).map((page) => ({
+      identifier: account.identifier,
+      ...page,
+    })),
+  );
+}
+
+/** Drops accounts whose every request has left its window: they are as good as new. */
+function sweep(ledger: Ledger, now: number): void {
+  if (now - ledger.sweptAt < SWEEP_EVERY_MS) return;
+  ledger.sweptAt = now;
+  for (const [identifier, account] of ledger.accounts) {
+    if (!isUnused(account.rings, now)) continue;
+    ledger.accounts.delete(identifier);
+    ledger.dirty.delete(account);
+    ledger.forgotten.add(identifier);
+  }
+}
+
+/** Writes everything down and closes the file. */
+export function closeLedger(ledger: Ledger): void {
+  if (ledger.timer !== null) clearTimeout(ledger.timer);
+  ledger.timer = null;
+  saveLedger(ledger);
+  ledger.store?.close();
+  ledger.store = null;
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isoTime, systemClock } from '../clock.ts';
+import type { Delivery, Mail } from './mail.ts';
+
+/**
+ * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600, in a folder that is made with mode 0700
+ * where it is missing. The file is complete and synced before it has its name.
+ */
+export async function writeToFolder(folder: string, mail: Mail, message: Buffer): Promise<Delivery> {
+  const time = isoTime(systemClock.nowMs()).replace(/[-:]/g, '');
+  const name = `${time}-${mail.kind}-${mail.identifier.replace(/[^0-9A-Za-z]/g, '')}.eml`;
+  const unfinished = join(folder, `.${name}.${randomUUID()}`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeSynced(unfinished, message);
+    await rename(unfinished, join(folder, name));
+    return { outcome: 'accepted' };
+  } catch (error) {
+    await rm(unfinished, { force: true }).catch(() => undefined);
+    return refusal(folder, (error as NodeJS.ErrnoException).code ?? 'unknown');
+  }
+}
+
+async function writeSynced(path: string, content: Buffer): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function refusal(folder: string, code: string): Delivery {
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  const advice = isFull ? 'free some space there' : 'check that MAIL_URL names a folder that this user may write to';
+  return {
+    outcome: 'refused',
+    permanent: !isFull,
+    reason: `The mail could not be written to the folder ${folder} (${code}); ${advice}.`,
+  };
+}

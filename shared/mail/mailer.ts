@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import MimeNode from 'nodemailer/lib/mime-node';
+import { encode, wrap } from 'nodemailer/lib/qp';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { isLoopback } from '../config-network.ts';
+import { cleanForTerminal } from '../text.ts';
+import { isMailAddress } from './address.ts';
+import { writeToFolder } from './folder.ts';
+import type { Delivery, Mail, Mailer } from './mail.ts';
+import { type Failure, refusalOf, unconfirmed } from './refusal.ts';
+import type { MailTarget } from './target.ts';
+
+/** How long a whole delivery may take, milliseconds (contract, section 3). */
+export const DELIVERY_TIMEOUT_MS = 60_000;
+
+/** What tests change. */
+export type MailerOptions = {
+  /** The bound of a whole delivery; default {@link DELIVERY_TIMEOUT_MS}. */
+  timeoutMs?: number;
+  /** A certificate authority, PEM, that is trusted instead of the system's. */
+  ca?: string;
+  /** Whether the server is across a network, so that nothing goes there without verified TLS; default: not loopback. */
+  isRemote?: boolean;
+};
+
+type Server = Extract<MailTarget, { kind: 'server' }>;
+
+const SENDER_NAME = 'Profile Lookup';
+const SENDER_FOR_TRYING_OUT = 'profile-lookup@localhost';
+const SETUP_TIMEOUT_MS = 30_000;
+const FAREWELL_MS = 1_000;
+
+/** Sends through a mail server, or writes to a folder. `from` is `MAIL_FROM`; a server needs it. */
+export function createMailer(target: MailTarget, from: string | null, options: MailerOptions = {}): Mailer {
+  return {
+    async send(mail) {
+      const sender = from ?? (target.kind === 'folder' ? SENDER_FOR_TRYING_OUT : '');
+      const fault = addressFault(sender, mail);
+      if (fault !== null) return { outcome: 'refused', permanent: true, reason: fault };
+      try {
+        const message = await composeMessage(mail, sender, target.kind === 'folder' ? '\n' : '\r\n');
+        if (target.kind === 'folder') return await writeToFolder(target.folder, mail, message);
+        return await deliver(target, { from: sender, to: mail.to, size: message.length }, message, mail.kind, options);
+      } catch {
+        return {
+          outcome: 'refused',
+          permanent: true,
+          reason: 'The mail could not be composed or begun, by a fault of this program; please report it.',
+        };
+      }
+    },
+  };
+}
+
+function addressFault(sender: string, mail: Mail): string | null {
+  if (sender !== SENDER_FOR_TRYING_OUT && !isMailAddress(sender)) {
+    return 'The mail has no sender; set MAIL_FROM to one plain e-mail address.';
+  }
+  if (isMailAddress(mail.to)) return null;
+  return mail.kind === 'request'
+    ? 'The admin cannot be told; set ADMIN_EMAIL to one plain e-mail address.'
+    : "The profile's e-mail address is not one plain address; correct it and try again.";
+}
+
+/** The whole message, RFC 5322 and MIME. nodemailer folds and encodes the headers; addresses are checked before. */
+async function composeMessage(mail: Mail, sender: string, lineEnd: '\n' | '\r\n'): Promise<Buffer> {
+  const root = new MimeNode('multipart/alternative', {
+    newline: lineEnd,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  root.setHeader([
+    { key: 'From', value: { name: SENDER_NAME, address: sender } },
+    { key: 'To', value: { name: '', address: mail.to } },
+    { key: 'Subject', value: cleanForTerminal(mail.subject) },
+    { key: 'Message-ID', value: `<${randomUUID()}@${sender.slice(sender.lastIndexOf('@') + 1)}>` },
+    { key: 'Auto-Submitted', value: 'auto-generated' },
+  ]);
+  root.createChild().setRaw(composePart('text/plain', mail.text));
+  if (mail.html !== null) root.createChild().setRaw(composePart('text/html', mail.html));
+  return await root.build();
+}
+
+/**
+ * One MIME part with `\r\n` line ends. ASCII goes as it is, so that a command line of more than 76 characters stays whole
+ * also for whoever looks into the file; all else as quoted-printable, which leaves short ASCII lines (the secret) whole.
+ */
+function composePart(type: string, content: string): string {
+  const lines = content.split('\n');
+  const asItIs = /^[\t\n -~]*$/.test(content) && lines.every((line) => line.length <= 998);
+  const body = lines.join('\r\n');
+  return [
+    `Content-Type: ${type}; charset=utf-8`,
+    `Content-Transfer-Encoding: ${asItIs ? '7bit' : 'quoted-printable'}`,
+    '',
+    asItIs ? body : wrap(encode(body)),
+  ].join('\r\n');
+}
+
+/**
+ * One SMTP transaction. What nodemailer says of a lost connection does not tell how far it got, so we watch whether it
+ * began to read the content: before that the server can't have accepted anything; after it only its answer counts.
+ */
+function deliver(
+  server: Server,
+  envelope: { from: string; to: string; size: number },
+  message: Buffer,
+  kind: Mail['kind'],
+  options: MailerOptions,
+): Promise<Delivery> {
+  const context = { server, kind, recipient: envelope.to, sender: envelope.from };
+  const timeoutMs = options.timeoutMs ?? DELIVERY_TIMEOUT_MS;
+  let contentBegun = false;
+  const content = new Readable({
+    read() {
+      contentBegun = true;
+      this.push(message);
+      this.push(null);
+    },
+  });
+  const connection = new SMTPConnection(connectionOptions(server, timeoutMs, options));
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => fail({ code: 'ETIMEDOUT' }), timeoutMs);
+    const finish = (delivery: Delivery) => {
+      clearTimeout(timer);
+      resolve(delivery); // Only the first counts: closing makes the connection report its end.
+      if (delivery.outcome === 'accepted') sayGoodbye(connection);
+      else connection.close();
+    };
+    const fail = (failure: Failure) => {
+      const isAnswer = /^[45]\d\d$/.test(String(failure.responseCode));
+      finish(contentBegun && !isAnswer ? unconfirmed(failure, context) : refusalOf(failure, context));
+    };
+    const send = () => {
+      connection.send(envelope, content, (error) => (error ? fail(error) : finish({ outcome: 'accepted' })));
+    };
+    connection.on('error', fail);
+    connection.once('end', () => fail({ code: 'ECONNECTION' }));
+    connection.connect((error) => {
+      if (error) fail(error);
+      // A server that offers no login gets none; if it needs one after all, it says so at the next step.
+      else if (server.login === null || !connection.allowsAuth) send();
+      else {
+        const { user, password } = server.login;
+        connection.login({ credentials: { user, pass: password } }, (error) => (error ? fail(error) : send()));
+      }
+    });
+  });
+}
+
+/** Bounded courtesy: some servers log a fault where no QUIT came. */
+function sayGoodbye(connection: SMTPConnection): void {
+  connection.quit();
+  setTimeout(() => connection.close(), FAREWELL_MS).unref();
+}
+
+/**
+ * Across a network: TLS with a verified certificate, or nothing. On this machine encryption protects nobody, and the
+ * certificates found there (a local Postfix's) name no authority: TLS where it is offered, without verification.
+ */
+function connectionOptions(server: Server, timeoutMs: number, options: MailerOptions) {
+  const isRemote = options.isRemote ?? !isLoopback(server.host);
+  const setupMs = Math.min(SETUP_TIMEOUT_MS, timeoutMs);
+  return {
+    host: server.host,
+    port: server.port,
+    secure: server.secure,
+    requireTLS: isRemote && !server.secure,
+    tls: { rejectUnauthorized: isRemote, ...(options.ca !== undefined && { ca: options.ca }) },
+    dnsTimeout: setupMs,
+    connectionTimeout: setupMs,
+    greetingTimeout: setupMs,
+    socketTimeout: timeoutMs,
+    socketCloseTimeout: 0,
+    logger: false,
+  };
+}

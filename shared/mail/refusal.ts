@@ -1,0 +1,149 @@
+import { cleanForTerminal } from '../text.ts';
+import type { Delivery, Mail } from './mail.ts';
+import type { MailTarget } from './target.ts';
+
+/** What nodemailer, the system or TLS said of a delivery that failed. */
+export type Failure = {
+  code?: string | undefined;
+  /** The system's or TLS's own code, where `code` is nodemailer's. */
+  originalCode?: string | undefined;
+  /** The step that failed: `CONN`, `EHLO`, `STARTTLS`, `AUTH …`, `MAIL FROM`, `RCPT TO`, `DATA`. */
+  command?: string | undefined;
+  response?: string | undefined;
+  responseCode?: number | undefined;
+};
+
+/** What was tried; the addresses and the login only so that they can be kept out of the sentences. */
+export type Attempted = {
+  server: Extract<MailTarget, { kind: 'server' }>;
+  kind: Mail['kind'];
+  recipient: string;
+  sender: string;
+};
+
+type Refusal = Extract<Delivery, { outcome: 'refused' }>;
+
+/** The sentence for a message that certainly was not accepted. Permanent: 5yz, certificates, and TLS that is not there. */
+export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
+  const refused = (permanent: boolean, sentence: string): Refusal => ({
+    outcome: 'refused',
+    permanent,
+    reason: `The mail server ${nameOf(attempted)} ${sentence}`,
+  });
+  const code = failure.responseCode ?? 0;
+  if (code >= 400) return refused(code >= 500, answerSentence(failure, attempted, code >= 500));
+  return connectionRefusal(failure, refused);
+}
+
+/** The sentence for a message whose content was under way when the connection was lost or fell silent. */
+export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Delivery, { outcome: 'unknown' }> {
+  const what = {
+    ETIMEDOUT: 'did not confirm the message in time',
+    EMESSAGE: 'gave an answer that is neither yes nor no',
+    EPROTOCOL: 'gave an answer that is neither yes nor no',
+  }[failure.code ?? ''];
+  const happened = what ?? 'closed the connection before it confirmed the message';
+  return {
+    outcome: 'unknown',
+    reason: `The mail server ${nameOf(attempted)} ${happened}, so the mail may or may not arrive; its log may say which.`,
+  };
+}
+
+/** What the server answered at some step, and what the admin can do about it. */
+function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boolean): string {
+  const answer = `("${quoteAnswer(failure.response ?? '', attempted)}")`;
+  const step = (failure.command ?? '').split(' ')[0];
+  const later = isPermanent ? '' : ', or try again later';
+  const owner = attempted.kind === 'request' ? 'ADMIN_EMAIL' : "the profile's e-mail address";
+  switch (step) {
+    case 'AUTH':
+      return `refused the login ${answer}; check the user and password in MAIL_URL${later}.`;
+    case 'STARTTLS':
+      return `has no STARTTLS ${answer} and gets no mail unencrypted; set MAIL_URL to another port or to smtps://${later}.`;
+    case 'MAIL':
+      return `refused the sender ${answer}; check MAIL_FROM, and whether MAIL_URL needs a user and password${later}.`;
+    case 'RCPT':
+      return `refused the recipient ${answer}; check ${owner}${later}.`;
+    case 'DATA':
+      return `refused the message ${answer}; ${isPermanent ? 'ask its operator why' : 'try again later'}.`;
+    default:
+      return `refused to serve this machine ${answer}; ${isPermanent ? 'check MAIL_URL, or ask its operator why' : 'try again later'}.`;
+  }
+}
+
+/** What went wrong without an answer, before any content was sent. */
+function connectionRefusal(failure: Failure, refused: (permanent: boolean, sentence: string) => Refusal): Refusal {
+  const cause = failure.originalCode ?? failure.code ?? '';
+  if (/CERT|ALTNAME|ISSUER|SIGNATURE|CHAIN|SELF_SIGNED/.test(cause)) {
+    return refused(
+      true,
+      `has a certificate that can't be trusted (${cause}); name it in MAIL_URL as its certificate does, or give the file of its authority in NODE_EXTRA_CA_CERTS.`,
+    );
+  }
+  if (failure.code === 'EAUTH') {
+    return refused(
+      true,
+      'offers no way to log in that is supported; check MAIL_URL, or ask its operator for PLAIN or LOGIN.',
+    );
+  }
+  if (failure.code === 'EDNS') {
+    return refused(false, 'is not found; check the host in MAIL_URL and the name resolution of this machine.');
+  }
+  if (cause === 'ECONNREFUSED') {
+    return refused(false, 'refused the connection; check host and port in MAIL_URL, and that the server runs.');
+  }
+  if (failure.code === 'ETIMEDOUT' || cause === 'ETIMEDOUT') {
+    return refused(
+      false,
+      'did not answer in time; check host and port in MAIL_URL, whether the port wants smtp:// or smtps://, and firewalls.',
+    );
+  }
+  if (/SSL|^EPROTO$/.test(cause)) {
+    return refused(
+      true,
+      `does not speak TLS here (${cause}); check whether its port wants smtp:// or smtps:// in MAIL_URL.`,
+    );
+  }
+  if (failure.code === 'ETLS') {
+    return refused(false, 'broke off while encryption was set up; try again later, or check its certificate and log.');
+  }
+  if (failure.code === 'EPROTOCOL') return refused(true, 'does not speak SMTP here; check host and port in MAIL_URL.');
+  if (failure.code === 'EMESSAGE') return refused(true, 'takes no message of this size; ask its operator to allow it.');
+  if (/^E(HOST|NET)|^EADDR|^EACCES|^EPERM/.test(cause)) {
+    return refused(false, `can't be reached (${cause}); check host and port in MAIL_URL, and the network.`);
+  }
+  return refused(false, 'closed the connection before the mail was sent; try again later, or look into its log.');
+}
+
+function nameOf({ server }: Attempted): string {
+  return server.host.includes(':') ? `[${server.host}]:${server.port}` : `${server.host}:${server.port}`;
+}
+
+const LONGEST_ANSWER = 200;
+
+/** A server's reply on one line, without whatever looks like an address, a secret or our login. */
+function quoteAnswer(response: string, { server, recipient, sender }: Attempted): string {
+  let text = cleanForTerminal(response.replace(/^(\d{3})[ -]/gm, (_prefix, code, at) => (at === 0 ? `${code} ` : '')));
+  for (const word of [recipient, sender, ...credentials(server.login)]) {
+    // Shorter ones are no secrets, and would tear the sentence apart.
+    if (word.length > 3) text = text.replaceAll(word, '[removed]');
+  }
+  const cleaned = text
+    .replace(/[^\s<>"'(),;:]*(?:@|%40|=40|\+40)[^\s<>"'(),;]*/gi, '[removed]')
+    .replace(/plk_\w*/g, '[removed]')
+    .replace(/\[removed\](?:\S*\[removed\])+/g, '[removed]')
+    .replaceAll('"', "'")
+    .trim();
+  return [...cleaned].slice(0, LONGEST_ANSWER).join('');
+}
+
+/** A login in every form in which it goes over the wire and might be echoed (RFC 4616, and AUTH LOGIN). */
+function credentials(login: Attempted['server']['login']): string[] {
+  if (login === null) return [];
+  const { user, password } = login;
+  return [
+    ...[`\0${user}\0${password}`, password, user].map((text) => Buffer.from(text).toString('base64')),
+    password,
+    user,
+  ];
+}

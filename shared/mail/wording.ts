@@ -1,0 +1,35 @@
+import { isoTime } from '../clock.ts';
+import { formatRateLimit, formatWindow, type RateLimit } from '../keys/rate-limit.ts';
+import { cleanForTerminal } from '../text.ts';
+
+/** A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. */
+export function rateLimitInWords(limit: RateLimit): string {
+  const names = { s: 'second', m: 'minute', h: 'hour', d: 'day' };
+  const window = formatWindow(limit.windowSeconds);
+  const count = window.slice(0, -1);
+  const name = names[window.slice(-1) as keyof typeof names];
+  const requests = limit.quota === 1 ? '1 request' : `${limit.quota} requests`;
+  return `${formatRateLimit(limit)} (at most ${requests} in any ${count === '1' ? name : `${count} ${name}s`})`;
+}
+
+/** Milliseconds since 1970 as `2026-01-01 00:00:00 UTC`. */
+export function timeInWords(ms: number): string {
+  return `${isoTime(ms).slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/**
+ * A command line for sh, bash and zsh that shows what a key may do. The secret is read without echo, which comes back also
+ * after Ctrl-C, and reaches curl through a pipe: not through an argument, which every user of the machine could see.
+ */
+export function curlLine(publicUrl: string): string {
+  const url = `'${`${publicUrl}/api/key`.replaceAll("'", "'\\''")}'`;
+  const ask = `trap 'stty echo; exit' EXIT INT; stty -echo; printf 'Secret: '; read -r KEY; echo`;
+  return `(${ask}; printf 'Authorization: Bearer %s\\n' "$KEY" | curl -sS -w '\\n' -H @- ${url})`;
+}
+
+/** What others wrote, without control and bidirectional characters, line separators and whole secrets. */
+export function foreign(text: string, lines = false): string {
+  return cleanForTerminal(text, lines)
+    .replace(/[\u2028\u2029]/g, ' ')
+    .replace(/plk_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}/g, 'plk_$1_[removed]');
+}

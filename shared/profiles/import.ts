@@ -1,0 +1,128 @@
+import { statSync } from 'node:fs';
+import { guardDatabase } from '../db/open.ts';
+import type { Deps } from '../deps.ts';
+import { createApplier, type Entry } from './apply.ts';
+import { applyBatch, type BatchContext } from './import-batch.ts';
+import { createImportReport, type ImportReport, type ImportResult, type RefusedLine } from './import-report.ts';
+import { chunksOf, type ImportSource, type OnProgress, sourceFault } from './import-source.ts';
+import { importStrictly } from './import-strict.ts';
+import { type ProfileLine, parseLine } from './line.ts';
+import { createLineSplitter, type SplitLine } from './split.ts';
+
+/** How to import. */
+export type ImportOptions = {
+  /** A line changes only the fields it has, where its profile exists; else it replaces the profile. */
+  merge: boolean;
+  /** Everything or nothing, in one transaction; else bad lines are left out and the rest goes in, in batches. */
+  strict: boolean;
+  /** Who imports, for the history of keys whose profiles are erased. */
+  by: string;
+  onProgress?: OnProgress;
+  /** Hears of every refused line; with `strict`, clashes come in no particular order. */
+  onRefused?: (refused: RefusedLine) => void;
+};
+
+/** A batch ends at whichever comes first. A row is a profile, a name or a link. */
+const BATCH_MAX = { lines: 1_000, rows: 8_000, bytes: 2_097_152 };
+
+/** Batches grow and shrink so that the write lock is held for about this long, milliseconds: half of what is promised. */
+const WANTED_LOCK_MS = 50;
+
+/**
+ * Puts JSON Lines into the database (section 5 of the contract): upserts by id, erasures, refusals. Streams: memory
+ * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Throws `refused` where the
+ * source can't be read, and what `write` throws; what earlier batches committed stays.
+ */
+export async function importProfiles(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  source: ImportSource,
+  { merge, strict, by, onProgress = () => {}, onRefused }: ImportOptions,
+): Promise<ImportResult> {
+  const { db, clock } = deps;
+  const report = createImportReport(onRefused);
+  const apply = guardDatabase(db.$client.filename, () => createApplier(db.$client));
+  const context = { db, apply, merge, by, nowMs: clock.nowMs() };
+  try {
+    if (strict) await importStrictly(context, source, report, onProgress);
+    else await importInBatches(context, clock, source, report, onProgress);
+  } catch (error) {
+    throw sourceFault(source, error) ?? error;
+  }
+  return report.result();
+}
+
+async function importInBatches(
+  context: BatchContext,
+  clock: Deps['clock'],
+  source: ImportSource,
+  report: ImportReport,
+  onProgress: OnProgress,
+): Promise<void> {
+  const totalBytes = (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.size) || null;
+  const splitter = createLineSplitter();
+  let batch = emptyBatch();
+  let maxLines = BATCH_MAX.lines / 4;
+  let bytes = 0;
+  let lines = 0;
+
+  const flush = async (): Promise<void> => {
+    const startedMs = clock.monotonicMs();
+    if (batch.entries.length > 0) applyAndReport(context, batch, report);
+    else reportRefused(batch.refused, report);
+    const tookMs = clock.monotonicMs() - startedMs;
+    if (tookMs > WANTED_LOCK_MS) maxLines = Math.max(1, Math.floor(maxLines / 2));
+    else if (tookMs < WANTED_LOCK_MS / 2) maxLines = Math.min(BATCH_MAX.lines, maxLines * 2);
+    batch = emptyBatch();
+    onProgress({ lines, bytes, totalBytes });
+    // Others get their turn: at the lock, and in this process.
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const take = async (line: SplitLine): Promise<void> => {
+    lines = line.number;
+    addLine(batch, line, context.merge, report);
+    const { entries, refused, rows } = batch;
+    const full =
+      entries.length + refused.length >= maxLines || rows >= BATCH_MAX.rows || batch.bytes >= BATCH_MAX.bytes;
+    if (full) await flush();
+  };
+
+  for await (const chunk of chunksOf(source)) {
+    bytes += chunk.length;
+    for (const line of splitter.push(chunk)) await take(line);
+  }
+  for (const line of splitter.end()) await take(line);
+  await flush();
+}
+
+type Batch = { entries: Entry[]; refused: RefusedLine[]; rows: number; bytes: number };
+
+function emptyBatch(): Batch {
+  return { entries: [], refused: [], rows: 0, bytes: 0 };
+}
+
+function addLine(batch: Batch, line: SplitLine, merge: boolean, report: ImportReport): void {
+  const parsed = 'fault' in line ? { reason: line.fault } : parseLine(line.text, merge);
+  if ('reason' in parsed) {
+    batch.refused.push({ line: line.number, reason: parsed.reason });
+    return;
+  }
+  if ('fault' in line) return;
+  report.drop(parsed.unknown);
+  batch.entries.push({ number: line.number, bytes: line.bytes, line: parsed });
+  batch.rows += rowsOf(parsed);
+  batch.bytes += line.bytes;
+}
+
+function rowsOf({ aliases, links }: ProfileLine): number {
+  return 2 + (aliases?.length ?? 0) + (links?.length ?? 0);
+}
+
+function applyAndReport(context: BatchContext, batch: Batch, report: ImportReport): void {
+  const { refused, ...applied } = applyBatch(context, batch.entries);
+  report.applied(applied);
+  reportRefused([...batch.refused, ...refused], report);
+}
+
+function reportRefused(refused: readonly RefusedLine[], report: ImportReport): void {
+  for (const { line, reason } of refused.toSorted((a, b) => a.line - b.line)) report.refuse(line, reason);
+}

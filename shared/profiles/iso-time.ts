@@ -1,0 +1,29 @@
+const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])(\d\d):?(\d\d))$/i;
+
+/** The years 0001 to 9999 in UTC: what `toISOString` writes with four digits. */
+const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * Milliseconds since 1970 of an ISO 8601 time with date, time and zone (`Z`, `+02:00`, `+0200`), seconds and fractions
+ * being optional and what is finer than a millisecond cut off. Null for anything else: no zone, a day that the calendar
+ * lacks, 24:00, a leap second, a year outside 0001 to 9999.
+ */
+export function parseIsoTime(text: string): number | null {
+  const match = ISO_TIME.exec(text);
+  if (match === null) return null;
+  const part = (index: number): number => Number(match[index] ?? 0);
+  const [month, day, hour, minute, second] = [part(2), part(3), part(4), part(5), part(6)];
+  const [zoneHour, zoneMinute] = [part(9), part(10)];
+  if (hour > 23 || minute > 59 || second > 59 || zoneHour > 23 || zoneMinute > 59) return null;
+
+  const date = new Date(0);
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  date.setUTCFullYear(part(1), month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
+  date.setUTCHours(hour, minute, second, Number((match[7] ?? '').padEnd(3, '0').slice(0, 3)));
+
+  const offsetMs = (zoneHour * 60 + zoneMinute) * 60_000;
+  const ms = date.getTime() - (match[8] === '-' ? -offsetMs : offsetMs);
+  return ms >= FIRST_MS && ms <= LAST_MS ? ms : null;
+}

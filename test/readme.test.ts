@@ -1,0 +1,128 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { exitCodeOf } from '../cli/exit-codes.ts';
+import { createProgram } from '../cli/program.ts';
+import { ROUTES } from '../server/app.ts';
+import { ERROR_STATUSES } from '../server/refusals.ts';
+import { VARIABLES } from '../shared/config.ts';
+import type { ErrorCode } from '../shared/errors.ts';
+import { MAX_PROJECT_URL, TEXT_RULES } from '../shared/keys/fields.ts';
+import { KEY_STATES, KEYS_PER_PROFILE } from '../shared/keys/key.ts';
+import { RATE_LIMIT_BOUNDS } from '../shared/keys/rate-limit.ts';
+import { MAX_GROUPS } from '../shared/keys/ring.ts';
+import { importProfiles } from '../shared/profiles/import.ts';
+import { BOARD_SIZE } from '../shared/profiles/leaderboard.ts';
+import { prepareLookup } from '../shared/profiles/lookup.ts';
+import { PROJECT } from './support/cli.ts';
+import { testDeps } from './support/world.ts';
+
+// What the README says in tables is compared with the code, both ways.
+
+const README = readFileSync(join(PROJECT, 'README.md'), 'utf8');
+
+/** The cells of the table whose first head is this. */
+function table(head: string): string[][] {
+  const lines = README.split('\n');
+  const start = lines.findIndex((line) => line.startsWith(`| ${head} |`));
+  if (start < 0) throw new Error(`The README has no table ${head}.`);
+  const rows = lines.slice(start + 2);
+  const end = rows.findIndex((line) => !line.startsWith('|'));
+  return rows.slice(0, end).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+const plain = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
+
+test('the variables and their defaults', () => {
+  const rows = table('Variable').map(([name, value]) => [plain(name), plain(value)]);
+  const wanted = Object.entries(VARIABLES).map(([name, value]) => [name, value]);
+  const shown = rows.map(([name, value]) => [name, value === 'none' || value === 'from host and port' ? '' : value]);
+  expect(shown).toEqual(wanted);
+});
+
+test('the commands', () => {
+  const leaves = (command: Command, path: string): string[] =>
+    command.commands.length === 0
+      ? [path]
+      : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`));
+  expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(createProgram(), 'profilectl'));
+});
+
+test('the routes and the permission that each needs', () => {
+  const shown = table('Request').map(([request, permission]) => [
+    plain(request).replace('GET ', ''),
+    plain(permission),
+  ]);
+  const wanted = ROUTES.map(({ path, access }) => [
+    path.replace(/:(\w+)/g, '{$1}'),
+    access === 'anyone' ? 'none' : access === 'any key' ? 'any' : access,
+  ]);
+  expect(shown.sort()).toEqual(wanted.sort());
+});
+
+test('the statuses of errors', () => {
+  const shown = table('Status').map(([status]) => Number(status));
+  expect(shown).toEqual([...new Set(ERROR_STATUSES)].sort());
+});
+
+test('the exit codes', () => {
+  const shown = table('Exit code').map(([code]) => Number(code));
+  const codes: ErrorCode[] = [
+    'refused',
+    'not_found',
+    'internal',
+    'usage',
+    'bad_config',
+    'try_later',
+    'busy',
+    'cancelled',
+  ];
+  expect(shown).toEqual([0, ...new Set(codes.map(exitCodeOf))]);
+});
+
+test('the limits', () => {
+  const { name, description, expectedUsage } = TEXT_RULES;
+  const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
+  const shown = Object.fromEntries(table('What').map(([what, limit]) => [what, limit]));
+  expect(shown).toMatchObject({
+    'Keys of a profile that are pending or Active': String(KEYS_PER_PROFILE),
+    'Name of a key': `${name.least}–${name.most} characters`,
+    Description: `${description.least}–${description.most} characters`,
+    'Project URL': `${MAX_PROJECT_URL} characters`,
+    'Expected usage': `${expectedUsage.most} characters`,
+    'Rate limits of a key': `1–${maxPerKey}, quota 1–${maxQuota}, window 1 s–${maxWindowSeconds / 86_400} d`,
+    Leaderboard: `${BOARD_SIZE} profiles`,
+  });
+  expect(README).toContain(`at most ${MAX_GROUPS} time stamps`);
+});
+
+test('the states of a key', () => {
+  for (const state of KEY_STATES) expect(README).toContain(`\`${state}\``);
+});
+
+test('every file that it points to is there', () => {
+  const paths = [...README.matchAll(/`((?:server|cli|shared|drizzle|test|deploy)\/[\w./-]*)`|\]\(([\w./-]+)\)/g)];
+  expect(paths.length).toBeGreaterThan(5);
+  for (const [, code, link] of paths)
+    expect([code ?? link, existsSync(join(PROJECT, code ?? link ?? ''))]).toEqual([code ?? link, true]);
+});
+
+test('the answer that it shows is the one that the sample profiles give', async () => {
+  const deps = testDeps();
+  await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), { merge: false, strict: true, by: 'test' });
+  const shown = README.split('\n').find((line) => line.startsWith('{"id":7,"username":"Ada","displayName":"Ada L'));
+  expect(shown).toBe(prepareLookup(deps.db).profile('username', 'Ada').body);
+});
+
+test('the line that it shows for an import is one', async () => {
+  const deps = testDeps();
+  const line = README.split('\n').find((text) => text.startsWith('{"id":7,"username":"Ada","aliases"')) ?? '';
+  const result = await importProfiles(deps, [Buffer.from(line)], { merge: false, strict: true, by: 'test' });
+  expect(result).toEqual({ imported: 1, deleted: 0, refused: [], dropped: {} });
+});

@@ -1,0 +1,249 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { openDatabase } from '../../../shared/db/open.ts';
+import type { Deps } from '../../../shared/deps.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { approveKey } from '../../../shared/keys/approve.ts';
+import { holdsPlace, type KeyState } from '../../../shared/keys/key.ts';
+import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import { prepareVerifier } from '../../../shared/keys/verify.ts';
+import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
+import type { Delivery } from '../../../shared/mail/mail.ts';
+import { request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+// Random lives of keys, several actors at once, against a small model. An approval's mail hangs in the air until a later
+// step says what became of it, so that everything else can happen meanwhile; a crash forgets it, a restart all of them.
+
+const clock = testClock();
+const base = testDeps({ clock, approvalLeaseMs: 120_000 });
+let nextProfile = 1;
+
+type Outcome = 'accepted' | 'refused' | 'lost before' | 'lost after' | 'crash';
+
+/** What the model knows of a key. */
+type ModelKey = {
+  identifier: string;
+  profile: string;
+  state: KeyState;
+  fence: number;
+  openUntilMs: number | null;
+  expiresAtMs: number | null;
+  /** The attempt whose secret works. */
+  working: number | null;
+  history: HistoryView[];
+};
+
+/** An approval whose mail is in the air. */
+type InFlight = {
+  key: ModelKey;
+  number: number;
+  secret: string;
+  land: (delivery: Delivery) => void;
+  done: Promise<AppError | null>;
+};
+
+type World = {
+  deps: Deps;
+  keys: ModelKey[];
+  flying: InFlight[];
+  mailed: { key: ModelKey; number: number; secret: string }[];
+};
+
+const pick = fc.nat(1000);
+const steps = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('request' as const), which: pick }) },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('begin' as const), which: pick, expires: fc.boolean() }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constant('land' as const),
+        which: pick,
+        outcome: fc.constantFrom<Outcome>('accepted', 'accepted', 'refused', 'lost before', 'lost after', 'crash'),
+      }),
+    },
+    { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('reject', 'withdraw', 'revoke', 'edit'), which: pick }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 59_999, 120_000, 400_000) }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  ),
+  { minLength: 20, maxLength: 60, size: 'max' },
+);
+
+type Step = typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never;
+
+test('whatever happens in whatever order, the promises hold after every step', async () => {
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      const world: World = { deps: base, keys: [], flying: [], mailed: [] };
+      const profiles = [0, 1].map(() => {
+        insertProfile(base.db, { id: nextProfile });
+        return `user${nextProfile++}`;
+      });
+      for (const step of sequence) {
+        await take(world, step as Step, profiles);
+        checkPromises(world, profiles);
+        count++;
+      }
+    }),
+    { numRuns: 120 },
+  );
+  process.stderr.write(`lives of keys: ${count} steps, no promise broken\n`);
+}, 120_000);
+
+async function take(world: World, step: Step, profiles: string[]): Promise<void> {
+  if (step.do === 'wait') {
+    clock.advance(step.ms);
+    for (const key of world.keys) expireInModel(key);
+    return;
+  }
+  if (step.do === 'restart') {
+    if (world.deps !== base) world.deps.db.$client.close();
+    world.deps = { ...base, db: openDatabase(base.config.databasePath, 'use') };
+    world.flying = [];
+    return;
+  }
+  if (step.do === 'request') return takeRequest(world, profiles[step.which % 2] as string);
+  if (step.do === 'land') return takeLanding(world, step.which, step.outcome);
+  const key = world.keys[step.which % Math.max(1, world.keys.length)];
+  if (key === undefined) return;
+  if (step.do === 'begin') return takeBeginning(world, key, step.expires);
+  return takeMove(world, key, step.do as 'reject' | 'withdraw' | 'revoke' | 'edit');
+}
+
+async function takeRequest(world: World, profile: string): Promise<void> {
+  const taken = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state)).length;
+  const identifier = await outcomeOf(request(world.deps, { profile }));
+  if (taken >= 3) return void expect(identifier).toMatchObject({ code: 'refused' });
+  expect(identifier).toBeString();
+  const fresh = {
+    state: 'pending',
+    fence: 0,
+    openUntilMs: null,
+    expiresAtMs: null,
+    working: null,
+    history: [],
+  } as const;
+  world.keys.push({ ...fresh, identifier: identifier as string, profile, history: [] });
+}
+
+async function takeBeginning(world: World, key: ModelKey, expires: boolean): Promise<void> {
+  const landed = Promise.withResolvers<Delivery>();
+  const sent = Promise.withResolvers<string>();
+  const mailer = async () => ({
+    send: async (mail: { text: string }) => {
+      sent.resolve(/plk_\w+/.exec(mail.text)?.[0] ?? '');
+      return await landed.promise;
+    },
+  });
+  const expiresAtMs = expires ? clock.nowMs() + 300_000 : null;
+  const done = outcomeOf(
+    approveKey({ ...world.deps, mailer }, { identifier: key.identifier, grant: { expiresAtMs }, by: 'admin' }),
+  );
+  const first = await Promise.race([done, sent.promise]);
+  const isTaken = key.openUntilMs !== null && clock.nowMs() < key.openUntilMs;
+  if (key.state !== 'pending') return void expect(first).toMatchObject({ code: 'refused' });
+  if (isTaken) return void expect(first).toMatchObject({ code: 'try_later' });
+  expect(first).toStartWith(`plk_${key.identifier}_`);
+  key.fence++;
+  key.openUntilMs = clock.nowMs() + 120_000;
+  key.expiresAtMs = expiresAtMs;
+  world.flying.push({
+    key,
+    number: key.fence,
+    secret: first as string,
+    land: landed.resolve,
+    done: done as InFlight['done'],
+  });
+}
+
+async function takeLanding(world: World, which: number, outcome: Outcome): Promise<void> {
+  const [flight] = world.flying.splice(which % Math.max(1, world.flying.length), 1);
+  if (flight === undefined || outcome === 'crash') return;
+  const { key, number, secret, land, done } = flight;
+  if (outcome === 'accepted' || outcome === 'lost after') world.mailed.push({ key, number, secret });
+  if (outcome === 'accepted') land({ outcome });
+  else if (outcome === 'refused') land({ outcome, permanent: true, reason: 'No.' });
+  else land({ outcome: 'unknown', reason: 'Lost.' });
+  const error = await done;
+  const stillOurs = key.fence === number && key.state === 'pending';
+  if (outcome === 'accepted' && stillOurs) {
+    expect(error).toBeUndefined();
+    key.state = 'Active';
+    key.working = number;
+  } else {
+    expect(error).toMatchObject({ code: outcome === 'accepted' || outcome === 'refused' ? 'refused' : 'try_later' });
+  }
+  if (stillOurs) key.openUntilMs = null;
+  expireInModel(key);
+}
+
+async function takeMove(world: World, key: ModelKey, verb: 'reject' | 'withdraw' | 'revoke' | 'edit'): Promise<void> {
+  const { identifier } = key;
+  const { deps } = world;
+  const silent = { ...deps, mailer: async () => null };
+  const act = {
+    reject: () => rejectKey(silent, { identifier, reason: 'No.', by: 'admin' }),
+    withdraw: async () => withdrawKey(silent, { identifier, by: 'owner' }),
+    revoke: () => revokeKey(silent, { identifier, reason: 'Leaked.', by: 'admin' }),
+    edit: async () => editKey(silent, { identifier, name: 'Renamed', by: 'owner' }),
+  }[verb];
+  const needs = { reject: 'pending', withdraw: 'pending', revoke: 'Active', edit: key.state }[verb];
+  const result = await outcomeOf(act());
+  if (key.state !== needs) return void expect(result).toMatchObject({ code: 'refused' });
+  expect(result).not.toBeInstanceOf(AppError);
+  if (verb === 'edit') return;
+  key.state = ({ reject: 'rejected', withdraw: 'withdrawn', revoke: 'revoked' } as const)[verb];
+  key.fence++;
+  key.working = null;
+  key.openUntilMs = null;
+}
+
+function expireInModel(key: ModelKey): void {
+  if (key.state !== 'Active' || key.expiresAtMs === null || clock.nowMs() < key.expiresAtMs) return;
+  key.state = 'expired';
+  key.working = null;
+}
+
+async function outcomeOf<T>(act: Promise<T>): Promise<T | AppError> {
+  try {
+    return await act;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+const LEGAL = [
+  '→pending',
+  'pending→Active',
+  'pending→rejected',
+  'pending→withdrawn',
+  'Active→revoked',
+  'Active→expired',
+];
+
+function checkPromises(world: World, profiles: string[]): void {
+  const verify = prepareVerifier(world.deps.db, clock);
+  for (const key of world.keys) {
+    const shown = showKey(world.deps, key.identifier);
+    expect([key.identifier, shown.state]).toEqual([key.identifier, key.state]);
+    if (shown.state === 'Active') expect(shown.attempt?.result).toBe('accepted');
+    const history = keyHistory(world.deps, key.identifier);
+    expect(history.slice(0, key.history.length)).toEqual(key.history);
+    key.history = history;
+    for (const { from, to } of history) if (from !== to) expect(LEGAL).toContain(`${from ?? ''}→${to}`);
+    expect(history.at(-1)?.to).toBe(shown.state);
+    const works = world.mailed.filter((mail) => mail.key === key && verify(mail.secret) !== null);
+    expect(works.map((mail) => mail.number)).toEqual(key.working === null ? [] : [key.working]);
+  }
+  for (const profile of profiles) {
+    const holders = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state));
+    expect(holders.length).toBeLessThanOrEqual(3);
+  }
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'bun:test';
+import { createMailer } from '../../../shared/mail/mailer.ts';
+import { parseMailUrl } from '../../../shared/mail/target.ts';
+import { TEST_CA } from '../../support/certificates.ts';
+import { readMail } from '../../support/mime.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
+
+const ACCEPTED = { outcome: 'accepted' } as const;
+
+describe('what a mail server gets', () => {
+  test('the message, once, from MAIL_FROM to exactly the one recipient, with the secret whole', async () => {
+    const smtp = await startSmtp();
+    expect(await createMailer(serverAt(smtp.port), FROM).send(sampleMail())).toEqual(ACCEPTED);
+    expect(smtp.received.map(({ from, to }) => ({ from, to }))).toEqual([{ from: FROM, to: [TO] }]);
+    const mail = readMail(smtp.received[0]?.raw ?? '');
+    expect(mail.text).toBe(sampleMail().text);
+    expect(mail.html).toBe(sampleMail().html);
+  });
+
+  test('headers that name the sender and nothing of this machine or program', async () => {
+    const smtp = await startSmtp();
+    await createMailer(serverAt(smtp.port), FROM).send(sampleMail());
+    const { headers } = readMail(smtp.received[0]?.raw ?? '');
+    expect([...headers.keys()].sort()).toEqual(
+      ['auto-submitted', 'content-type', 'date', 'from', 'message-id', 'mime-version', 'subject', 'to'].sort(),
+    );
+    expect(headers.get('from')).toBe(`Profile Lookup <${FROM}>`);
+    expect(headers.get('to')).toBe(TO);
+    expect(headers.get('auto-submitted')).toBe('auto-generated');
+    expect(headers.get('message-id')).toMatch(/^<[0-9a-f-]{36}@profiles\.example\.org>$/);
+    expect(Date.parse(headers.get('date') ?? '')).not.toBeNaN();
+  });
+
+  test('each message has an id of its own', async () => {
+    const smtp = await startSmtp();
+    const mailer = createMailer(serverAt(smtp.port), FROM);
+    await mailer.send(sampleMail());
+    await mailer.send(sampleMail());
+    const ids = smtp.received.map(({ raw }) => readMail(raw).headers.get('message-id'));
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test('lines that begin with a dot, and text without HTML, arrive as they were', async () => {
+    const smtp = await startSmtp();
+    const text = 'first\n.\n..two\n.three\n';
+    await createMailer(serverAt(smtp.port), FROM).send(sampleMail({ text, html: null }));
+    expect(readMail(smtp.received[0]?.raw ?? '')).toMatchObject({ text, html: null });
+  });
+
+  test('a text in any script arrives as it was, and leaves the secret on one line of the raw message', async () => {
+    const smtp = await startSmtp();
+    const text = `Größe 東京 ${'ж'.repeat(2000)}\n\n${SECRET}\n\n= 100 %=41\n`;
+    await createMailer(serverAt(smtp.port), FROM).send(sampleMail({ text, subject: 'Schlüssel k7Qm2XaB' }));
+    const { raw } = smtp.received[0] ?? { raw: '' };
+    expect(readMail(raw).text).toBe(text);
+    expect(raw).toMatch(new RegExp(`^${SECRET}\r$`, 'm'));
+    expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
+    expect(/^[\t\r\n -~]*$/.test(raw)).toBe(true);
+  });
+});
+
+describe('nobody can smuggle anything in', () => {
+  test('a subject with line breaks and direction marks stays one header without them', async () => {
+    const smtp = await startSmtp();
+    const subject = 'key\r\nBcc: eve@example.org\r\n\r\nforged\u202e\u0000 body';
+    await createMailer(serverAt(smtp.port), FROM).send(sampleMail({ subject }));
+    const { headers } = readMail(smtp.received[0]?.raw ?? '');
+    expect(headers.has('bcc')).toBe(false);
+    expect(headers.get('subject')).toBe('key Bcc: eve@example.org  forged body');
+    expect(smtp.received[0]?.to).toEqual([TO]);
+  });
+
+  for (const to of [
+    'ada@example.org\r\nBcc: eve@example.org',
+    'ada@example.org, eve@example.org',
+    'Ada <ada@example.org>',
+    '',
+  ]) {
+    test(`no connection is made for the recipient ${JSON.stringify(to)}`, async () => {
+      const smtp = await startBrokenSmtp({});
+      const delivery = await createMailer(serverAt(smtp.port), FROM).send(sampleMail({ to }));
+      expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
+      expect(delivery).toHaveProperty(
+        'reason',
+        "The profile's e-mail address is not one plain address; correct it and try again.",
+      );
+      expect(smtp.seen).toEqual([]);
+    });
+  }
+
+  test('nor without a plain sender', async () => {
+    for (const from of [null, 'keys@example.org\r\nX: y']) {
+      const delivery = await createMailer(serverAt(1), from).send(sampleMail());
+      expect(delivery).toMatchObject({
+        outcome: 'refused',
+        permanent: true,
+        reason: expect.stringContaining('MAIL_FROM'),
+      });
+    }
+  });
+});
+
+describe('logging in', () => {
+  const login = { user: 'mailer@example.org', password: 'pa:ss/w örd%' };
+
+  test('the user and password of MAIL_URL are used, percent-decoded, over STARTTLS', async () => {
+    const smtp = await startSmtp({ login });
+    const target = parseMailUrl(smtp.url);
+    if (target === null) throw new Error('the test server has a bad address');
+    expect(await createMailer(target, FROM, { isRemote: true, ca: TEST_CA }).send(sampleMail())).toEqual(ACCEPTED);
+    expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: true });
+  });
+
+  test('over smtps too', async () => {
+    const smtp = await startSmtp({ login, secure: true });
+    const target = serverAt(smtp.port, { secure: true, login });
+    expect(await createMailer(target, FROM, { isRemote: true, ca: TEST_CA }).send(sampleMail())).toEqual(ACCEPTED);
+    expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: true });
+  });
+
+  test('on this machine in clear, where the server has no TLS', async () => {
+    const smtp = await startSmtp({ login, starttls: false, clearLogin: true });
+    expect(await createMailer(serverAt(smtp.port, { login }), FROM).send(sampleMail())).toEqual(ACCEPTED);
+    expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: false });
+  });
+
+  test('to a server that offers no login the mail goes without one', async () => {
+    const smtp = await startSmtp();
+    expect(await createMailer(serverAt(smtp.port, { login }), FROM).send(sampleMail())).toEqual(ACCEPTED);
+    expect(smtp.received[0]?.user).toBeNull();
+  });
+
+  test('a wrong password is refused for good, and neither it nor the user is repeated', async () => {
+    const smtp = await startSmtp({ login });
+    const wrong = { user: login.user, password: 'hunter2' };
+    const delivery = await createMailer(serverAt(smtp.port, { login: wrong }), FROM).send(sampleMail());
+    expect(delivery).toEqual({
+      outcome: 'refused',
+      permanent: true,
+      reason: `The mail server 127.0.0.1:${smtp.port} refused the login ("535 5.7.8 Error: authentication failed for [removed] with [removed]"); check the user and password in MAIL_URL.`,
+    });
+    expect(smtp.received).toEqual([]);
+  });
+});

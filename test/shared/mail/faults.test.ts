@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'bun:test';
+import type { Delivery } from '../../../shared/mail/mail.ts';
+import { createMailer } from '../../../shared/mail/mailer.ts';
+import { type BrokenSmtp, type SmtpFault, type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
+
+// The promise: a mail is "accepted" only after the server's last word, "refused" only where it certainly was not
+// accepted, and "unknown" in between. Silence is cut short by `timeoutMs`, so nothing here waits for a real time-out.
+
+const login = { user: 'mailer', password: 'hunter22' };
+const PATIENCE = { timeoutMs: 10_000 };
+/** Long enough to get to the stage in question on a slow machine; the tests wait for all such at once. */
+const IMPATIENCE = { timeoutMs: 1_500 };
+
+async function sendTo(server: { port: number }, options: { timeoutMs: number } = PATIENCE): Promise<Delivery> {
+  const delivery = await createMailer(serverAt(server.port, { login }), FROM, options).send(sampleMail());
+  if (delivery.outcome !== 'accepted') expectGoodSentence(delivery.reason, server.port);
+  return delivery;
+}
+
+/** One sentence that names the server, says what to do, and gives nothing away. */
+function expectGoodSentence(reason: string, port: number): void {
+  expect(reason).toStartWith(`The mail server 127.0.0.1:${port} `);
+  expect(reason).toMatch(/(; |, so )[^;]+\.$/);
+  for (const secret of [TO, FROM, SECRET, 'plk_', '@', login.password]) expect(reason).not.toContain(secret);
+}
+
+async function broken(stage: SmtpStage, fault: SmtpFault): Promise<BrokenSmtp> {
+  return await startBrokenSmtp({ [stage]: fault });
+}
+
+const BEFORE_CONTENT = ['greeting', 'EHLO', 'AUTH', 'MAIL', 'RCPT', 'DATA'] as const;
+const ANSWERED = [...BEFORE_CONTENT, 'dot'] as const;
+
+describe('refused: the server said no', () => {
+  for (const stage of ANSWERED) {
+    test(`4yz at ${stage} is worth another try`, async () => {
+      const server = await broken(stage, `451 4.3.0 not now <${TO}> ${SECRET}`);
+      // A server that refuses EHLO is asked in the old way, and that one answers 500 to HELO.
+      const permanent = stage === 'EHLO';
+      expect(await sendTo(server)).toMatchObject({ outcome: 'refused', permanent });
+    });
+
+    test(`421 at ${stage} is worth another try`, async () => {
+      expect(await sendTo(await broken(stage, '421 4.3.2 shutting down'))).toMatchObject({
+        outcome: 'refused',
+        permanent: false,
+      });
+    });
+
+    test(`5yz at ${stage} is final`, async () => {
+      const server = await broken(stage, `550 5.7.1 no mail for ${TO}, ${login.password}`);
+      expect(await sendTo(server)).toMatchObject({ outcome: 'refused', permanent: true });
+    });
+  }
+
+  test('a real server that refuses at each step', async () => {
+    const smtp = await startSmtp();
+    for (const step of ['connect', 'mail', 'rcpt', 'data'] as const) {
+      for (const [reply, permanent] of [
+        ['550 5.1.1 no', true],
+        ['450 4.2.0 later', false],
+      ] as const) {
+        smtp.failures[step] = reply;
+        expect(await sendTo(smtp)).toMatchObject({ outcome: 'refused', permanent });
+      }
+      delete smtp.failures[step];
+    }
+    expect(smtp.received).toEqual([]);
+    expect(await sendTo(smtp)).toEqual({ outcome: 'accepted' });
+  });
+
+  test('the sentences say which setting to look at', async () => {
+    const reasonAt = async (stage: SmtpStage) => {
+      const delivery = await sendTo(await broken(stage, '550 5.0.0 no'));
+      return delivery.outcome === 'refused' ? delivery.reason : '';
+    };
+    expect(await reasonAt('AUTH')).toContain('check the user and password in MAIL_URL');
+    expect(await reasonAt('MAIL')).toContain('check MAIL_FROM');
+    expect(await reasonAt('RCPT')).toContain("check the profile's e-mail address");
+    expect(await reasonAt('dot')).toContain('refused the message ("550 5.0.0 no"); ask its operator why');
+  });
+});
+
+describe('refused: it never came to the content', () => {
+  for (const stage of BEFORE_CONTENT) {
+    test(`the connection is closed at ${stage}`, async () => {
+      const server = await broken(stage, 'close');
+      expect(await sendTo(server)).toMatchObject({ outcome: 'refused', permanent: false });
+      expect(server.content()).toBe('');
+    });
+  }
+
+  test('silence at any of these stages ends after the time-out, and the connection with it', async () => {
+    await Promise.all(
+      BEFORE_CONTENT.map(async (stage) => {
+        const server = await broken(stage, 'silence');
+        expect(await sendTo(server, IMPATIENCE)).toMatchObject({ outcome: 'refused', permanent: false });
+        await server.closed;
+        expect(server.seen.at(-1)).toBe(stage);
+        expect(server.content()).toBe('');
+      }),
+    );
+  });
+
+  test('nobody listens', async () => {
+    const server = await startBrokenSmtp({});
+    server.stop();
+    const delivery = await sendTo(server);
+    expect(delivery).toMatchObject({ outcome: 'refused', permanent: false });
+    expect(delivery).toHaveProperty(
+      'reason',
+      expect.stringContaining('refused the connection; check host and port in MAIL_URL'),
+    );
+  });
+
+  test('the host does not exist', async () => {
+    const target = serverAt(587, { host: 'mail.invalid' });
+    const delivery = await createMailer(target, FROM, PATIENCE).send(sampleMail());
+    expect(delivery).toMatchObject({
+      outcome: 'refused',
+      permanent: false,
+      reason: expect.stringContaining('mail.invalid:587'),
+    });
+  });
+
+  test('what listens there is no mail server', async () => {
+    const server = await broken('greeting', 'SSH-2.0-OpenSSH_9.2' as SmtpFault);
+    const delivery = await sendTo(server);
+    expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
+    expect(delivery).toHaveProperty('reason', expect.stringContaining('does not speak SMTP here'));
+  });
+});
+
+describe('unknown: the content was under way and no last word came', () => {
+  for (const stage of ['content', 'dot'] as const) {
+    test(`the connection is lost at the ${stage}`, async () => {
+      const server = await broken(stage, 'close');
+      expect(await sendTo(server)).toMatchObject({ outcome: 'unknown' });
+      expect(server.seen).toContain(stage);
+    });
+  }
+
+  test('what comes after the dot is no last word; the time-out ends it, and the connection with it', async () => {
+    const answers: SmtpFault[] = ['silence', 'drip', '354 go on still', '199 perhaps', '250-yes, and then nothing'];
+    await Promise.all(
+      [...answers, 'hello' as SmtpFault].map(async (answer) => {
+        const server = await broken('dot', answer);
+        expect(await sendTo(server, IMPATIENCE)).toMatchObject({ outcome: 'unknown' });
+        await server.closed;
+        expect(server.content()).toContain(SECRET);
+      }),
+    );
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'bun:test';
+import { type Attempted, type Failure, refusalOf, unconfirmed } from '../../../shared/mail/refusal.ts';
+import { FROM, SECRET, serverAt, TO } from './sample.ts';
+
+const login = { user: 'mailer', password: 'correct horse' };
+const ATTEMPTED: Attempted = {
+  server: serverAt(587, { host: 'mail.example.org', login }),
+  kind: 'approval',
+  recipient: TO,
+  sender: FROM,
+};
+
+function reasonOf(failure: Failure, changes: Partial<Attempted> = {}): string {
+  return refusalOf(failure, { ...ATTEMPTED, ...changes }).reason;
+}
+
+function quoted(response: string): string {
+  return /\("(.*)"\)/.exec(reasonOf({ command: 'RCPT TO', response, responseCode: 550 }))?.[1] ?? '';
+}
+
+describe('a server may say anything; the admin sees it without what is private', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const replies = [
+    `550 5.1.1 <${TO}>: unknown`,
+    '550 no ADA@Example.ORG here',
+    '550 ada=40example.org, ada%40example.org',
+    '550 "x"@example.org (other@example.net)',
+    `550 found ${SECRET}.`,
+    `535 AUTH PLAIN ${base64(`\0${login.user}\0${login.password}`)}`,
+    `535 ${base64(login.password)} and ${login.password}`,
+  ];
+  for (const reply of replies) {
+    test(JSON.stringify(reply), () => {
+      const text = quoted(reply);
+      expect(text).toContain('[removed]');
+      expect(text).not.toMatch(/@|=40|%40|plk_/);
+      for (const secret of [login.password, base64(login.password)]) expect(text).not.toContain(secret);
+    });
+  }
+
+  test('the rest stays readable, on one line, without codes repeated or escape sequences', () => {
+    expect(quoted('550-5.7.1 Not today,\n550-5.7.1 not\u001b[31m ever.\n550 5.7.1 See "help"')).toBe(
+      "550 5.7.1 Not today, 5.7.1 not[31m ever. 5.7.1 See 'help'",
+    );
+  });
+
+  test('a speech is cut short, never inside a character', () => {
+    const text = quoted(`550 ${'😀'.repeat(500)}`);
+    expect([...text].length).toBe(200);
+    expect(text.isWellFormed()).toBe(true);
+  });
+});
+
+describe('what an admin is told to do', () => {
+  const cases: [string, Failure, boolean, RegExp][] = [
+    ['no such host', { code: 'EDNS', originalCode: 'ENOTFOUND' }, false, /is not found; check the host in MAIL_URL/],
+    ['refused', { code: 'ESOCKET', originalCode: 'ECONNREFUSED' }, false, /check host and port in MAIL_URL/],
+    ['no route', { code: 'ESOCKET', originalCode: 'EHOSTUNREACH' }, false, /can't be reached \(EHOSTUNREACH\)/],
+    ['silence', { code: 'ETIMEDOUT' }, false, /did not answer in time/],
+    ['reset', { code: 'ESOCKET', originalCode: 'ECONNRESET' }, false, /closed the connection before the mail was sent/],
+    ['expired', { code: 'ESOCKET', originalCode: 'CERT_HAS_EXPIRED' }, true, /certificate that can't be trusted/],
+    ['own signature', { code: 'ESOCKET', originalCode: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, true, /NODE_EXTRA_CA_CERTS/],
+    ['handshake lost', { code: 'ETLS' }, false, /while encryption was set up/],
+    ['not TLS', { code: 'ESOCKET', originalCode: 'ERR_SSL_WRONG_VERSION_NUMBER' }, true, /smtp:\/\/ or smtps:\/\//],
+    ['no login method', { code: 'EAUTH' }, true, /offers no way to log in/],
+    ['too large', { code: 'EMESSAGE' }, true, /no message of this size/],
+    ['nonsense', { code: 'EPROTOCOL', responseCode: 250 }, true, /does not speak SMTP here/],
+  ];
+  for (const [name, failure, permanent, sentence] of cases) {
+    test(name, () => {
+      const refusal = refusalOf(failure, ATTEMPTED);
+      expect(refusal.permanent).toBe(permanent);
+      expect(refusal.reason).toMatch(sentence);
+      expect(refusal.reason).toMatch(/^The mail server mail\.example\.org:587 .*\.$/);
+    });
+  }
+
+  test('a notice to the admin that is refused points at ADMIN_EMAIL', () => {
+    const failure = { command: 'RCPT TO', response: '550 no', responseCode: 550 };
+    expect(reasonOf(failure, { kind: 'request' })).toContain('check ADMIN_EMAIL');
+  });
+
+  test('an IPv6 host is written with brackets', () => {
+    expect(reasonOf({ code: 'ETIMEDOUT' }, { server: serverAt(25, { host: '::1' }) })).toContain('[::1]:25 ');
+  });
+
+  test('a mail that may have gone out is never called refused', () => {
+    for (const code of ['ETIMEDOUT', 'ECONNECTION', 'EPROTOCOL', 'EMESSAGE', 'ESOCKET']) {
+      const { outcome, reason } = unconfirmed({ code }, ATTEMPTED);
+      expect(outcome).toBe('unknown');
+      expect(reason).toMatch(/may or may not arrive; its log may say which\.$/);
+    }
+  });
+});

@@ -1,0 +1,37 @@
+import type { Mail } from '../../../shared/mail/mail.ts';
+import { type ApprovalNews, approvalMail } from '../../../shared/mail/messages.ts';
+import type { MailTarget } from '../../../shared/mail/target.ts';
+
+/** A well-formed secret that belongs to no key. */
+export const SECRET = 'plk_k7Qm2XaB_TfBIVwfGdcef4v06KE3IpwOiFGkcWtf82QRPF2';
+
+/** The sender and the recipient of every sample; neither may appear in a sentence for the admin. */
+export const FROM = 'keys@profiles.example.org';
+export const TO = 'ada@example.org';
+
+/** What an approval mail is made of. */
+export const NEWS: ApprovalNews = {
+  to: TO,
+  identifier: 'k7Qm2XaB',
+  secret: SECRET,
+  keyName: 'Nightly statistics',
+  profile: 'Ada',
+  requestedPermissions: ['api.lookup', 'api.leaderboard'],
+  permissions: ['api.lookup'],
+  rateLimits: [
+    { quota: 60, windowSeconds: 60 },
+    { quota: 5000, windowSeconds: 86_400 },
+  ],
+  expiresAtMs: Date.parse('2027-01-31T12:00:00Z'),
+  publicUrl: 'https://profiles.example.org',
+};
+
+/** An approval mail with some fields replaced. */
+export function sampleMail(changes: Partial<Mail> = {}): Mail {
+  return { ...approvalMail(NEWS), ...changes };
+}
+
+/** A mail server of this machine. */
+export function serverAt(port: number, changes: Partial<Extract<MailTarget, { kind: 'server' }>> = {}) {
+  return { kind: 'server', host: '127.0.0.1', port, secure: false, login: null, ...changes } as const;
+}

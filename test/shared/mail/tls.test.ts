@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Delivery } from '../../../shared/mail/mail.ts';
+import { createMailer, type MailerOptions } from '../../../shared/mail/mailer.ts';
+import { TEST_CA, TEST_CA_FILE } from '../../support/certificates.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+import { FROM, sampleMail, serverAt } from './sample.ts';
+
+// `isRemote` shows on this machine what a server across a network gets.
+const REMOTE = { isRemote: true, ca: TEST_CA } as const;
+const login = { user: 'mailer', password: 'hunter22' };
+
+type Target = Parameters<typeof serverAt>[1];
+
+function send(port: number, target: Target, options: MailerOptions): Promise<Delivery> {
+  return createMailer(serverAt(port, target), FROM, options).send(sampleMail());
+}
+
+describe('across a network nothing goes out unencrypted or to a stranger', () => {
+  test('the attack: somebody on the way hides STARTTLS; neither login nor mail is sent', async () => {
+    const server = await startBrokenSmtp({});
+    const delivery = await send(server.port, { login }, REMOTE);
+    expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
+    expect(delivery).toHaveProperty('reason', expect.stringContaining('has no STARTTLS ("502 5.5.1 not implemented")'));
+    expect(server.seen).toEqual(['greeting', 'EHLO', 'STARTTLS']);
+  });
+
+  test('a server that knows not even EHLO is refused too', async () => {
+    const server = await startBrokenSmtp({ EHLO: '502 5.5.1 what?' });
+    expect(await send(server.port, { login }, REMOTE)).toMatchObject({ outcome: 'refused', permanent: true });
+    expect(server.seen).toEqual(['greeting', 'EHLO']);
+  });
+
+  test('STARTTLS that is out of order for now is worth another try', async () => {
+    const server = await startBrokenSmtp({ STARTTLS: '454 4.7.0 TLS not available' });
+    expect(await send(server.port, {}, REMOTE)).toMatchObject({ outcome: 'refused', permanent: false });
+  });
+
+  test('a handshake that breaks off is worth another try, one that hangs ends after the time-out', async () => {
+    const closing = await startBrokenSmtp({ STARTTLS: 'close' });
+    expect(await send(closing.port, {}, REMOTE)).toMatchObject({ outcome: 'refused', permanent: false });
+    const hanging = await startBrokenSmtp({ STARTTLS: '220 go' });
+    expect(await send(hanging.port, {}, { ...REMOTE, timeoutMs: 150 })).toMatchObject({
+      outcome: 'refused',
+      permanent: false,
+    });
+  });
+
+  for (const secure of [false, true]) {
+    const name = secure ? 'smtps' : 'STARTTLS';
+
+    test(`${name} with a good certificate, for a name and for an address`, async () => {
+      const smtp = await startSmtp({ secure });
+      for (const host of ['localhost', '127.0.0.1']) {
+        expect(await send(smtp.port, { secure, host }, REMOTE)).toEqual({ outcome: 'accepted' });
+      }
+      expect(smtp.received.map(({ overTls }) => overTls)).toEqual([true, true]);
+    });
+
+    test(`${name} with a certificate for another name is refused for good`, async () => {
+      const smtp = await startSmtp({ secure, certificate: 'elsewhere' });
+      for (const host of ['localhost', '127.0.0.1']) {
+        const delivery = await send(smtp.port, { secure, host, login }, REMOTE);
+        expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
+        expect(delivery).toHaveProperty(
+          'reason',
+          expect.stringContaining("a certificate that can't be trusted (ERR_TLS_CERT_ALTNAME_INVALID)"),
+        );
+      }
+      expect(smtp.received).toEqual([]);
+    });
+
+    test(`${name} with a certificate of an unknown authority is refused for good, and says how to trust it`, async () => {
+      const smtp = await startSmtp({ secure });
+      const delivery = await send(smtp.port, { secure }, { isRemote: true });
+      expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
+      expect(delivery).toHaveProperty('reason', expect.stringContaining('NODE_EXTRA_CA_CERTS'));
+      expect(smtp.received).toEqual([]);
+    });
+  }
+
+  test('NODE_EXTRA_CA_CERTS makes an authority known, as the sentence promises', async () => {
+    for (const secure of [false, true]) {
+      const smtp = await startSmtp({ secure });
+      const target = JSON.stringify(serverAt(smtp.port, { secure, host: 'localhost' }));
+      const folder = join(import.meta.dir, '../../../shared/mail');
+      const program = `import { createMailer } from ${JSON.stringify(`${folder}/mailer.ts`)};
+        const mail = ${JSON.stringify(sampleMail())};
+        const delivery = await createMailer(${target}, '${FROM}', { isRemote: true }).send(mail);
+        process.stdout.write(JSON.stringify(delivery));`;
+      const child = Bun.spawn([process.execPath, '-e', program], {
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: TEST_CA_FILE },
+      });
+      expect(JSON.parse(await child.stdout.text())).toEqual({ outcome: 'accepted' });
+    }
+  });
+});
+
+describe('on this machine', () => {
+  test('TLS is used where it is offered, whatever the certificate: a local server has one that nobody signed', async () => {
+    for (const secure of [false, true]) {
+      const smtp = await startSmtp({ secure, certificate: 'elsewhere' });
+      for (const host of ['127.0.0.1', 'localhost']) {
+        expect(await send(smtp.port, { secure, host }, {})).toEqual({ outcome: 'accepted' });
+      }
+      expect(smtp.received.map(({ overTls }) => overTls)).toEqual([true, true]);
+    }
+  });
+
+  test('clear text will do where no TLS is offered', async () => {
+    const smtp = await startSmtp({ starttls: false });
+    expect(await send(smtp.port, {}, {})).toEqual({ outcome: 'accepted' });
+    expect(smtp.received[0]?.overTls).toBe(false);
+  });
+});
+
+describe('smtp:// and smtps:// mixed up', () => {
+  test('smtps:// at a port that begins in clear says which setting to look at', async () => {
+    const smtp = await startSmtp();
+    const delivery = await send(smtp.port, { secure: true }, {});
+    expect(delivery).toMatchObject({
+      outcome: 'refused',
+      permanent: true,
+      reason: expect.stringContaining('smtp:// or smtps://'),
+    });
+  });
+
+  test('smtp:// at a port that begins with TLS says so too', async () => {
+    const smtp = await startSmtp({ secure: true });
+    const delivery = await send(smtp.port, {}, { timeoutMs: 150 });
+    expect(delivery).toMatchObject({
+      outcome: 'refused',
+      permanent: false,
+      reason: expect.stringContaining('smtp:// or smtps://'),
+    });
+  });
+});

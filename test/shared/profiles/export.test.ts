@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
+import { importProfiles } from '../../../shared/profiles/import.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { exportText, importLines } from '../../support/import.ts';
+import { testDeps } from '../../support/world.ts';
+
+const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
+
+describe('export, import into an empty database, export', () => {
+  test.each([false, true])('gives the same bytes for the sample profiles (strict %p)', async (strict) => {
+    const deps = testDeps();
+    const options = { merge: false, strict, by: 'operator' };
+    expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
+    expect(await exportText(deps)).toBe(SAMPLE.toString());
+  });
+
+  test('gives the same bytes for any profile that came in', async () => {
+    const [from, to] = [testDeps(), testDeps()];
+    const text = fc.string({ unit: 'binary', maxLength: 20 });
+    const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+    const line = fc.record(
+      {
+        id: fc.constant(1),
+        username: fc.string({ minLength: 1, maxLength: 10 }),
+        aliases: fc.array(text, { maxLength: 2 }),
+        authId: fc.option(text),
+        displayName: text,
+        badges: fc.array(fc.record({ name: text, enabled: fc.boolean() }), { maxLength: 3 }),
+        assets: fc.dictionary(text, fc.option(text)),
+        customize: fc.dictionary(text, fc.jsonValue()),
+        discordID: fc.option(text),
+        viewsCount: count,
+        showFollowersCount: fc.boolean(),
+        links: fc.array(
+          fc.record(
+            { id: text, name: text, link: text, title: text, clicksCount: count },
+            { requiredKeys: ['id', 'name', 'link'] },
+          ),
+          { maxLength: 3 },
+        ),
+      },
+      { requiredKeys: ['id', 'username'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(line, async (given) => {
+        await importLines(from, [given]);
+        const first = await exportText(from);
+        await importLines(to, [first.trimEnd()]);
+        expect(await exportText(to)).toBe(first);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+test('an export is one snapshot, however long its reader takes', async () => {
+  const deps = testDeps();
+  const long = 'x'.repeat(50_000);
+  await importLines(
+    deps,
+    Array.from({ length: 20 }, (_, i) => ({ id: i + 1, username: `u${i}`, displayName: long })),
+  );
+  const other = openDatabase(deps.config.databasePath, 'use');
+  let text = '';
+  let chunks = 0;
+  await exportProfiles(deps.db, async (chunk) => {
+    if (chunks++ === 0)
+      await importLines({ db: other, clock: deps.clock }, [
+        { id: 20, deleted: true },
+        { id: 21, username: 'late' },
+      ]);
+    text += chunk;
+  });
+  other.$client.close();
+  expect(chunks).toBeGreaterThan(3);
+  expect(
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).id),
+  ).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+  expect((await exportText(deps)).trimEnd().split('\n').length).toBe(20);
+});
+
+test('an export whose reader fails leaves the connection usable', async () => {
+  const deps = testDeps();
+  await importLines(deps, [
+    { id: 1, username: 'a' },
+    { id: 2, username: 'b' },
+  ]);
+  const failing = exportProfiles(deps.db, () => Promise.reject(new Error('gone')));
+  expect(await failing.catch((error: Error) => error.message)).toBe('gone');
+  expect(await importLines(deps, [{ id: 3, username: 'c' }])).toMatchObject({ imported: 1 });
+});
+
+test('one profile is found by username or alias, as a line of the export', async () => {
+  const deps = testDeps();
+  await importProfiles(deps, [SAMPLE], { merge: false, strict: false, by: 'operator' });
+  expect(SAMPLE.toString()).toContain(`${exportProfile(deps.db, 'LOVELACE')}\n`);
+  expect(exportProfile(deps.db, 'ada')).toBe(exportProfile(deps.db, 'lovelace'));
+  for (const name of ['nobody at all', '', 'a/b']) {
+    expect(() => exportProfile(deps.db, name)).toThrow('There is no profile with this username or alias.');
+  }
+});
+
+test('the sample has what the documents show', () => {
+  const ada = SAMPLE.toString()
+    .split('\n')
+    .map((line) => JSON.parse(line || '{}'))
+    .find(({ id }) => id === 7);
+  expect(ada).toMatchObject({ username: 'Ada', authId: 'auth0|ada', email: 'ada@example.org', banned: false });
+  expect(ada.aliases[0]).toBe('lovelace');
+});

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { authIdFault, checkedFold, foldName, nameFault } from '../../../shared/profiles/name.ts';
+
+const anyText = fc.string({ unit: 'binary', maxLength: 70 });
+
+describe('folding', () => {
+  test('is stable: a folded name folds to itself', () => {
+    fc.assert(fc.property(anyText, (text) => foldName(foldName(text)) === foldName(text)));
+  });
+
+  test('makes one name of what readers take for one', () => {
+    for (const [spelled, folded] of [
+      ['Ada', 'ada'],
+      ['ＡＤＡ', 'ada'],
+      ['ﬁne', 'fine'],
+      ['Straße', 'straße'],
+      ['ẞ', 'ß'],
+      ['İpek', 'i\u0307pek'],
+      ['ΟΔΟΣ', 'οδος'],
+      ['K', 'k'], // the Kelvin sign
+      ['e\u0301', 'é'],
+      ['ϔ', 'ϋ'],
+    ] as const) {
+      expect(foldName(spelled)).toBe(folded);
+    }
+  });
+
+  test('goes on until nothing changes, where once is not enough', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const folded = foldName(text);
+        return folded.normalize('NFKC') === folded && folded.toLowerCase() === folded;
+      }),
+    );
+  });
+});
+
+describe('a name', () => {
+  test('may be anything that a person would call one', () => {
+    for (const name of [
+      'a',
+      'Ada',
+      'two words',
+      '.x',
+      '...',
+      'q&a?#%',
+      '日本語',
+      '🎈',
+      'a'.repeat(64),
+      '🎈'.repeat(64),
+    ]) {
+      expect([name, nameFault(name)]).toEqual([name, null]);
+    }
+  });
+
+  test('is refused with a reason where it breaks a rule', () => {
+    for (const [name, reason] of [
+      ['', '1 to 64'],
+      ['a'.repeat(65), '1 to 64'],
+      ['a'.repeat(100_000), '1 to 64'],
+      ['🎈'.repeat(65), '1 to 64'],
+      ['a\u0000', 'control'],
+      ['a\nb', 'control'],
+      ['a\u0085b', 'control'],
+      ['\ud800', 'surrogates'],
+      ['a\udc00b', 'surrogates'],
+      ['a\u00adb', 'invisible'],
+      ['a\u200bb', 'invisible'],
+      ['a\u3164', 'invisible'],
+      ['a\ufeff', 'invisible'],
+      ['a\u202eb', 'direction'],
+      ['a\u061cb', 'direction'],
+      ['a/b', 'slash'],
+      [' a', 'white space'],
+      ['a\u3000', 'white space'],
+      ['.', '"."'],
+      ['..', '".."'],
+    ] as const) {
+      expect(nameFault(name)).toContain(reason);
+    }
+  });
+
+  test('is refused where only its folded form breaks a rule', () => {
+    for (const [name, reason] of [
+      ['℀', 'slash'], // a/c
+      ['½'.repeat(40), '1 to 64'], // three characters each
+      ['ﷺ'.repeat(4), '1 to 64'],
+      ['¨', 'white space'], // a space and a combining mark
+      ['．', '"."'],
+      ['‥', '".."'],
+    ] as const) {
+      expect(nameFault(name)).toContain(reason);
+      expect(checkedFold(name)).toBeNull();
+    }
+  });
+
+  test('that is accepted has a folded form that is accepted, and that finds it', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const folded = checkedFold(text);
+        return folded === null || checkedFold(folded) === folded;
+      }),
+    );
+  });
+});
+
+describe('an auth ID', () => {
+  test('has 1 to 255 bytes, whatever they say', () => {
+    for (const id of ['a', 'auth0|abc', 'a/b:c d', '\n', 'é'.repeat(127), 'x'.repeat(255)]) {
+      expect(authIdFault(id)).toBeNull();
+    }
+    for (const id of ['', 'x'.repeat(256), 'é'.repeat(128), '\ud800', 'a\0']) expect(authIdFault(id)).not.toBeNull();
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll } from 'bun:test';
+import { connect } from 'node:net';
+import { type RunningServer, startServer } from '../../server/main.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { testClock, testDeps } from './world.ts';
+
+/** One JSON line of the log. */
+export type LogLine = Record<string, unknown>;
+
+/** A real server on a port of the system's choice, with what it works on. */
+export type TestServer = RunningServer & {
+  deps: Deps & { folder: string; clock: ReturnType<typeof testClock> };
+  /** What it has logged so far. */
+  log: LogLine[];
+};
+
+/** Starts a server on a new database under a clock that stands still; it is stopped when the test file is done. */
+export async function startTestServer(
+  changes: Partial<Deps> & { variables?: Record<string, string> } = {},
+): Promise<TestServer> {
+  const clock = testClock();
+  return serverOn({ ...testDeps({ clock, ...changes }), clock });
+}
+
+/** Starts a server on these dependencies. */
+export async function serverOn(deps: TestServer['deps']): Promise<TestServer> {
+  const log: LogLine[] = [];
+  const server = await startServer(deps, {
+    port: 0,
+    log: { write: (line) => void log.push(JSON.parse(line)), drain: async () => {} },
+  });
+  afterAll(server.stop);
+  return { ...server, deps, log };
+}
+
+/** Asks the server for a path, with a secret where one is given. */
+export function get(
+  server: { url: string },
+  path: string,
+  secret?: string | null,
+  init: RequestInit = {},
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (typeof secret === 'string') headers.set('Authorization', `Bearer ${secret}`);
+  return fetch(server.url + path, { ...init, headers, redirect: 'manual' });
+}
+
+/** Sends these bytes on one connection, and returns all that comes back until the server closes it (Latin-1). */
+export function sendRaw(server: { port: number }, bytes: string | Uint8Array): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let answer = '';
+  const socket = connect(server.port, '127.0.0.1', () => socket.write(bytes));
+  socket.on('data', (chunk) => {
+    answer += chunk.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => resolve(answer));
+  return promise;
+}
+
+/** A raw answer taken apart. */
+export type RawAnswer = { status: number; headers: Headers; body: string };
+
+/** Sends one request with this target as it stands, `Connection: close`, and takes the answer apart. */
+export async function getRaw(
+  server: { port: number },
+  target: string,
+  lines: readonly string[] = [],
+  method = 'GET',
+): Promise<RawAnswer> {
+  const host = lines.some((line) => /^host:/i.test(line)) ? [] : ['Host: test'];
+  const head = [`${method} ${target} HTTP/1.1`, ...host, ...lines, 'Connection: close'];
+  const text = await sendRaw(server, Buffer.from(`${head.join('\r\n')}\r\n\r\n`));
+  return takeApart(text);
+}
+
+/** Status, headers and body of one raw answer; status 0 where there was none. */
+export function takeApart(text: string): RawAnswer {
+  const end = text.indexOf('\r\n\r\n');
+  const [statusLine = '', ...fields] = text.slice(0, end).split('\r\n');
+  const headers = new Headers(fields.map((field) => field.split(/:\s*/, 2) as [string, string]));
+  for (const field of fields) headers.set(field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1));
+  return { status: Number(statusLine.split(' ')[1] ?? 0), headers, body: text.slice(end + 4) };
+}

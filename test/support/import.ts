@@ -1,0 +1,38 @@
+import type { Deps } from '../../shared/deps.ts';
+import { exportProfiles } from '../../shared/profiles/export.ts';
+import { type ImportOptions, importProfiles } from '../../shared/profiles/import.ts';
+
+/** JSON Lines of these objects; a string goes in as it is. */
+export function jsonLines(...lines: readonly (object | string)[]): string {
+  return lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
+}
+
+/** Imports these lines, non-strict and replacing unless told. */
+export function importLines(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  lines: readonly (object | string)[],
+  options: Partial<ImportOptions> = {},
+) {
+  const source = [Buffer.from(jsonLines(...lines))];
+  return importProfiles(deps, source, { merge: false, strict: false, by: 'operator', ...options });
+}
+
+/** The whole export as text. */
+export async function exportText({ db }: Pick<Deps, 'db'>): Promise<string> {
+  let text = '';
+  await exportProfiles(db, (chunk) => {
+    text += chunk;
+  });
+  return text;
+}
+
+/** Username and aliases of every profile, by id. */
+export async function namesById(deps: Pick<Deps, 'db'>): Promise<Record<number, string[]>> {
+  const profiles = (await exportText(deps)).split('\n').filter(Boolean);
+  return Object.fromEntries(
+    profiles.map((line) => {
+      const { id, username, aliases } = JSON.parse(line);
+      return [id, [username, ...aliases]];
+    }),
+  );
+}
