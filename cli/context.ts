@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os';
+import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
 import { type Config, readConfig, readEnvironment } from '../shared/config.ts';
 import type { OpenMode } from '../shared/db/open.ts';
@@ -11,8 +11,8 @@ export type Globals = { json: boolean; yes: boolean; db?: string; envFile?: stri
 /** What a command works with. */
 export type Context = Globals & {
   deps: Deps;
-  /** The operating system's user who acts, `SUDO_USER` first; recorded in the history. */
-  by: string;
+  /** The operating system's user who acts, `SUDO_USER` first; recorded in the history. Asked for only when read. */
+  readonly by: string;
 };
 
 /** The global options as given before or after the command's name. */
@@ -43,13 +43,24 @@ export async function withContext<T>(
   const db = openDatabase(config.databasePath, mode);
   try {
     for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
-    return await act({ ...globals, deps: createDeps(db, config), by: currentUser(config) });
+    return await act({
+      ...globals,
+      deps: createDeps(db, config),
+      get by() {
+        return currentUser(config);
+      },
+    });
   } finally {
     db.$client.close();
   }
 }
 
-/** Who acts: the operating system's user, the one behind sudo first. */
+/**
+ * Who acts: the operating system's user, the one behind sudo first. Asked of `id`, since Bun's `userInfo` repeats the
+ * variable USER, which is unset in many services and free to say anything.
+ */
 export function currentUser(config: Config): string {
-  return config.sudoUser ?? userInfo().username;
+  if (config.sudoUser !== null) return config.sudoUser;
+  const named = spawnSync('/usr/bin/id', ['-un'], { encoding: 'utf8' }).stdout?.trim();
+  return named || `uid ${process.getuid?.() ?? 'unknown'}`;
 }

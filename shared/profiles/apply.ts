@@ -1,7 +1,7 @@
 import type { Sqlite, Tx } from '../db/open.ts';
 import { eraseById } from './erase.ts';
 import { MAX_LINE_BYTES, nameGivenTwice, type ProfileColumns, type ProfileLine } from './line.ts';
-import type { Name } from './line-values.ts';
+import type { LinkFields, Name } from './line-values.ts';
 import { createProfileReader, lineOf, type StoredProfile } from './record.ts';
 import { type Clash, createStage, type TakenAt } from './stage.ts';
 
@@ -43,9 +43,11 @@ export function createApplier(sqlite: Sqlite): Applier {
   const clearLinks = sqlite.prepare('DELETE FROM links WHERE profile_id = ?');
   const addLink = sqlite.prepare('INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
 
-  function putLinks(id: number, links: ProfileLine['links'], isNew: boolean): void {
-    if (!isNew) clearLinks.run(id);
-    for (const [position, l] of (links ?? []).entries()) {
+  function putLinks(id: number, links: readonly LinkFields[], isNew: boolean): void {
+    const held = isNew ? [] : reader.links(id);
+    if (held.length === links.length && links.every((link, index) => sameLink(link, held[index]))) return;
+    if (held.length > 0) clearLinks.run(id);
+    for (const [position, l] of links.entries()) {
       addLink.run(id, position, l.id, l.name, l.link, l.title, l.image, l.clicksCount, l.linkMode);
     }
   }
@@ -67,7 +69,7 @@ export function createApplier(sqlite: Sqlite): Applier {
     if (base === null || line.username !== undefined || line.aliases !== undefined) {
       stage.claimNames(line.id, names, number, existing === null, options.takenAt);
     }
-    if (base === null || line.links !== undefined) putLinks(line.id, line.links, existing === null);
+    if (base === null || line.links !== undefined) putLinks(line.id, line.links ?? [], existing === null);
     if (base !== null || bytes > MAY_GROW_TOO_LONG_BYTES) checkLength(line.id, number, options);
     return null;
   }
@@ -147,6 +149,19 @@ function defaults(username: string, nowMs: number): ProfileColumns {
 
 function flagsOf({ id: _id, username: _username, ...row }: StoredProfile): ProfileColumns {
   return { ...row, banned: row.banned === 1, showFollowersCount: row.showFollowersCount === 1 };
+}
+
+function sameLink(a: LinkFields, b: LinkFields | undefined): boolean {
+  return (
+    b !== undefined &&
+    a.id === b.id &&
+    a.name === b.name &&
+    a.link === b.link &&
+    a.title === b.title &&
+    a.image === b.image &&
+    a.clicksCount === b.clicksCount &&
+    a.linkMode === b.linkMode
+  );
 }
 
 /** The names the profile is to have, the username first; `current` are the ones a line without names leaves it. */

@@ -59,6 +59,9 @@ async function importInBatches(
   onProgress: OnProgress,
 ): Promise<void> {
   const totalBytes = (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.size) || null;
+  const heldLinks = context.db.$client.prepare<{ links: number }, [number]>(
+    'SELECT count(*) AS links FROM links WHERE profile_id = ?',
+  );
   const splitter = createLineSplitter();
   let batch = emptyBatch();
   let maxLines = BATCH_MAX.lines / 4;
@@ -78,12 +81,19 @@ async function importInBatches(
     await new Promise((resolve) => setImmediate(resolve));
   };
   const take = async (line: SplitLine): Promise<void> => {
+    const parsed = 'fault' in line ? { reason: line.fault } : parseLine(line.text, context.merge);
+    // What writes or clears very many rows goes alone.
+    const rows = 'reason' in parsed ? 0 : rowsOf(parsed) + (heldLinks.get(parsed.id)?.links ?? 0);
+    if (batch.rows > 0 && batch.rows + rows > BATCH_MAX.rows) await flush();
     lines = line.number;
-    addLine(batch, line, context.merge, report);
-    const { entries, refused, rows } = batch;
-    const full =
-      entries.length + refused.length >= maxLines || rows >= BATCH_MAX.rows || batch.bytes >= BATCH_MAX.bytes;
-    if (full) await flush();
+    if ('reason' in parsed) batch.refused.push({ line: line.number, reason: parsed.reason });
+    else if ('bytes' in line) {
+      report.drop(parsed.unknown);
+      batch.entries.push({ number: line.number, bytes: line.bytes, line: parsed });
+      batch.rows += rows;
+      batch.bytes += line.bytes;
+    }
+    if (batch.entries.length + batch.refused.length >= maxLines || batch.bytes >= BATCH_MAX.bytes) await flush();
   };
 
   for await (const chunk of chunksOf(source)) {
@@ -98,19 +108,6 @@ type Batch = { entries: Entry[]; refused: RefusedLine[]; rows: number; bytes: nu
 
 function emptyBatch(): Batch {
   return { entries: [], refused: [], rows: 0, bytes: 0 };
-}
-
-function addLine(batch: Batch, line: SplitLine, merge: boolean, report: ImportReport): void {
-  const parsed = 'fault' in line ? { reason: line.fault } : parseLine(line.text, merge);
-  if ('reason' in parsed) {
-    batch.refused.push({ line: line.number, reason: parsed.reason });
-    return;
-  }
-  if ('fault' in line) return;
-  report.drop(parsed.unknown);
-  batch.entries.push({ number: line.number, bytes: line.bytes, line: parsed });
-  batch.rows += rowsOf(parsed);
-  batch.bytes += line.bytes;
 }
 
 function rowsOf({ aliases, links }: ProfileLine): number {

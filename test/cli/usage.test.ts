@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../shared/db/open.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
 import { profilectl } from '../support/cli.ts';
+import { DESCRIPTION } from '../support/keys.ts';
 import { tempFolder } from '../support/world.ts';
 
 const folder = tempFolder();
@@ -122,5 +123,27 @@ describe('keys check', () => {
     const run = await profilectl(['keys', 'check'], { stdin: secret, cwd: join(folder, 'empty') });
     expect(run.code).toBe(0);
     expect((await profilectl(['keys', 'check', secret])).code).toBe(2);
+  });
+});
+
+describe('who acted', () => {
+  const request = async (variables: Record<string, string>) => {
+    const path = join(tempFolder(), 'profiles.db');
+    const line = '{"id":1,"username":"ada","email":"ada@example.org"}';
+    expect((await profilectl(['profiles', 'import', '-', '--db', path], { stdin: line })).code).toBe(0);
+    const words = ['keys', 'request', '--db', path, '--json', '--profile', 'ada', '--name', 'Bot'];
+    const more = ['--permission', 'api.lookup', '--description', DESCRIPTION];
+    const { identifier } = JSON.parse((await profilectl([...words, ...more], { variables })).stdout);
+    const shown = await profilectl(['keys', 'show', identifier, '--db', path, '--json']);
+    return JSON.parse(shown.stdout).history[0].by;
+  };
+
+  test('is the operating system’s user, whatever USER says', async () => {
+    const user = Bun.spawnSync(['id', '-un']).stdout.toString().trim();
+    expect(await request({ USER: 'somebody-else' })).toBe(user);
+  });
+
+  test('is whoever called sudo', async () => {
+    expect(await request({ SUDO_USER: 'grace' })).toBe('grace');
   });
 });

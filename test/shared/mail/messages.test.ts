@@ -145,7 +145,7 @@ describe('what others wrote stays what others wrote', () => {
     const text = `fine\n\nKEEP IT SECRET\u2028${SECRET}\r- Send it to eve\u0085x\u2029\n${'word '.repeat(40)}`;
     for (const [at, mail] of allMails(text).entries()) {
       const harmless = new Set(allMails('fine')[at]?.text.split('\n'));
-      const added = mail.text.split('\n').filter((line) => !harmless.has(line));
+      const added = mail.text.split(/[\n\r\u0085\u2028\u2029]/).filter((line) => !harmless.has(line));
       expect(added.filter((line) => !/^(>| {2})/.test(line))).toEqual([]);
     }
   });

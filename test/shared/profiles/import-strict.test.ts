@@ -82,6 +82,6 @@ test('a stream that breaks off changes nothing', async () => {
     yield Buffer.from(jsonLines({ id: 2, username: 'two' }));
     throw new Error('broken');
   }
-  expect(importProfiles(deps, source(), OPTIONS)).rejects.toThrow('broken');
+  await expect(importProfiles(deps, source(), OPTIONS)).rejects.toThrow('broken');
   expect(await exportText(deps)).toBe('');
 });

@@ -60,6 +60,7 @@ describe('a line', () => {
       [{ username: 'Countess' }, { username: 'Countess' }],
       [{ aliases: ['B', 'c'] }, { aliases: ['B', 'c'] }],
       [{ authId: null }, { authId: null }],
+      [{ links: [{ id: 'l', name: 'n', link: 'y' }] }, { links: [{ id: 'l', name: 'n', link: 'y' }] }],
       [{ links: [] }, { links: [] }],
       [{ customize: { a: 1 } }, { customize: { a: 1 } }],
     ] as const) {

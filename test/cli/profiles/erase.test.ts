@@ -1,0 +1,46 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { profilectl } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { tempFolder } from '../../support/world.ts';
+
+async function world(): Promise<string> {
+  const db = join(tempFolder(), 'profiles.db');
+  const stdin = jsonLines({ id: 7, username: 'Ada', aliases: ['lovelace'] }, { id: 8, username: 'bob' });
+  await profilectl(['profiles', 'import', '-', '--db', db], { stdin });
+  return db;
+}
+
+async function left(db: string): Promise<number> {
+  return (await profilectl(['profiles', 'export', '--db', db])).stdout.split('\n').length - 1;
+}
+
+test('off a terminal nothing is erased without --yes, and the flag is named', async () => {
+  const db = await world();
+  const { code, stderr } = await profilectl(['profiles', 'erase', 'ada', '--db', db]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('--yes');
+  expect(await left(db)).toBe(2);
+  const done = await profilectl(['profiles', 'erase', 'lovelace', '--yes', '--db', db]);
+  expect(done).toEqual({ code: 0, stdout: 'Erased Ada (id 7).\n', stderr: '' });
+  expect(await left(db)).toBe(1);
+  expect((await profilectl(['profiles', 'erase', 'ada', '--yes', '--db', db])).code).toBe(1);
+});
+
+test('on a terminal one question is asked, naming the profile; anything but yes changes nothing', async () => {
+  const db = await world();
+  for (const keys of [KEY.enter, `n${KEY.enter}`, KEY.ctrlC, KEY.ctrlD]) {
+    const terminal = openTerminal(['profiles', 'erase', 'lovelace', '--db', db]);
+    await terminal.see('Erase the profile Ada (id 7)');
+    terminal.type(keys);
+    expect(await terminal.exited).toBe(130);
+  }
+  expect(await left(db)).toBe(2);
+  const terminal = openTerminal(['profiles', 'erase', 'lovelace', '--db', db]);
+  await terminal.see('Erase the profile Ada (id 7)');
+  terminal.type(`y${KEY.enter}`);
+  await terminal.see('Erased Ada (id 7).');
+  expect(await terminal.exited).toBe(0);
+  expect(await left(db)).toBe(1);
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { openTerminal } from '../../support/terminal.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
+
+function world(lines: readonly (object | string)[]) {
+  const folder = tempFolder();
+  const file = join(folder, 'in.jsonl');
+  writeFileSync(file, jsonLines(...lines));
+  return { folder, file, db: join(folder, 'new/profiles.db') };
+}
+
+describe('profiles import', () => {
+  test('creates the database and says what it did', async () => {
+    const { file, db } = world([ADA]);
+    const done = await profilectl(['profiles', 'import', file, '--db', db]);
+    expect(done).toEqual({ code: 0, stdout: 'Imported 1 line; erased 0 profiles.\n', stderr: '' });
+  });
+
+  test('reports bad lines and dropped fields on stderr and ends with 1, the rest being in', async () => {
+    const { file, db } = world([{ ...ADA, 'p\u001bw': 1 }, 'x', { id: 8, username: 'ADA' }]);
+    expect(await profilectl(['profiles', 'import', file, '--db', db])).toEqual({
+      code: 1,
+      stdout: 'Imported 1 line; erased 0 profiles.\n',
+      stderr:
+        'line 2: the line is not valid JSON\n' +
+        'line 3: the name "ADA" is held by profile 7\n' +
+        "Fields that profiles don't have were dropped: pw (1).\n" +
+        '2 lines were refused; the rest is in.\n',
+    });
+  });
+
+  test('prints the result as JSON, and the refusal as an error', async () => {
+    const { file, db } = world([{ ...ADA, x: 1 }, '[]', { id: 7, deleted: true }]);
+    const { code, stdout, stderr } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
+    expect(JSON.parse(stdout)).toEqual({
+      imported: 1,
+      deleted: 1,
+      refused: [{ line: 2, reason: 'the line must be an object' }],
+      dropped: { x: 1 },
+    });
+    expect(JSON.parse(stderr)).toEqual({ error: '1 line was refused; the rest is in.' });
+    expect(code).toBe(1);
+  });
+
+  test('changes nothing with --strict where a line is bad', async () => {
+    const { file, db } = world([ADA, 'x']);
+    const done = await profilectl(['profiles', 'import', '--strict', file, '--db', db]);
+    expect(done.code).toBe(1);
+    expect(done.stderr).toEndWith('1 line was refused; nothing was changed.\n');
+    expect((await profilectl(['profiles', 'export', '--db', db])).stdout).toBe('');
+  });
+
+  test('reads stdin as "-", merging where asked', async () => {
+    const { file, db } = world([ADA]);
+    await profilectl(['profiles', 'import', file, '--db', db]);
+    const stdin = jsonLines({ id: 7, viewsCount: 3 });
+    for (const words of [['-'], ['-', '--strict']]) {
+      const done = await profilectl(['profiles', 'import', ...words, '--merge', '--db', db], { stdin });
+      expect(done).toMatchObject({ code: 0, stderr: '' });
+    }
+    const { stdout } = await profilectl(['profiles', 'show', 'ada', '--json', '--db', db]);
+    expect(JSON.parse(stdout)).toMatchObject({ email: 'ada@example.org', viewsCount: 3 });
+  });
+
+  test('refuses a missing file and a folder in one sentence, before a database is made', async () => {
+    const { folder, db } = world([]);
+    const missing = await profilectl(['profiles', 'import', join(folder, 'none'), '--db', db]);
+    expect(missing).toEqual({ code: 1, stdout: '', stderr: `There is no file ${join(folder, 'none')}.\n` });
+    expect((await profilectl(['profiles', 'import', folder, '--db', db])).code).toBe(1);
+    expect(existsSync(db)).toBe(false);
+  });
+
+  test('wants a file to be named', async () => {
+    expect((await profilectl(['profiles', 'import'])).code).toBe(2);
+  });
+
+  test('killed in the middle, leaves whole batches', async () => {
+    const { db } = world([]);
+    const words = profilectlWords(['profiles', 'import', '-', '--db', db]);
+    const child = Bun.spawn(words, { env: cleanEnvironment(), stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' });
+    const lines = Array.from({ length: 3_000 }, (_, i) => ({ id: i + 1, username: `u${i}`, aliases: [`a${i}`] }));
+    child.stdin.write(jsonLines(...lines));
+    await child.stdin.flush();
+    while (!existsSync(db) || (await countProfiles(db)) === 0) await Bun.sleep(20);
+    child.kill('SIGKILL');
+    await child.exited;
+    const { $client } = openDatabase(db, 'use');
+    const profiles = $client.query('SELECT count(*) FROM profiles').values()[0]?.[0] as number;
+    expect(profiles).toBeGreaterThan(0);
+    expect($client.query('SELECT count(*) FROM profile_names').values()).toEqual([[2 * profiles]]);
+    expect($client.query('PRAGMA integrity_check').values()).toEqual([['ok']]);
+    $client.close();
+  });
+
+  test('shows how far it is on a terminal, and takes that away again', async () => {
+    const { file, db } = world(Array.from({ length: 3_000 }, (_, i) => ({ id: i + 1, username: `u${i}` })));
+    const terminal = openTerminal(['profiles', 'import', file, '--db', db]);
+    await terminal.see(/\[#* *\] \d+ % {2}\d+ lines, \d+\/s/);
+    await terminal.see('Imported 3000 lines; erased 0 profiles.');
+    expect(await terminal.exited).toBe(0);
+  });
+
+  test('says that it reads from the terminal, until Ctrl-D', async () => {
+    const { db } = world([]);
+    const terminal = openTerminal(['profiles', 'import', '-', '--db', db]);
+    await terminal.see('Reading lines from the terminal');
+    terminal.type('{"id":7,"username":"Ada"}\n');
+    terminal.type('\u0004');
+    await terminal.see('Imported 1 line');
+    expect(await terminal.exited).toBe(0);
+  });
+});
+
+async function countProfiles(db: string): Promise<number> {
+  const { code, stdout } = await profilectl(['profiles', 'export', '--db', db]);
+  return code === 0 ? stdout.split('\n').length - 1 : 0;
+}

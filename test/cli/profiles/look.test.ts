@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const SAMPLE = join(PROJECT, 'shared/sample/profiles.jsonl');
+
+async function world(stdin = readFileSync(SAMPLE, 'utf8')): Promise<string> {
+  const db = join(tempFolder(), 'profiles.db');
+  await profilectl(['profiles', 'import', '-', '--db', db], { stdin });
+  return db;
+}
+
+describe('profiles export', () => {
+  test('prints exactly the sample that came in', async () => {
+    const { code, stdout, stderr } = await profilectl(['profiles', 'export', '--db', await world()]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(readFileSync(SAMPLE, 'utf8'));
+  });
+
+  test('ends quietly when nobody reads on', async () => {
+    const lines = Array.from({ length: 200 }, (_, i) => ({
+      id: i + 1,
+      username: `u${i}`,
+      displayName: 'x'.repeat(5_000),
+    }));
+    const db = await world(jsonLines(...lines));
+    const words = profilectlWords(['profiles', 'export', '--db', db]).map((word) => `'${word}'`);
+    const child = Bun.spawn(['bash', '-c', `${words.join(' ')} | head -c 10; exit \${PIPESTATUS[0]}`], {
+      env: cleanEnvironment(),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    expect(await new Response(child.stdout).text()).toBe('{"id":1,"u');
+    expect(await new Response(child.stderr).text()).toBe('');
+    expect(await child.exited).toBe(0);
+  });
+
+  test('refuses a missing database, naming its path', async () => {
+    const { code, stdout, stderr } = await profilectl(['profiles', 'export', '--db', '/nowhere/x.db']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('/nowhere/x.db');
+  });
+});
+
+describe('profiles show', () => {
+  test('lays out a profile with its private fields', async () => {
+    const db = await world();
+    const { code, stdout } = await profilectl(['profiles', 'show', 'LOVELACE', '--db', db]);
+    expect(code).toBe(0);
+    for (const fact of ['Ada Lovelace', 'auth0|ada', 'ada@example.org', 'lovelace, countess', '314159']) {
+      expect(stdout).toContain(fact);
+    }
+    const bare = await profilectl(['profiles', 'show', 'empty', '--db', db]);
+    expect(bare.stdout).toContain('none');
+  });
+
+  test('prints the line of the export with --json', async () => {
+    const { stdout } = await profilectl(['profiles', 'show', 'ada', '--json', '--db', await world()]);
+    expect(readFileSync(SAMPLE, 'utf8')).toContain(stdout);
+  });
+
+  test('lets nothing of a profile reach the terminal raw', async () => {
+    const evil = 'a\u001b[2J\u202eb\rc\nd';
+    const profile = {
+      id: 1,
+      username: 'x',
+      displayName: evil,
+      badges: [{ name: evil, enabled: true }],
+      discordID: evil,
+    };
+    const link = { id: evil, name: evil, link: evil };
+    const db = await world(jsonLines({ ...profile, assets: { [evil]: evil }, links: [link] }));
+    const { stdout } = await profilectl(['profiles', 'show', 'x', '--db', db]);
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+  });
+
+  test('says that there is no such profile, with 1', async () => {
+    const done = await profilectl(['profiles', 'show', 'nobody here', '--db', await world()]);
+    expect(done).toEqual({ code: 1, stdout: '', stderr: 'There is no profile with this username or alias.\n' });
+  });
+});

@@ -1,0 +1,331 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { get, getRaw, sendRaw, startTestServer, takeApart } from '../support/http.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { prepare, SUBJECT } from '../support/requests.ts';
+
+// What a stranger can put on the wire. Whatever it is, the server gives its one kind of answer, or the runtime's own empty
+// one, and goes on serving.
+
+const server = await startTestServer();
+const secret = await prepare(server.deps);
+const credentials = `Authorization: Bearer ${secret}`;
+
+afterEach(async () => {
+  server.deps.clock.advance(61_000);
+  expect((await get(server, '/healthz')).status).toBe(200);
+});
+
+const ask = (target: string, ...lines: string[]) => getRaw(server, target, [credentials, ...lines]);
+const send = async (text: string) => takeApart(await sendRaw(server, Buffer.from(text, 'latin1')));
+
+describe('where the path is found', () => {
+  for (const host of ['a', 'a:1', '[::1]', '[::1]:3000', 'localhost', 'a.b.c.d.example', 'api', 'a:99999', '%41']) {
+    test(`the Host ${host} does not move it (elysia #748)`, async () => {
+      expect((await ask('/api/lookup/uid/7', `Host: ${host}`)).body).toContain('"username":"Ada"');
+      expect((await ask('/healthz', `Host: ${host}`)).body).toBe('{"status":"ok"}');
+      expect((await getRaw(server, '/api/key', [`Host: ${host}`])).status).toBe(401);
+    });
+  }
+
+  for (const host of ['', ' ', 'a b', 'a/b', '/healthz', 'user@a', '???', 'a#b', '\\', '/']) {
+    test(`no authority: Host "${host}" is 400, on every path`, async () => {
+      for (const target of ['/healthz', '/api/key', '/healthz/api/key', '/x/../healthz']) {
+        const answer = await ask(target, `Host: ${host}`);
+        expect([answer.status, answer.body]).toEqual([400, '{"error":"The request has no valid Host header."}']);
+      }
+    });
+  }
+
+  test('no Host at all: 400, ours under HTTP/1.0 and the runtime’s under 1.1', async () => {
+    expect(await send('GET /healthz HTTP/1.0\r\n\r\n')).toMatchObject({ status: 400 });
+    expect(await send('GET /healthz HTTP/1.1\r\n\r\n')).toMatchObject({ status: 400, body: '' });
+  });
+
+  test('an absolute-form target counts by its path, whatever its authority', async () => {
+    for (const origin of ['http://a', 'http://evil.example:99', 'https://x']) {
+      expect((await ask(`${origin}/api/lookup/uid/7`)).body).toContain('"username":"Ada"');
+      expect((await getRaw(server, `${origin}/api/key`)).status).toBe(401);
+      expect((await getRaw(server, origin)).status).toBe(404);
+    }
+  });
+
+  test('an authority-form target is 400', async () => {
+    expect((await getRaw(server, 'a:80', [], 'CONNECT')).status).toBe(400);
+  });
+
+  test('several slashes are another path', async () => {
+    for (const target of ['//api/key', '///api/key', '//a/api/key']) {
+      expect((await getRaw(server, target)).status).toBe(404);
+      expect((await ask(target)).status).toBe(404);
+    }
+    for (const target of ['/api//key', '/api/lookup//uid/7', '/api/lookup/username//links', '/api/lookup/username/']) {
+      expect((await getRaw(server, target)).status).toBe(401);
+      expect((await ask(target)).status).toBe(404);
+      server.deps.clock.advance(61_000);
+    }
+  });
+
+  // Bun parses the URL as browsers do before we see it. Both ways of reading such a path end behind the same guards.
+  test('dot segments are resolved, encoded ones too, and a backslash is a slash', async () => {
+    for (const target of ['/x/../api/key', '/x/%2e%2E/api/key', '/./api/key', '\\api\\key'.replace('\\', '/')]) {
+      expect((await getRaw(server, target)).status).toBe(401);
+      expect((await ask(target)).body).toContain('"identifier"');
+    }
+    expect((await getRaw(server, '/api/../healthz')).body).toBe('{"status":"ok"}');
+    expect((await ask('/api/lookup/username/..')).status).toBe(404);
+    expect((await ask('/api/lookup/username/%2e')).status).toBe(404);
+  });
+
+  test('a number sign is no fragment: nothing is there', async () => {
+    expect((await ask('/api/key#x')).status).toBe(404);
+    expect((await ask('/api/leaderboard?limit=5#x')).status).toBe(400);
+    expect((await getRaw(server, '/healthz#')).status).toBe(404);
+  });
+
+  test('an encoded path is another path', async () => {
+    expect((await getRaw(server, '/%61pi/key')).status).toBe(404);
+    expect((await ask('/api%2Fkey')).status).toBe(404);
+    expect((await ask('/api/%6Bey')).status).toBe(404);
+  });
+});
+
+describe('how a path parameter is decoded', () => {
+  insertProfile(server.deps.db, { id: 8, username: 'José ★', authId: 'https://x/?a=1&b=2#é' });
+  insertProfile(server.deps.db, { id: 9, username: 'a+b', authId: 'a%2Fb' });
+  insertProfile(server.deps.db, { id: 10, username: 'links', authId: 'x/links' });
+
+  const found: [string, number][] = [
+    [`authid/${encodeURIComponent(SUBJECT.authId)}`, 7],
+    ['authid/auth0|a%2fb', 7],
+    ['authid/https%3A%2F%2Fx%2F%3Fa%3D1%26b%3D2%23%C3%A9', 8],
+    ['authid/a%252Fb', 9],
+    ['authid/x%2Flinks', 10],
+    ['username/Jos%C3%A9%20%E2%98%85', 8],
+    ['username/José%20★', 8],
+    ['username/JOSE%CC%81%20%E2%98%85', 8],
+    ['username/a+b', 9],
+    ['username/a%2Bb', 9],
+    ['username/links', 10],
+    ['username/%6Cinks', 10],
+    ['uid/%37', 7],
+  ];
+  for (const [path, id] of found) {
+    test(`${path} is profile ${id}`, async () => {
+      expect((await ask(`/api/lookup/${path}`)).body).toStartWith(`{"id":${id},`);
+      expect((await ask(`/api/lookup/${path}/links`)).body).toBe('{"links":[]}');
+    });
+  }
+
+  const broken = [
+    '%',
+    '%2',
+    '%zz',
+    'a%',
+    '%C3',
+    '%E2%98',
+    '%FF',
+    '%C0%AF',
+    '%E0%80%AF',
+    '%F0%80%80%AF',
+    '%ED%A0%80',
+    '%F5%80%80%80',
+  ];
+  for (const name of broken) {
+    test(`${name} is 400, naming the parameter`, async () => {
+      for (const parameter of ['username', 'uid', 'authId']) {
+        for (const suffix of ['', '/links']) {
+          const answer = await ask(`/api/lookup/${parameter.toLowerCase()}/${name}${suffix}`);
+          expect([answer.status, answer.body]).toEqual([
+            400,
+            `{"error":"${parameter} must be percent-encoded UTF-8."}`,
+          ]);
+        }
+      }
+    });
+  }
+
+  const impossible = [
+    '%00',
+    'a%00',
+    '%0A',
+    '%2F',
+    'a%2Fb',
+    '%20a',
+    'a%20',
+    '%E2%80%8B',
+    '%E2%80%AE',
+    '%EF%BF%BD',
+    'a'.repeat(65),
+    'a'.repeat(4_000),
+    '...',
+    'a\\',
+  ];
+  for (const name of impossible) {
+    test(`${name.slice(0, 70)} is 404: no such name can be`, async () => {
+      const answer = await ask(`/api/lookup/username/${name}`);
+      expect(answer.status).toBe(404);
+      expect((await ask(`/api/lookup/authid/${name}`)).status).toBe(404);
+    });
+  }
+
+  test('raw bytes that are no UTF-8 arrive as U+FFFD, which is no error and nobody’s name', async () => {
+    expect(
+      (
+        await send(
+          `GET /api/lookup/username/\xe9\xff HTTP/1.1\r\nHost: a\r\n${credentials}\r\nConnection: close\r\n\r\n`,
+        )
+      ).status,
+    ).toBe(404);
+  });
+
+  for (const uid of [
+    '0',
+    '-1',
+    '+1',
+    '01',
+    '1.0',
+    '1e3',
+    '0x7',
+    '٣',
+    '%20' + '7',
+    '9007199254740992',
+    '99999999999999999999',
+    'x',
+    '７',
+  ]) {
+    test(`the UID ${uid} is 400`, async () => {
+      const answer = await ask(`/api/lookup/uid/${uid}`);
+      expect([answer.status, answer.body]).toEqual([
+        400,
+        '{"error":"uid must be a whole number from 1 to 9007199254740991."}',
+      ]);
+    });
+  }
+
+  test('the largest UID is nobody', async () => {
+    expect((await ask('/api/lookup/uid/9007199254740991')).status).toBe(404);
+  });
+});
+
+describe('too long', () => {
+  test('a path over 8 KiB is 414 before anybody is asked for a key; 8 KiB are looked at', async () => {
+    for (const head of ['/api/lookup/username/', '/', '/api/']) {
+      const at = (length: number) => head + 'a'.repeat(length - head.length);
+      expect((await getRaw(server, at(8_193))).status).toBe(414);
+      expect((await getRaw(server, `${at(8_193)}?limit=1`)).status).toBe(414);
+      expect((await ask(at(8_192))).status).toBe(404);
+    }
+  });
+
+  test('a long query is no path', async () => {
+    expect((await ask(`/api/key?${'a'.repeat(8_500)}`)).status).toBe(400);
+  });
+
+  test('headers or a target over 16 KiB are the runtime’s 431; too many headers too', async () => {
+    expect(await getRaw(server, '/healthz', [`X: ${'a'.repeat(20_000)}`])).toMatchObject({ status: 431, body: '' });
+    expect(await getRaw(server, `/${'a'.repeat(20_000)}`)).toMatchObject({ status: 431, body: '' });
+    const many = Array.from({ length: 300 }, (_, index) => `X${index}: a`);
+    expect(await getRaw(server, '/healthz', many)).toMatchObject({ status: 431, body: '' });
+  });
+
+  test('a body over 16 KiB is the runtime’s 413, a smaller one is not read', async () => {
+    const post = (length: number) => getRaw(server, '/healthz', [`Content-Length: ${length}`], 'POST');
+    expect(await post(20_000)).toMatchObject({ status: 413, body: '' });
+    const small = await send(
+      'POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello',
+    );
+    expect(small.status).toBe(405);
+  });
+});
+
+describe('broken requests', () => {
+  const lines = [
+    'GET /healthz',
+    'GET  /healthz HTTP/1.1',
+    'GET /healthz HTTP/2.0',
+    'GET\t/healthz\tHTTP/1.1',
+    'GET /healthz\t HTTP/1.1',
+    'G\0T /healthz HTTP/1.1',
+    'GET /heal\0thz HTTP/1.1',
+    'GET /heal\x01thz HTTP/1.1',
+    'GET * HTTP/1.1',
+    'GET healthz HTTP/1.1',
+    ' ',
+    '\0\0\0\0',
+  ];
+  for (const line of lines) {
+    test(`${JSON.stringify(line)} is refused with an empty answer`, async () => {
+      const text = await sendRaw(server, Buffer.from(`${line}\r\nHost: a\r\nConnection: close\r\n\r\n`, 'latin1'));
+      expect(text).toMatch(/^HTTP\/1\.1 (400|505) /);
+      expect(takeApart(text).body).toBe('');
+    });
+  }
+
+  const fields = [
+    'Authorization : x',
+    'A\0: b',
+    'A: b\0',
+    ': b',
+    'X',
+    'A: b\r\n c',
+    'Content-Length: -1',
+    'Content-Length: 1\r\nContent-Length: 2',
+    'Transfer-Encoding: chunked\r\nContent-Length: 3',
+    'Transfer-Encoding: gzip',
+  ];
+  for (const field of fields) {
+    test(`the field ${JSON.stringify(field)} is refused with an empty answer`, async () => {
+      const text = await sendRaw(
+        server,
+        Buffer.from(`GET /healthz HTTP/1.1\r\nHost: a\r\n${field}\r\nConnection: close\r\n\r\n`, 'latin1'),
+      );
+      expect(text).toMatch(/^HTTP\/1\.1 400 /);
+      expect(takeApart(text).body).toBe('');
+    });
+  }
+
+  test('TLS on a plain port, and noise', async () => {
+    await sendRaw(server, Buffer.from('16030100a5010000a10303'.padEnd(200, '0'), 'hex'));
+    await sendRaw(server, Buffer.alloc(40_000, 0x80));
+  });
+
+  test('half a request, then nothing', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const socket = await Bun.connect({
+      hostname: '127.0.0.1',
+      port: server.port,
+      socket: { data() {}, close: () => resolve() },
+    });
+    socket.write('GET /api/key HTTP/1.1\r\nHost: a\r\nAuthor');
+    socket.terminate();
+    await promise;
+  });
+
+  test('two Authorization fields are no credentials, though both were good', async () => {
+    const answer = await ask('/api/key', credentials);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="profile-lookup"');
+  });
+
+  test('pipelined requests are answered one by one, in order', async () => {
+    const one = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${credentials}\r\n${more}\r\n`;
+    const text = await sendRaw(
+      server,
+      one('/api/lookup/uid/7') + one('/nothing') + one('/api/lookup/uid/8', 'Connection: close\r\n'),
+    );
+    const order = ['"id":7', 'nothing at this path', '"id":8'].map((sign) => text.indexOf(sign));
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(order).not.toContain(-1);
+    expect(text.split('HTTP/1.1 ').length).toBe(4);
+  });
+});
+
+test('the request id is always ours and never twice', async () => {
+  const ids = new Set<string | null>();
+  for (let turn = 0; turn < 20; turn++) {
+    const { headers } = await getRaw(server, '/healthz', ['X-Request-Id: chosen-by-me']);
+    ids.add(headers.get('x-request-id'));
+  }
+  expect(ids.size).toBe(20);
+  expect(JSON.stringify([...ids])).not.toContain('chosen');
+});

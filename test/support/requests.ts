@@ -1,0 +1,73 @@
+import { expect } from 'bun:test';
+import { ROUTES } from '../../server/app.ts';
+import type { Route } from '../../server/chain.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { parseRateLimit } from '../../shared/keys/rate-limit.ts';
+import { issue } from './keys.ts';
+import { insertProfile } from './profiles.ts';
+
+/** The profile that {@link pathOf} asks for. */
+export const SUBJECT = { id: 7, username: 'Ada', authId: 'auth0|a/b' } as const;
+
+/** A path that a route answers with 200 once {@link SUBJECT} is in. */
+export function pathOf(route: Route): string {
+  return route.path
+    .replace(':username', SUBJECT.username)
+    .replace(':uid', String(SUBJECT.id))
+    .replace(':authId', encodeURIComponent(SUBJECT.authId));
+}
+
+/** The routes that want a key. */
+export const KEY_ROUTES = ROUTES.filter((route) => route.access !== 'anyone');
+
+/** The routes that want a permission. */
+export const PERMISSION_ROUTES = KEY_ROUTES.filter((route) => route.access !== 'any key');
+
+/** The two permissions, as a request lists them. */
+export const BOTH = ['api.lookup', 'api.leaderboard'] as const;
+
+/** Puts the subject in, and a key with both permissions that is never used up; returns its secret. */
+export async function prepare(deps: Deps): Promise<string> {
+  insertProfile(deps.db, { ...SUBJECT, aliases: ['lovelace'] });
+  return (await keyFor(deps, ['1000000/1s'])).secret;
+}
+
+/** A key of a new profile with these rate limits and, unless told otherwise, both permissions. */
+export async function keyFor(
+  deps: Deps,
+  rateLimits: readonly string[],
+  permissions: readonly ('api.lookup' | 'api.leaderboard')[] = BOTH,
+) {
+  const { highest } = deps.db.$client.query('SELECT coalesce(max(id), 0) AS highest FROM profiles').get() as {
+    highest: number;
+  };
+  const id = insertProfile(deps.db, { id: Math.max(1_000_000, highest) + 1, banned: false });
+  const limits = rateLimits.map(parseRateLimit);
+  return issue(deps, { profile: `user${id}`, permissions: [...permissions] }, { rateLimits: limits });
+}
+
+/** That an answer is a refusal as the contract has it, with this status and these headers; returns its sentence. */
+export async function expectRefusal(
+  response: Response,
+  status: number,
+  headers: Record<string, string | RegExp | null> = {},
+): Promise<string> {
+  const text = await response.text();
+  expect([response.status, text]).toEqual([status, text]);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('x-request-id')).toMatch(/^[0-9A-Za-z]{12}-[0-9a-z]+$/);
+  expect(response.headers.has('access-control-allow-origin')).toBe(false);
+  for (const [name, value] of Object.entries(headers)) {
+    const shown = response.headers.get(name);
+    if (value instanceof RegExp) expect(shown ?? `no ${name}`).toMatch(value);
+    else expect([name, shown]).toEqual([name, value]);
+  }
+  const body = JSON.parse(text);
+  expect(Object.keys(body)).toEqual(['error']);
+  // One sentence for a person: a capital or a parameter's name first, a full stop last, nothing technical in it.
+  expect(body.error).toMatch(/^\S.*[.]$/);
+  expect(body.error).not.toMatch(/SQL|\bat \/|Error:|plk_|undefined/);
+  expect(text).toBe(JSON.stringify({ error: body.error }));
+  return body.error;
+}
