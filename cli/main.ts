@@ -32,9 +32,13 @@ async function run(): Promise<number> {
   }
 }
 
-// Whoever reads us may stop reading (`| head`): that ends us quietly.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+// Whoever reads us may stop reading (`| head`): that ends us quietly. A full disk does not.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  process.stderr.write(`The output can not be written (${error.code ?? 'unknown fault'}).\n`);
+  process.exit(1);
+});
 const exitCode = await run();
-// A pipe may still be taking what was written.
-await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+// A pipe may still be taking what was written, and a fault of the last write is reported a turn later.
+await new Promise<void>((resolve) => process.stdout.write('', () => setImmediate(resolve)));
 process.exit(exitCode);

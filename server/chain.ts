@@ -58,12 +58,14 @@ export function answerExchange(service: Service, route: Route, exchange: Exchang
       service.log.event('error', 'A request failed.', { requestId, cause: refused.fault });
     }
   }
+  // Bun gives every answer but those to HEAD a Date (RFC 9110, section 6.6.1).
+  if (exchange.method === 'HEAD') response.headers.set('Date', new Date(service.deps.clock.nowMs()).toUTCString());
   const milliseconds = service.deps.clock.monotonicMs() - exchange.startedAtMs;
   service.log.request(exchange, route.answer === undefined ? null : route.path, response.status, milliseconds);
   return response;
 }
 
-/** The order in which a request is judged (contract of the README): each step may throw, and the rest never runs. */
+/** The order in which a request is judged (README, "Errors"): each step may throw, and the rest never runs. */
 function decide(service: Service, route: Route, exchange: Exchange): Answer {
   const { transport } = service;
   exchange.address = clientAddress(transport.proxies, exchange.peer, exchange.headers.get('x-forwarded-for'));

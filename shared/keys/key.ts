@@ -1,4 +1,4 @@
-/** The states of an API key, spelled as in JSON, tables and the database (specification 3, contract of the README). */
+/** The states of an API key, spelled as in JSON, tables and the database (specification 3). */
 export const KEY_STATES = ['pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
 
 export type KeyState = (typeof KEY_STATES)[number];

@@ -11,7 +11,7 @@ import type { Delivery, Mail, Mailer } from './mail.ts';
 import { type Failure, refusalOf, unconfirmed } from './refusal.ts';
 import type { MailTarget } from './target.ts';
 
-/** How long a whole delivery may take, milliseconds (contract, section 3). */
+/** How long a whole delivery may take, milliseconds. */
 export const DELIVERY_TIMEOUT_MS = 60_000;
 
 /** What tests change. */

@@ -36,7 +36,7 @@ export type RequestNews = {
   expectedUsage: string | null;
 };
 
-/** The mail that carries the secret (contract, section 3). */
+/** The mail that carries the secret. */
 export function approvalMail(news: ApprovalNews): Mail {
   const { identifier, publicUrl } = news;
   return compose('approval', news, `Your API key ${identifier} is approved`, [

@@ -39,7 +39,8 @@ const MAY_GROW_TOO_LONG_BYTES = MAX_LINE_BYTES / 8;
 export function createApplier(sqlite: Sqlite): Applier {
   const reader = createProfileReader(sqlite);
   const stage = createStage(sqlite);
-  const upsert = sqlite.prepare(UPSERT);
+  const insert = sqlite.prepare(`${INSERT} ON CONFLICT DO NOTHING`);
+  const upsert = sqlite.prepare(`${INSERT} ${UPDATE}`);
   const clearLinks = sqlite.prepare('DELETE FROM links WHERE profile_id = ?');
   const addLink = sqlite.prepare('INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
 
@@ -52,25 +53,34 @@ export function createApplier(sqlite: Sqlite): Applier {
     }
   }
 
+  /** Puts a row in where neither its id nor its auth ID is there yet: most lines need no other look at the table. */
+  function insertNew(id: number, username: string, row: ProfileColumns, number: number, takenAt: TakenAt): boolean {
+    if (insert.run(...valuesOf(id, username, row)).changes === 0) return false;
+    if (row.authId !== null) takenAt.set(`auth:${row.authId}`, number);
+    return true;
+  }
+
   /** Returns why the line can't be taken, or null once it is. */
   function put({ number, bytes, line }: Entry, options: ApplyOptions): string | null {
-    const existing = reader.row(line.id);
-    const base = options.merge ? existing : null;
-    const names = namesOf(line, base === null ? [] : stage.names(line.id));
+    const { id } = line;
+    const base = options.merge ? reader.row(id) : null;
+    const names = namesOf(line, base === null ? [] : stage.names(id));
     if (typeof names === 'string') return names;
     const [username] = names;
-    if (username === undefined) return `username is missing, and there is no profile ${line.id} to merge the line into`;
+    if (username === undefined) return `username is missing, and there is no profile ${id} to merge the line into`;
 
     const row = { ...(base === null ? defaults(username.name, options.nowMs) : flagsOf(base)), ...line.columns };
-    if (base === null || line.columns.authId !== undefined) {
-      row.authId = stage.claimAuthId(line.id, row.authId, number, options.takenAt);
+    const isNew = base === null && insertNew(id, username.name, row, number, options.takenAt);
+    if (!isNew) {
+      const setsAuthId = base === null || line.columns.authId !== undefined;
+      if (setsAuthId) row.authId = stage.claimAuthId(id, row.authId, number, options.takenAt);
+      upsert.run(...valuesOf(id, username.name, row));
     }
-    upsert.run(...valuesOf(line.id, username.name, row));
     if (base === null || line.username !== undefined || line.aliases !== undefined) {
-      stage.claimNames(line.id, names, number, existing === null, options.takenAt);
+      stage.claimNames(id, names, number, isNew, options.takenAt);
     }
-    if (base === null || line.links !== undefined) putLinks(line.id, line.links ?? [], existing === null);
-    if (base !== null || bytes > MAY_GROW_TOO_LONG_BYTES) checkLength(line.id, number, options);
+    if (base === null || line.links !== undefined) putLinks(id, line.links ?? [], isNew);
+    if (base !== null || bytes > MAY_GROW_TOO_LONG_BYTES) checkLength(id, number, options);
     return null;
   }
 
@@ -98,10 +108,11 @@ export function createApplier(sqlite: Sqlite): Applier {
   };
 }
 
-const UPSERT = `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_id, discord_clean, banned,
+const INSERT = `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_id, discord_clean, banned,
     views_count, followers_count, show_followers_count, created_at, auth_id, email)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (id) DO UPDATE SET username = excluded.username, display_name = excluded.display_name,
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const UPDATE = `ON CONFLICT (id) DO UPDATE SET username = excluded.username, display_name = excluded.display_name,
     badges = excluded.badges, assets = excluded.assets, customize = excluded.customize,
     discord_id = excluded.discord_id, discord_clean = excluded.discord_clean, banned = excluded.banned,
     views_count = excluded.views_count, followers_count = excluded.followers_count,
@@ -128,7 +139,7 @@ function valuesOf(id: number, username: string, row: ProfileColumns) {
   ];
 }
 
-/** Section 5 of the contract: what is absent. */
+/** What an absent field amounts to. */
 function defaults(username: string, nowMs: number): ProfileColumns {
   return {
     displayName: username,

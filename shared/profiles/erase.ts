@@ -11,7 +11,7 @@ export type ProfileRef = { id: number; username: string };
 
 /**
  * Erases a profile for good, by its username or an alias: its row, names and links go, its keys stop working and lose
- * every text (section 3 of the contract). `by` is who did it, for the keys' history. Returns what was erased. Throws
+ * every text. `by` is who did it, for the keys' history. Returns what was erased. Throws
  * `not_found`.
  */
 export function eraseProfile(deps: Pick<Deps, 'db' | 'clock'>, username: string, by: string): ProfileRef {

@@ -29,7 +29,7 @@ const BATCH_MAX = { lines: 1_000, rows: 8_000, bytes: 2_097_152 };
 const WANTED_LOCK_MS = 50;
 
 /**
- * Puts JSON Lines into the database (section 5 of the contract): upserts by id, erasures, refusals. Streams: memory
+ * Puts JSON Lines into the database (README, "Profiles"): upserts by id, erasures, refusals. Streams: memory
  * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Throws `refused` where the
  * source can't be read, and what `write` throws; what earlier batches committed stays.
  */
@@ -59,9 +59,7 @@ async function importInBatches(
   onProgress: OnProgress,
 ): Promise<void> {
   const totalBytes = (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.size) || null;
-  const heldLinks = context.db.$client.prepare<{ links: number }, [number]>(
-    'SELECT count(*) AS links FROM links WHERE profile_id = ?',
-  );
+  const heldLinks = createLinkCounter(context);
   const splitter = createLineSplitter();
   let batch = emptyBatch();
   let maxLines = BATCH_MAX.lines / 4;
@@ -83,7 +81,7 @@ async function importInBatches(
   const take = async (line: SplitLine): Promise<void> => {
     const parsed = 'fault' in line ? { reason: line.fault } : parseLine(line.text, context.merge);
     // What writes or clears very many rows goes alone.
-    const rows = 'reason' in parsed ? 0 : rowsOf(parsed) + (heldLinks.get(parsed.id)?.links ?? 0);
+    const rows = 'reason' in parsed ? 0 : rowsOf(parsed) + heldLinks(parsed.id);
     if (batch.rows > 0 && batch.rows + rows > BATCH_MAX.rows) await flush();
     lines = line.number;
     if ('reason' in parsed) batch.refused.push({ line: line.number, reason: parsed.reason });
@@ -102,6 +100,15 @@ async function importInBatches(
   }
   for (const line of splitter.end()) await take(line);
   await flush();
+}
+
+/** How many links a profile had when the import began; without asking, where all ids were lower. */
+function createLinkCounter({ db }: BatchContext): (id: number) => number {
+  const sqlite = db.$client;
+  const last = sqlite.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM profiles').get();
+  const lastId = last?.id ?? 0;
+  const count = sqlite.prepare<{ links: number }, [number]>('SELECT count(*) AS links FROM links WHERE profile_id = ?');
+  return (id) => (id > lastId ? 0 : (count.get(id)?.links ?? 0));
 }
 
 type Batch = { entries: Entry[]; refused: RefusedLine[]; rows: number; bytes: number };

@@ -59,8 +59,8 @@ export function createProfileReader(sqlite: Sqlite): ProfileReader {
 }
 
 /**
- * A profile as a line of JSON (section 5 of the contract), without its line end: every field is there, in the order of
- * the contract's example; only a link's optional fields are absent where they have no value. `names` begins with the
+ * A profile as a line of JSON (README, "Profiles"), without its line end: every field is there, in the order of
+ * the README's example; only a link's optional fields are absent where they have no value. `names` begins with the
  * username.
  */
 export function lineOf(row: StoredProfile, names: readonly { name: string }[], links: readonly LinkFields[]): string {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/db/open.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
-import { profilectl } from '../support/cli.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION } from '../support/keys.ts';
 import { tempFolder } from '../support/world.ts';
 
@@ -146,4 +146,16 @@ describe('who acted', () => {
   test('is whoever called sudo', async () => {
     expect(await request({ SUDO_USER: 'grace' })).toBe('grace');
   });
+});
+
+test('a full disk under stdout is said, and a reader that stops reading ends a command quietly', () => {
+  const run = (shell: string) => {
+    const words = profilectlWords(['keys', 'list']).map((word) => `'${word}'`);
+    const env = cleanEnvironment(variables);
+    return Bun.spawnSync(['sh', '-c', shell.replace('PROFILECTL', words.join(' '))], { env, stderr: 'pipe' });
+  };
+  const full = run('PROFILECTL > /dev/full');
+  expect([full.exitCode, full.stderr.toString()]).toEqual([1, 'The output can not be written (ENOSPC).\n']);
+  const gone = run('{ PROFILECTL; echo "exit $?" >&2; } | true');
+  expect(gone.stderr.toString()).toBe('exit 0\n');
 });
