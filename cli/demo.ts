@@ -78,9 +78,8 @@ Profile Lookup is running on ${config.publicUrl} with ${imported} sample profile
 Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret went out by mail, once:
   ${mail}
 
-In another terminal, read the secret out of the mail and look someone up:
-  SECRET=$(grep -oh 'plk_${identifier}_[0-9A-Za-z]*' ${mail} | head -n 1)
-  curl -sS -H "Authorization: Bearer $SECRET" ${config.publicUrl}/api/lookup/username/${PROFILE}
+In another terminal, this reads the secret out of the mail and looks someone up:
+  curl -sS -H "Authorization: Bearer $(grep -ohm1 'plk_${identifier}_[0-9A-Za-z]*' ${mail})" ${config.publicUrl}/api/lookup/username/${PROFILE}
 
 More to try: /api/lookup/username/lovelace (an alias), /api/lookup/uid/7, /api/lookup/username/${PROFILE}/links,
   /api/leaderboard?limit=5, /api/key. Or look inside: profilectl --db ${config.databasePath} keys list
