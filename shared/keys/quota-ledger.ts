@@ -36,6 +36,9 @@ export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?
 /** A crash forgets at most this much, and the time of one write. */
 const SAVE_EVERY_MS = 500;
 
+/** So many accounts in one write, since it holds up requests: a few milliseconds. The rest follows at once. */
+const SAVE_AT_ONCE = 500;
+
 /** While the file can't be written. */
 const RETRY_EVERY_MS = 5_000;
 
@@ -113,10 +116,10 @@ function isOf(ring: Ring, limit: RateLimit): boolean {
 }
 
 /**
- * Spends `count` of each limit at `now` (from the ledger's clock), of all or of none. Returns 0 where it was admitted,
- * otherwise the milliseconds until it would be: Infinity where `count` is over a quota.
+ * Spends `count` of each limit at `now` (from the ledger's clock), of all or of none. Returns null where it was admitted,
+ * otherwise the milliseconds after which it would be, Infinity where `count` is over a quota.
  */
-export function spend(ledger: Ledger, account: Account, now: number, count = 1): number {
+export function spend(ledger: Ledger, account: Account, now: number, count = 1): number | null {
   let longestWait = 0;
   for (const ring of account.rings) {
     if (remainingAt(ring, now) < count) longestWait = Math.max(longestWait, waitMs(ring, now, count));
@@ -128,27 +131,33 @@ export function spend(ledger: Ledger, account: Account, now: number, count = 1):
     ledger.dirty.add(account);
     ledger.timer ??= schedule(ledger, SAVE_EVERY_MS);
   }
-  return 0;
+  return null;
 }
 
 function schedule(ledger: Ledger, delayMs: number): Timer {
   return setTimeout(() => {
     ledger.timer = null;
-    saveLedger(ledger);
-    if (ledger.dirty.size > 0) ledger.timer = schedule(ledger, RETRY_EVERY_MS);
+    saveLedger(ledger, SAVE_AT_ONCE);
+    if (ledger.dirty.size === 0) return;
+    const pace = ledger.dirty.size < SAVE_AT_ONCE ? SAVE_EVERY_MS : 1;
+    ledger.timer = schedule(ledger, ledger.isFailing ? RETRY_EVERY_MS : pace);
   }, delayMs).unref();
 }
 
-/** Writes down what has changed since the last time. Where that can't be done it is said once, and tried again. */
-export function saveLedger(ledger: Ledger): void {
+/**
+ * Writes down what has changed since the last time, of `most` accounts, those first that wait longest. Where that can't
+ * be done it is said once, and tried again.
+ */
+export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): void {
   const now = ledger.now();
   sweep(ledger, now);
+  const saved = [...ledger.dirty.values().take(most)];
   try {
     if (ledger.store === null) {
       ledger.store = ledger.open();
       takeOver(ledger, ledger.store);
     }
-    ledger.store.save([...ledger.dirty].flatMap(rowsOf), [...ledger.forgotten], now);
+    ledger.store.save(saved.flatMap(rowsOf), [...ledger.forgotten], now);
   } catch (error) {
     if (!ledger.isFailing)
       ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
@@ -157,11 +166,11 @@ export function saveLedger(ledger: Ledger): void {
   }
   if (ledger.isFailing) ledger.report('info', 'Quotas are written again.');
   ledger.isFailing = false;
-  for (const account of ledger.dirty) {
+  for (const account of saved) {
     account.isDirty = false;
     account.savedHeads = account.rings.map((ring) => ring.head);
+    ledger.dirty.delete(account);
   }
-  ledger.dirty.clear();
   ledger.forgotten.clear();
 }
 

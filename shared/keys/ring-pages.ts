@@ -1,6 +1,6 @@
-import { createRing, fitRing, newestGroup, type Ring, remainingAt, ringLength, stampOf } from './ring.ts';
+import { createRing, fitRing, newestGroup, type Ring, remainingAt, ringLength, timeOf } from './ring.ts';
 
-// How a ring lies in a file: its full length of stamps, cut into pages, so that one more request writes one page.
+// How a ring lies in a file: its full length of time stamps in milliseconds, cut into pages, so that one more request writes one page.
 
 /** A page of a ring: some of its stamps (Float64 in this machine's byte order), and the head when it was written. */
 export type RingPage = { windowSeconds: number; page: number; quota: number; head: number; stamps: Uint8Array };
@@ -32,7 +32,7 @@ function stampsOfPage(ring: Ring, page: number): Float64Array {
     // The newest group that has this place; where it has left the window (or never was), 0 is as old as it gets.
     const place = page * PAGE_STAMPS + index;
     const group = newest - ((((newest - place) % length) + length) % length);
-    if (group >= ring.tail) stamps[index] = stampOf(ring, group);
+    if (group >= ring.tail) stamps[index] = timeOf(ring, group);
   }
   return stamps;
 }
@@ -43,16 +43,25 @@ function pageLength(length: number, page: number): number {
 
 /** The ring that pages of one key and window amount to at `now`; it goes on where it was, even if its window is empty. */
 export function restoreRing(pages: readonly RingPage[], now: number): Ring {
-  const newest = pages.reduce((latest, page) => (page.head > latest.head ? page : latest), pages[0] as RingPage);
-  const length = ringLength(newest.quota);
-  const ring = createRing(newest, new Float64Array(length));
+  const latest = pages.reduce((one, page) => (page.head > one.head ? page : one), pages[0] as RingPage);
+  const ring = createRing(latest);
+  const length = ringLength(ring.quota);
+  const times = new Float64Array(length);
   for (const { page, stamps } of pages) {
     if (stamps.byteLength !== pageLength(length, page) * 8) continue;
-    ring.stamps.set(new Float64Array(stamps.slice().buffer), page * PAGE_STAMPS);
+    times.set(new Float64Array(stamps.slice().buffer), page * PAGE_STAMPS);
   }
-  ring.head = newest.head;
-  ring.tail = Math.max(0, newestGroup(ring) - length + 1);
+  ring.head = latest.head;
+  const newest = newestGroup(ring);
+  const isOver = (group: number) => now - (times[group % length] as number) > ring.windowMs + ring.stepMs;
+  // From the newest back: what was over when its page was written stands there as 0, beside others that were not yet.
+  ring.tail = newest + 1;
+  while (ring.tail > Math.max(0, newest - length + 1) && !isOver(ring.tail - 1)) ring.tail--;
+  fitRing(ring, newest - ring.tail + 1);
+  for (let group = ring.tail; group <= newest; group++) {
+    ring.newestStep = Math.floor((times[group % length] as number) / ring.stepMs);
+    ring.stamps[group % ring.stamps.length] = ring.newestStep;
+  }
   remainingAt(ring, now);
-  fitRing(ring, newestGroup(ring) - ring.tail + 1);
   return ring;
 }

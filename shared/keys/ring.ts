@@ -8,15 +8,22 @@ import type { RateLimit } from './rate-limit.ts';
  * is out of the window: never one too many is admitted, and at most `groupSize - 1` (under 0.1 % of the quota) too few.
  *
  * A request is in the window while it is *at most* `windowSeconds` old: a closed window, so that no interval of that
- * length, wherever it is laid, holds more than the quota. `now` is any clock in milliseconds that never goes back, in steps of 1/1024 ms so that
- * every sum below is exact ({@link quantise}).
+ * length, wherever it is laid, holds more than the quota. `now` is any clock in milliseconds that never goes back, in
+ * steps of 1/1024 ms so that every sum below is exact ({@link quantise}).
+ *
+ * Time is counted in steps of the ring's own, so that a stamp has 32 bits: a step is less than a 2^30th of the window.
+ * Stamps are kept modulo 2^32, which is unambiguous: none that is asked for is older than two windows.
  */
 export type Ring = {
   readonly quota: number;
   readonly windowMs: number;
   readonly groupSize: number;
+  /** The length of a step: 1/1024 ms for windows up to half an hour, 1/16 ms for a day, 2 ms for 31 days. */
+  readonly stepMs: number;
   /** A group's stamp is at `group % stamps.length`; grows with what is in the window, up to {@link ringLength}. */
-  stamps: Float64Array;
+  stamps: Uint32Array;
+  /** The step of the newest request, not reduced. */
+  newestStep: number;
   /** Position after the newest request; a position's group is `floor(position / groupSize)`. */
   head: number;
   /** The oldest group that is still in the window. */
@@ -28,6 +35,9 @@ export const MAX_GROUPS = 1_024;
 
 /** A ring begins small: most keys use a fraction of their quota, and 10 000 keys have to fit into memory. */
 const FIRST_LENGTH = 8;
+
+/** In big steps, since what is outgrown stays with the process for a while. */
+const GROWTH = 16;
 
 /** How many stamps the ring of a quota has. */
 export function ringLength(quota: number): number {
@@ -41,16 +51,14 @@ function groupSizeOf(quota: number): number {
 /** An empty ring for a rate limit; `stamps` may be given, {@link ringLength} long, to lay it into shared memory. */
 export function createRing(
   limit: RateLimit,
-  stamps = new Float64Array(Math.min(FIRST_LENGTH, ringLength(limit.quota))),
+  stamps = new Uint32Array(Math.min(FIRST_LENGTH, ringLength(limit.quota))),
 ): Ring {
-  return {
-    quota: limit.quota,
-    windowMs: limit.windowSeconds * 1000,
-    groupSize: groupSizeOf(limit.quota),
-    stamps,
-    head: 0,
-    tail: 0,
-  };
+  const windowMs = limit.windowSeconds * 1000;
+  // A power of two: a whole number of steps makes a second, since 1000 is 8 times 125.
+  let stepMs = 1 / 1024;
+  while (windowMs / stepMs >= 2 ** 31) stepMs *= 2;
+  const groupSize = groupSizeOf(limit.quota);
+  return { quota: limit.quota, windowMs, groupSize, stepMs, stamps, newestStep: 0, head: 0, tail: 0 };
 }
 
 /** A time in milliseconds rounded down to 1/1024 ms: dates of this millennium then add and subtract without rounding. */
@@ -58,29 +66,38 @@ export function quantise(ms: number): number {
   return Math.floor(ms * 1024) / 1024;
 }
 
-/** The time of a group's newest request, for a group that is in the window. */
-export function stampOf(ring: Ring, group: number): number {
-  return ring.stamps[group % ring.stamps.length] as number;
-}
-
 /** The group of the newest request; -1 where there never was one. */
 export function newestGroup(ring: Ring): number {
   return Math.floor((ring.head - 1) / ring.groupSize);
 }
 
-/** Lays a ring into as little memory as `groups` groups need, twice what it has at the least where it has to grow. */
+/** How many steps before `step` the newest request of a group was, for a group that is in the window. */
+function ageOf(ring: Ring, group: number, step: number): number {
+  return (step - (ring.stamps[group % ring.stamps.length] as number)) >>> 0;
+}
+
+/** The time of the newest request of a group that is in the window, milliseconds. */
+export function timeOf(ring: Ring, group: number): number {
+  return (ring.newestStep - ageOf(ring, group, ring.newestStep)) * ring.stepMs;
+}
+
+/** Lays a ring into as little memory as `groups` groups need, where it has to grow by a good step. */
 export function fitRing(ring: Ring, groups: number): void {
-  const wanted =
-    groups > ring.stamps.length ? Math.max(groups, 2 * ring.stamps.length) : Math.max(groups, FIRST_LENGTH);
-  const length = Math.min(ringLength(ring.quota), wanted);
-  const stamps = new Float64Array(length);
-  for (let group = ring.tail; group <= newestGroup(ring); group++) stamps[group % length] = stampOf(ring, group);
+  const least = groups > ring.stamps.length ? GROWTH * ring.stamps.length : FIRST_LENGTH;
+  const stamps = new Uint32Array(Math.min(ringLength(ring.quota), Math.max(groups, least)));
+  for (let group = ring.tail; group <= newestGroup(ring); group++) {
+    stamps[group % stamps.length] = ring.stamps[group % ring.stamps.length] as number;
+  }
   ring.stamps = stamps;
 }
 
 /** Forgets what has left the window, and returns how many requests more may be admitted at `now`. Amortised O(1). */
 export function remainingAt(ring: Ring, now: number): number {
-  while (ring.tail * ring.groupSize < ring.head && now - stampOf(ring, ring.tail) > ring.windowMs) ring.tail++;
+  const step = Math.floor(now / ring.stepMs);
+  const window = ring.windowMs / ring.stepMs;
+  const newest = newestGroup(ring);
+  if (step - ring.newestStep > window) ring.tail = Math.max(ring.tail, newest + 1);
+  else while (ring.tail <= newest && ageOf(ring, ring.tail, step) > window) ring.tail++;
   // The last group may have left the window half filled: the next request opens a new one.
   if (ring.tail * ring.groupSize > ring.head) ring.head = ring.tail * ring.groupSize;
   return ring.quota - (ring.head - ring.tail * ring.groupSize);
@@ -92,28 +109,29 @@ export function record(ring: Ring, now: number, count: number): void {
   const last = Math.floor((ring.head + count - 1) / ring.groupSize);
   if (last - ring.tail >= ring.stamps.length) fitRing(ring, last - ring.tail + 1);
   ring.head += count;
-  for (let group = first; group <= last; group++) ring.stamps[group % ring.stamps.length] = now;
+  ring.newestStep = Math.floor(now / ring.stepMs);
+  for (let group = first; group <= last; group++) ring.stamps[group % ring.stamps.length] = ring.newestStep;
 }
 
-/**
- * Milliseconds after which `count` requests fit, at the earliest; 0 if they fit now, Infinity if they never can.
- * They fit only *after* that moment, since a request is still counted when it is exactly a window old.
- */
+/** Milliseconds after which `count` requests fit, at the earliest; 0 if they fit now, Infinity if they never can. */
 export function waitMs(ring: Ring, now: number, count: number): number {
   if (count > ring.quota) return Number.POSITIVE_INFINITY;
   const missing = count - remainingAt(ring, now);
   if (missing <= 0) return 0;
   const group = ring.tail + Math.ceil(missing / ring.groupSize) - 1;
-  return stampOf(ring, group) + ring.windowMs - now;
+  // Exactly a window old is still in the window: one step more.
+  const step = Math.floor(now / ring.stepMs);
+  return (step - ageOf(ring, group, step) + 1) * ring.stepMs + ring.windowMs - now;
 }
 
-/** `Retry-After`: the least number of whole seconds whose passing is enough, from {@link waitMs} of a full ring. */
+/** `Retry-After`: the least number of whole seconds whose passing is enough, from {@link waitMs}. */
 export function retryAfterSeconds(wait: number): number {
-  return Math.floor(wait / 1000) + 1;
+  return Math.ceil(wait / 1000);
 }
 
 /** `t` of `RateLimit`: whole seconds, rounded down, within which no more than what remains can be used. */
 export function resetSeconds(ring: Ring, now: number): number {
   if (remainingAt(ring, now) === ring.quota) return ring.windowMs / 1000;
-  return Math.max(0, Math.floor((stampOf(ring, ring.tail) + ring.windowMs - now) / 1000));
+  const age = ageOf(ring, ring.tail, Math.floor(now / ring.stepMs)) * ring.stepMs;
+  return Math.floor((ring.windowMs - age) / 1000);
 }

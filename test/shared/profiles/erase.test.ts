@@ -18,7 +18,7 @@ test('erasing leaves nothing of the profile, and its keys without a word of it',
   const deps = testDeps({ clock: testClock() });
   await importLines(deps, [ADA]);
   const { identifier } = await issue(deps, { profile: 'Ada', name: 'Bot of Ada' });
-  expect(eraseProfile(deps, 'LOVELACE', 'operator')).toEqual({ id: 7, username: 'Ada' });
+  expect(eraseProfile(deps, 'LOVELACE', 'operator')).toEqual({ id: 7, username: 'Ada', warning: null });
   const sqlite = deps.db.$client;
   for (const table of ['profiles', 'profile_names', 'links']) {
     expect(sqlite.query(`SELECT count(*) FROM ${table}`).values()).toEqual([[0]]);

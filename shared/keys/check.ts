@@ -1,0 +1,128 @@
+import type { Sqlite } from '../db/open.ts';
+import { AppError } from '../errors.ts';
+import { checkPermissions } from './fields.ts';
+import { canMove, KEYS_PER_PROFILE, type KeyState, MOVES, type Move } from './key.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from './rate-limit.ts';
+
+type Key = {
+  identifier: string;
+  state: KeyState;
+  attemptNumber: number;
+  requestedPermissions: string;
+  permissions: string | null;
+  rateLimits: string | null;
+};
+type Event = { event: string; fromState: KeyState | null; toState: KeyState; detail: string | null };
+type Attempt = { number: number; result: string; permissions: string; rateLimits: string };
+
+/**
+ * What is wrong with stored keys beyond what the schema forbids, a clause a fault: more than three that hold a place, a
+ * history with a gap, an Active key without the accepted attempt that its fence names, JSON that is none.
+ */
+export function* keyFaults(sqlite: Sqlite): Generator<string> {
+  yield* placeFaults(sqlite);
+  const events = sqlite.prepare<Event, [string]>(
+    `SELECT event, from_state AS fromState, to_state AS toState, detail FROM key_events WHERE identifier = ? ORDER BY id`,
+  );
+  const attempts = sqlite.prepare<Attempt, [string]>(
+    'SELECT number, result, permissions, rate_limits AS rateLimits FROM key_attempts WHERE identifier = ?',
+  );
+  const keys = sqlite.prepare<Key, []>(
+    `SELECT identifier, state, attempt_number AS attemptNumber, requested_permissions AS requestedPermissions,
+       permissions, rate_limits AS rateLimits FROM api_keys`,
+  );
+  for (const key of keys.iterate()) {
+    const own = [
+      ...historyFaults(key, events.all(key.identifier)),
+      ...attemptFaults(key, attempts.all(key.identifier)),
+      ...valueFaults(key),
+    ];
+    for (const fault of own) yield `key ${key.identifier}: ${fault}`;
+  }
+}
+
+function placeFaults(sqlite: Sqlite): string[] {
+  const crowded = sqlite
+    .prepare<{ id: number; held: number }, [number]>(
+      `SELECT profile_id AS id, count(*) AS held FROM api_keys WHERE state IN ('pending', 'Active') AND profile_id IS NOT NULL
+         GROUP BY profile_id HAVING count(*) > ?`,
+    )
+    .all(KEYS_PER_PROFILE);
+  return crowded.map(({ id, held }) => `profile ${id}: ${held} keys hold a place, of ${KEYS_PER_PROFILE} that may`);
+}
+
+function historyFaults(key: Key, events: readonly Event[]): string[] {
+  const [first] = events;
+  if (first === undefined) return ['it has no history'];
+  const faults: string[] = [];
+  if (first.event !== 'requested' || first.fromState !== null || first.toState !== 'pending') {
+    faults.push('its history does not begin with the request');
+  }
+  if (events.at(-1)?.toState !== key.state) faults.push(`its history does not end in ${key.state}`);
+  if (events.some((event, index) => index > 0 && !follows(event, events[index - 1]?.toState))) {
+    faults.push('its history has a gap');
+  }
+  if (events.some(({ detail }) => detail !== null && !isJson(detail))) faults.push('its history holds invalid JSON');
+  return faults;
+}
+
+/** Whether an event goes on from the state before it, and by a move that there is. */
+function follows({ fromState, toState }: Event, before: KeyState | undefined): boolean {
+  if (fromState === null || fromState !== before) return false;
+  if (fromState === toState) return true;
+  return (Object.keys(MOVES) as Move[]).some((move) => canMove(fromState, move) && MOVES[move].to === toState);
+}
+
+function attemptFaults(key: Key, attempts: readonly Attempt[]): string[] {
+  const faults: string[] = [];
+  const accepted = attempts.filter(({ result }) => result === 'accepted');
+  if (key.state === 'Active' && !accepted.some(({ number }) => number === key.attemptNumber)) {
+    faults.push('it is Active, but no accepted attempt has its fence number');
+  }
+  if (accepted.length > 0 && !['Active', 'revoked', 'expired'].includes(key.state)) {
+    faults.push(`an attempt was accepted, but it is ${key.state}`);
+  }
+  if (key.state !== 'pending' && attempts.some(({ result }) => result === 'open')) {
+    faults.push(`an attempt is open, but it is ${key.state}`);
+  }
+  if (attempts.some(({ number }) => number > key.attemptNumber)) faults.push('an attempt is ahead of its fence number');
+  for (const { number, permissions, rateLimits } of attempts) {
+    if (!isGrant(permissions, rateLimits))
+      faults.push(`attempt ${number} holds permissions or rate limits that are none`);
+  }
+  return faults;
+}
+
+function valueFaults(key: Key): string[] {
+  const faults: string[] = [];
+  if (!isPermissions(key.requestedPermissions)) faults.push('its requested permissions are none');
+  if (key.permissions === null && key.rateLimits === null) return faults;
+  if (!isGrant(key.permissions ?? '', key.rateLimits ?? '')) faults.push('its permissions or rate limits are none');
+  return faults;
+}
+
+function isGrant(permissions: string, rateLimits: string): boolean {
+  return (
+    isPermissions(permissions) &&
+    holds(rateLimits, (value) => parseRateLimits((value as RateLimit[]).map(formatRateLimit)))
+  );
+}
+
+function isPermissions(text: string): boolean {
+  return holds(text, (value) => checkPermissions(value as string[]));
+}
+
+function isJson(text: string): boolean {
+  return holds(text, () => undefined);
+}
+
+/** Whether a text is JSON whose value passes the product's own rule. */
+function holds(text: string, rule: (value: unknown) => unknown): boolean {
+  try {
+    rule(JSON.parse(text));
+    return true;
+  } catch (error) {
+    if (error instanceof AppError || error instanceof SyntaxError || error instanceof TypeError) return false;
+    throw error;
+  }
+}

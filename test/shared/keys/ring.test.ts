@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { RateLimit } from '../../../shared/keys/rate-limit.ts';
+import {
+  createRing,
+  quantise,
+  type Ring,
+  record,
+  remainingAt,
+  resetSeconds,
+  retryAfterSeconds,
+  ringLength,
+  waitMs,
+} from '../../../shared/keys/ring.ts';
+import { changedPages, type RingPage, restoreRing } from '../../../shared/keys/ring-pages.ts';
+
+/** The promise, told naively: every admitted request's time is remembered for ever. */
+function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
+  const times: number[] = [];
+  const stepOf = (time: number) => Math.floor(time / stepMs) * stepMs;
+  const usedAt = (now: number) => times.filter((time) => stepOf(now) - stepOf(time) <= windowSeconds * 1000).length;
+  return { times, remainingAt: (now: number) => quota - usedAt(now) };
+}
+
+/** A file that pages are saved to. */
+function createFile(ring: Ring) {
+  const pages = new Map<number, RingPage>();
+  let savedHead = ring.head;
+  return {
+    save: (now: Ring) => {
+      for (const page of changedPages(now, savedHead)) pages.set(page.page, page);
+      savedHead = now.head;
+    },
+    load: (now: number) => {
+      if (pages.size === 0) return null;
+      const restored = restoreRing([...pages.values()], now);
+      savedHead = restored.head;
+      return restored;
+    },
+  };
+}
+
+function admit(ring: Ring, now: number, count: number): boolean {
+  if (remainingAt(ring, now) < count) return false;
+  record(ring, now, count);
+  return true;
+}
+
+const START = Date.parse('2026-01-01T00:00:00Z');
+
+type Step = { kind: 'wait'; ms: number } | { kind: 'spend'; count: number } | { kind: 'restart' };
+
+/** Bursts, waits around the window's length to the 1/1024 ms, and restarts. */
+function stepsFor({ quota, windowSeconds }: RateLimit): fc.Arbitrary<Step[]> {
+  const windowMs = windowSeconds * 1000;
+  const wait = fc.oneof(
+    fc.constantFrom(windowMs, windowMs - 1 / 1024, windowMs + 1 / 1024, windowMs / quota, 0, 1 / 1024),
+    fc.double({ min: 0, max: 1.2 * windowMs, noNaN: true }),
+  );
+  const spend = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(1) },
+    { weight: 2, arbitrary: fc.integer({ min: 1, max: quota }) },
+    { weight: 1, arbitrary: fc.constantFrom(quota, quota + 1) },
+  );
+  return fc.array(
+    fc.oneof(
+      { weight: 4, arbitrary: wait.map((ms): Step => ({ kind: 'wait', ms: quantise(ms) })) },
+      { weight: 8, arbitrary: spend.map((count): Step => ({ kind: 'spend', count })) },
+      { weight: 1, arbitrary: fc.constant<Step>({ kind: 'restart' }) },
+    ),
+    { maxLength: 150, size: 'max' },
+  );
+}
+
+/** Runs the steps against ring and model; `judge` sees each decision. */
+function run(
+  limit: RateLimit,
+  steps: Step[],
+  judge: (decision: { ring: Ring; now: number; count: number; admitted: boolean; left: number }) => void,
+): number[] {
+  let ring = createRing(limit);
+  const model = createModel(limit, ring.stepMs);
+  const file = createFile(ring);
+  let now = quantise(START);
+  for (const step of steps) {
+    if (step.kind === 'wait') now += step.ms;
+    else if (step.kind === 'restart') {
+      file.save(ring);
+      ring = file.load(now) ?? ring;
+    } else {
+      const left = model.remainingAt(now);
+      const admitted = admit(ring, now, step.count);
+      judge({ ring, now, count: step.count, admitted, left });
+      if (admitted) for (let turn = 0; turn < step.count; turn++) model.times.push(now);
+    }
+  }
+  return model.times;
+}
+
+const small = fc.record({ quota: fc.integer({ min: 1, max: 70 }), windowSeconds: fc.integer({ min: 1, max: 90 }) });
+const anyWindow = fc.record({
+  quota: fc.integer({ min: 1, max: 9 }),
+  windowSeconds: fc.constantFrom(2_098, 86_400, 31 * 86_400),
+});
+const exact = fc.record({
+  quota: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1_024 }), fc.constantFrom(1_023, 1_024)),
+  windowSeconds: fc.constantFrom(1, 60, 3_600, 86_400, 31 * 86_400),
+});
+const grouped = fc.record({
+  quota: fc.oneof(fc.integer({ min: 1_025, max: 9_000 }), fc.constantFrom(1_025, 2_048, 2_049, 5_000)),
+  windowSeconds: fc.constantFrom(1, 60, 86_400),
+});
+
+const withSteps = (limits: fc.Arbitrary<RateLimit>) =>
+  limits.chain((limit) => fc.tuple(fc.constant(limit), stepsFor(limit)));
+
+describe('the promise', () => {
+  test('up to a quota of 1 024: admitted exactly when it fits, over restarts too', () => {
+    fc.assert(
+      fc.property(withSteps(exact), ([limit, steps]) => {
+        run(limit, steps, ({ ring, now, count, admitted, left }) => {
+          expect(admitted).toBe(count <= left);
+          expect(remainingAt(ring, now)).toBe(admitted ? left - count : left);
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('above: never one too many, and early by less than a thousandth of the quota', () => {
+    fc.assert(
+      fc.property(withSteps(grouped), ([limit, steps]) => {
+        run(limit, steps, ({ ring, now, count, admitted, left }) => {
+          if (count > left) expect(admitted).toBe(false);
+          if (!admitted) expect(count).toBeGreaterThan(left - limit.quota / 1_000);
+          const shown = remainingAt(ring, now);
+          const really = admitted ? left - count : left;
+          expect(shown).toBeLessThanOrEqual(really);
+          expect(shown).toBeGreaterThan(really - limit.quota / 1_000);
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('in no window of its length, wherever it is laid, are more than quota admitted', () => {
+    fc.assert(
+      fc.property(withSteps(fc.oneof(small, anyWindow)), ([limit, steps]) => {
+        const times = run(limit, steps, () => undefined);
+        for (let first = 0; first + limit.quota < times.length; first++) {
+          const span = (times[first + limit.quota] as number) - (times[first] as number);
+          expect(span).toBeGreaterThan(limit.windowSeconds * 1000);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('Retry-After is enough, and a second less is not', () => {
+    fc.assert(
+      fc.property(withSteps(fc.oneof(small, anyWindow, grouped)), ([limit, steps]) => {
+        run(limit, steps, ({ ring, now, count, admitted }) => {
+          if (admitted) return;
+          const wait = waitMs(ring, now, count);
+          if (count > limit.quota) {
+            expect(wait).toBe(Number.POSITIVE_INFINITY);
+            return;
+          }
+          const seconds = retryAfterSeconds(wait);
+          const copy = () => structuredClone(ring);
+          expect(remainingAt(copy(), now + wait)).toBeGreaterThanOrEqual(count);
+          expect(remainingAt(copy(), now + wait - 1 / 1024)).toBeLessThan(count);
+          expect(remainingAt(copy(), now + seconds * 1000)).toBeGreaterThanOrEqual(count);
+          expect(remainingAt(copy(), now + (seconds - 1) * 1000)).toBeLessThan(count);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('within t no more than r can be used', () => {
+    fc.assert(
+      fc.property(withSteps(fc.oneof(small, anyWindow, grouped)), ([limit, steps]) => {
+        run(limit, steps, ({ ring, now }) => {
+          const copy = structuredClone(ring);
+          const reset = resetSeconds(copy, now);
+          const left = remainingAt(copy, now);
+          expect(Number.isInteger(reset) && reset >= 0 && reset <= limit.windowSeconds).toBe(true);
+          expect(remainingAt(copy, now + reset * 1000)).toBe(left);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+test('a step is less than a 2^30th of the window, and a whole number of them makes a second', () => {
+  for (const windowSeconds of [1, 60, 2_097, 2_098, 3_600, 86_400, 604_800, 31 * 86_400]) {
+    const { stepMs, windowMs } = createRing({ quota: 1, windowSeconds });
+    expect(Number.isInteger(1_000 / stepMs)).toBe(true);
+    expect(windowMs / stepMs < 2 ** 31 && (windowMs / stepMs > 2 ** 30 || stepMs === 1 / 1024)).toBe(true);
+  }
+});
+
+test('after any length of silence a ring is empty, though its stamps are as if they were new', () => {
+  for (const windowSeconds of [1, 86_400, 31 * 86_400]) {
+    const ring = createRing({ quota: 3, windowSeconds });
+    record(ring, START, 3);
+    const turn = 2 ** 32 * ring.stepMs;
+    for (const silence of [turn, 2 * turn, turn + 1, 1_000 * turn]) {
+      expect(remainingAt(structuredClone(ring), START + silence)).toBe(3);
+    }
+  }
+});
+
+describe('memory', () => {
+  test('a ring is as small as what it holds, and at most 1 024 stamps long', () => {
+    for (const quota of [1, 60, 1_024, 1_025, 5_000, 1_000_000]) {
+      const ring = createRing({ quota, windowSeconds: 60 });
+      expect(ring.stamps.length).toBeLessThanOrEqual(8);
+      for (let count = 0; count < Math.min(quota, 20_000); count++) record(ring, START + count, 1);
+      expect(ring.stamps.length).toBeLessThanOrEqual(ringLength(quota));
+      expect(ringLength(quota)).toBeLessThanOrEqual(1_024);
+      expect(remainingAt(ring, START + 20_000)).toBe(quota - Math.min(quota, 20_000));
+    }
+  });
+
+  test('one more request changes one page', () => {
+    const ring = createRing({ quota: 5_000, windowSeconds: 60 });
+    for (let count = 0; count < 4_000; count++) record(ring, START, 1);
+    const { head } = ring;
+    expect(changedPages(ring, head).length).toBe(0);
+    record(ring, START, 1);
+    expect(changedPages(ring, head).map((page) => page.stamps.byteLength)).toEqual([512]);
+  });
+});

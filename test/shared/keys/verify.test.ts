@@ -1,0 +1,98 @@
+import { expect, test } from 'bun:test';
+import { type Db, openDatabase } from '../../../shared/db/open.ts';
+import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { readKey } from '../../../shared/keys/record.ts';
+import { newSecret, systemRandom } from '../../../shared/keys/secret.ts';
+import { prepareVerifier } from '../../../shared/keys/verify.ts';
+import { keyHistory } from '../../../shared/keys/view.ts';
+import { issue } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+async function world(expiresInMs?: number) {
+  const clock = testClock();
+  const deps = { ...testDeps(), clock };
+  insertProfile(deps.db);
+  const grant = { rateLimits: [{ quota: 5, windowSeconds: 60 }] };
+  const expiry = expiresInMs === undefined ? {} : { expiresAtMs: clock.nowMs() + expiresInMs };
+  const { secret, identifier } = await issue(deps, {}, { ...grant, ...expiry });
+  return { clock, deps, secret, identifier, verify: prepareVerifier(deps.db, clock) };
+}
+
+test('an Active key is known by its secret, with what it was granted', async () => {
+  const { verify, secret, identifier } = await world();
+  expect(verify(secret)).toEqual({
+    identifier,
+    name: 'Bot',
+    permissions: ['api.lookup'],
+    rateLimits: [{ quota: 5, windowSeconds: 60 }],
+    expiresAt: null,
+  });
+});
+
+test('any other text is nobody’s', async () => {
+  const { verify, secret, identifier } = await world();
+  const others = [
+    '',
+    'plk_',
+    identifier,
+    `${secret} `,
+    secret.toLowerCase(),
+    secret.slice(1),
+    `${secret}\n`,
+    newSecret(identifier, systemRandom),
+  ];
+  for (const text of others) expect(verify(text)).toBeNull();
+});
+
+test('a mistyped secret does not touch the database', async () => {
+  const { clock, secret } = await world();
+  let reads = 0;
+  const get = () => {
+    reads++;
+    return null;
+  };
+  const verify = prepareVerifier({ $client: { filename: '', prepare: () => ({ get }) } } as unknown as Db, clock);
+  expect(verify(`${secret.slice(0, -1)}${secret.endsWith('a') ? 'b' : 'a'}`)).toBeNull();
+  expect(reads).toBe(0);
+  expect(verify(secret)).toBeNull();
+  expect(reads).toBe(1);
+});
+
+test('a revocation by another process works from its commit on', async () => {
+  const { deps, verify, secret, identifier } = await world();
+  expect(verify(secret)).not.toBeNull();
+  const other = { ...deps, db: openDatabase(deps.config.databasePath, 'use') };
+  await revokeKey(other, { identifier, reason: 'Leaked.', by: 'admin' });
+  expect(verify(secret)).toBeNull();
+  other.db.$client.close();
+});
+
+test('an expired key is refused from that millisecond on, and who notices stores the move, once', async () => {
+  const { clock, deps, verify, secret, identifier } = await world(10_000);
+  clock.advance(9_999);
+  expect(verify(secret)?.expiresAt).toBe(clock.nowMs() + 1);
+  expect(readKey(deps.db, identifier).state).toBe('Active');
+  clock.advance(1);
+  expect(verify(secret)).toBeNull();
+  expect(readKey(deps.db, identifier)).toMatchObject({ state: 'expired', secretHash: null });
+  expect(verify(secret)).toBeNull();
+  expect(keyHistory(deps, identifier).filter(({ event }) => event === 'expired')).toMatchObject([{ by: 'system' }]);
+});
+
+test('while the database is locked an expired key is refused all the same, and the lock is waited for once', async () => {
+  const { clock, deps, verify, secret, identifier } = await world(1_000);
+  const other = openDatabase(deps.config.databasePath, 'use');
+  other.$client.run('BEGIN IMMEDIATE');
+  clock.advance(1_000);
+  expect(verify(secret)).toBeNull();
+  const startedAt = performance.now();
+  for (let turn = 0; turn < 100; turn++) expect(verify(secret)).toBeNull();
+  expect(performance.now() - startedAt).toBeLessThan(250);
+  other.$client.run('ROLLBACK');
+  other.$client.close();
+  expect(readKey(deps.db, identifier).state).toBe('Active');
+  clock.advance(10_000);
+  expect(verify(secret)).toBeNull();
+  expect(readKey(deps.db, identifier).state).toBe('expired');
+});
