@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
-import { type Config, readConfig, readEnvironment } from '../shared/config.ts';
+import { type Config, checkDatabasePath, readConfig, readEnvironment } from '../shared/config.ts';
 import type { OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
 import { notice } from './output.ts';
@@ -24,7 +24,7 @@ export function globalsOf(command: Command): Globals {
 /** Reads and checks the environment, with `--env-file` and `--db`. Throws `bad_config`. */
 export function configOf(globals: Globals): Config {
   const config = readConfig(readEnvironment(globals.envFile));
-  return globals.db === undefined ? config : { ...config, databasePath: globals.db };
+  return globals.db === undefined ? config : { ...config, databasePath: checkDatabasePath('--db', globals.db) };
 }
 
 /**
@@ -38,11 +38,15 @@ export async function withContext<T>(
 ): Promise<T> {
   const globals = globalsOf(command);
   const config = configOf(globals);
-  const { looseModes, openDatabase } = await import('../shared/db/open.ts');
+  const { openDatabase } = await import('../shared/db/open.ts');
+  const { looseEnvironmentFiles, looseModes } = await import('../shared/db/loose-modes.ts');
   const { createDeps } = await import('../shared/deps.ts');
-  const db = openDatabase(config.databasePath, mode);
+  const db = openDatabase(config.databasePath, mode, (copy) => {
+    notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
+  });
   try {
-    for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
+    const warnings = [...looseEnvironmentFiles(globals.envFile), ...looseModes(config.databasePath)];
+    for (const warning of warnings) notice(`Warning: ${warning}`);
     return await act({
       ...globals,
       deps: createDeps(db, config),

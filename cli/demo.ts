@@ -41,6 +41,8 @@ async function runDemo(folder: string): Promise<void> {
     const deps = createDeps(db, config);
     const imported = await importSample(deps);
     const identifier = await issueKey(deps);
+    // Nobody reads a certificate here: a closed terminal ends the demo, so that its folder goes.
+    process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
     await serve(deps, () => explain(deps, folder, imported, identifier));
   } finally {
     db.$client.close();

@@ -15,6 +15,11 @@ export function notice(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** A number with its noun: `1 profile`, `2 profiles`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** Whether a person is there to be asked: prompts read stdin and write stderr. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;

@@ -48,14 +48,22 @@ export function askPermissions(message: string, checked: readonly Permission[]):
   });
 }
 
+/** Asks which of these. Throws `cancelled`. */
+export function askChoice<T extends string>(
+  message: string,
+  choices: readonly { value: T; name: string }[],
+): Promise<T> {
+  return askOne<T>({ type: 'select', message, choices: [...choices] });
+}
+
 /** Asks yes or no, no being the default. Throws `cancelled`. */
 export function confirm(message: string): Promise<boolean> {
   return askOne<boolean>({ type: 'confirm', message, default: false });
 }
 
-/** Asks for a secret without showing it. Throws `cancelled`. */
+/** Asks for a secret without ever showing it. Throws `cancelled`. */
 export function askSecret(message: string): Promise<string> {
-  return askOne<string>({ type: 'password', message, mask: false });
+  return askOne<string>({ type: 'password', message, mask: false, toggleMask: false });
 }
 
 type Streams = { output: NodeJS.WritableStream; signal: AbortSignal };

@@ -7,6 +7,17 @@ export function needed<T>(value: T | undefined, flag: string): T {
   return value;
 }
 
+/** The sentence with which a check refuses, or null: what a prompt shows while one types. Throws what is no refusal. */
+export function faultOf(check: () => unknown): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
 /**
  * Lets an act that can't be undone go on: with `--yes`, or after a yes on a terminal. Throws `cancelled` after a no, and
  * `usage` where nobody can be asked.

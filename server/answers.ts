@@ -1,14 +1,14 @@
 import type { Exchange } from './exchange.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';
 
-/** What a route found: the body of a 200, and the headers that only this answer has. */
-export type Answer = { body: string; headers?: Record<string, string> };
+/** What a route found: the body of a 200 (or an empty one and the place to go), and the headers that only this has. */
+export type Answer = { body: string; headers?: Record<string, string>; status?: 302 };
 
 /** Sends what routes found. */
 export type Answers = {
   /** To a holder of a key: with an ETag, or as 304 where the client has this body already. */
   toKey: (exchange: Exchange, answer: Answer) => Response;
-  /** To anybody: JSON unless the answer says otherwise, never stored. */
+  /** To anybody: JSON that nobody stores unless the answer says otherwise; one with an ETag may become a 304. */
   toAnyone: (exchange: Exchange, answer: Answer) => Response;
 };
 
@@ -25,7 +25,7 @@ export function commonHeaders(exchange: Exchange, isSecure: boolean): Record<str
 }
 
 /** Two years: what browsers' preload lists ask for (RFC 6797). */
-const HSTS = 'max-age=63072000';
+export const HSTS = 'max-age=63072000';
 
 const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization', 'X-Content-Type-Options': 'nosniff' };
 
@@ -53,16 +53,18 @@ export function prepareAnswers(isSecure: boolean): Answers {
       for (const name in more) response.headers.set(name, more[name] as string);
       return response;
     },
-    toAnyone: (exchange, { body, headers }) =>
-      new Response(body, {
-        headers: {
-          'Content-Type': 'application/json',
-          'Cache-Control': 'no-store',
-          'X-Content-Type-Options': 'nosniff',
-          ...commonHeaders(exchange, isSecure),
-          ...headers,
-        },
-      }),
+    toAnyone: (exchange, { body, headers: more, status = 200 }) => {
+      const headers = new Headers({
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+        ...commonHeaders(exchange, isSecure),
+        ...more,
+      });
+      const isUnchanged = more?.ETag !== undefined && matches(exchange.headers.get('if-none-match'), more.ETag);
+      if (isUnchanged || body === '') headers.delete('Content-Type');
+      return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });
+    },
   };
 }
 

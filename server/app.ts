@@ -1,10 +1,12 @@
 import { Elysia } from 'elysia';
 import { answerExchange, type Route } from './chain.ts';
 import type { Exchange } from './exchange.ts';
+import { docs, home, openApi } from './routes/document.ts';
 import { health, readiness, securityContact } from './routes/health.ts';
 import { ownKey } from './routes/key.ts';
 import { leaderboardPage } from './routes/leaderboard.ts';
-import { linksBy, profileBy } from './routes/lookup.ts';
+import { linksBy, profileBy, profilesOfMany } from './routes/lookup.ts';
+import { metrics } from './routes/metrics.ts';
 import type { Service } from './service.ts';
 
 /** The whole HTTP surface. Tests run every refusal against every entry, and the OpenAPI document is made of it. */
@@ -15,11 +17,16 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/lookup/uid/:uid/links', access: 'api.lookup', answer: linksBy('uid') },
   { path: '/api/lookup/authid/:authId', access: 'api.lookup', answer: profileBy('authId') },
   { path: '/api/lookup/authid/:authId/links', access: 'api.lookup', answer: linksBy('authId') },
+  { path: '/api/lookup', access: 'api.lookup', answer: profilesOfMany },
   { path: '/api/leaderboard', access: 'api.leaderboard', answer: leaderboardPage },
   { path: '/api/key', access: 'any key', isFree: true, answer: ownKey },
   { path: '/healthz', access: 'anyone', answer: health },
   { path: '/readyz', access: 'anyone', answer: readiness },
+  { path: '/metrics', access: 'anyone', answer: metrics },
   { path: '/.well-known/security.txt', access: 'anyone', answer: securityContact },
+  { path: '/openapi.json', access: 'anyone', answer: openApi(() => ROUTES) },
+  { path: '/docs', access: 'anyone', answer: docs(() => ROUTES) },
+  { path: '/', access: 'anyone', answer: home },
 ];
 
 /** Everything else: under `/api` even what is not there is told to holders of a key only. */
@@ -30,17 +37,21 @@ export const UNKNOWN: readonly Route[] = [
 ];
 
 /** Answers requests that have been taken in. */
-export type App = (exchange: Exchange) => Response;
+export type App = (exchange: Exchange) => Response | Promise<Response>;
+
+function answerContext(service: Service, route: Route, { request }: { request: Request }) {
+  return answerExchange(service, route, request as unknown as Exchange);
+}
 
 /** The Elysia app: it finds the route, and every route goes through the one chain. */
 export function createApp(service: Service): App {
   const app = new Elysia({ strictPath: true, precompile: true, handler: { standardHostname: false } });
   for (const route of [...ROUTES, ...UNKNOWN]) {
-    const handler = ({ request }: { request: Request }) =>
-      answerExchange(service, route, request as unknown as Exchange);
+    // Bound, since Elysia reads a handler's source: `return f(…)` in it counts as asynchronous, and would be awaited.
+    const handler = answerContext.bind(null, service, route);
     // HEAD has its own entry, since Elysia's goes through GET's and reads the whole body to measure it.
     app.all(route.path, handler).head(route.path, handler);
   }
   const { fetch } = app.compile();
-  return (exchange) => fetch(exchange as unknown as Request) as Response;
+  return (exchange) => fetch(exchange as unknown as Request);
 }

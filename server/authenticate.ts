@@ -16,12 +16,17 @@ export function authenticate(
   authorization: string | null,
   address: string,
 ): VerifiedKey {
-  const secret = authorization === null ? undefined : CREDENTIALS.exec(authorization)?.[1];
-  const key = secret === undefined ? null : verify(secret);
+  const secret = credentialsOf(authorization);
+  const key = secret === null ? null : verify(secret);
   if (key !== null) return key;
   throttle.count(blockOf(address));
-  if (secret === undefined) {
+  if (secret === null) {
     throw new AppError('no_credentials', 'An API key is required, sent as "Authorization: Bearer <API key>".');
   }
   throw new AppError('invalid_token', 'This API key is not valid.');
+}
+
+/** What an Authorization header carries as a bearer; null where there is none, or of another scheme. */
+export function credentialsOf(authorization: string | null): string | null {
+  return authorization === null ? null : (CREDENTIALS.exec(authorization)?.[1] ?? null);
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../shared/errors.ts';
-import { PERMISSIONS, type Permission } from '../shared/keys/permissions.ts';
+import { isPermission, type Permission } from '../shared/keys/permissions.ts';
 import { type Answer, commonHeaders } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
@@ -18,7 +18,7 @@ export type Route = {
   /** Whether a request spends nothing of the key's rate limits. */
   isFree?: true;
   /** Reads the parameters, then looks up. Absent where there is nothing: unknown paths. */
-  answer?: (service: Service, exchange: Exchange, route: Route) => Answer;
+  answer?: (service: Service, exchange: Exchange, route: Route) => Answer | Promise<Answer>;
 };
 
 /** Longer paths are refused before anything looks at them. */
@@ -40,33 +40,57 @@ export function openExchange(service: Service, request: Request, peer: string): 
     startedAtMs: service.deps.clock.monotonicMs(),
     key: null,
     quota: null,
+    refusal: null,
   };
 }
 
-/** Answers one request of a route, whatever happens, and logs it. Never throws. */
-export function answerExchange(service: Service, route: Route, exchange: Exchange): Response {
+/** Answers one request of a route, whatever happens, logs and counts it. Never throws; waits only where the route does. */
+export function answerExchange(service: Service, route: Route, exchange: Exchange): Response | Promise<Response> {
   let response: Response;
+  const send = route.access === 'anyone' ? service.answers.toAnyone : service.answers.toKey;
   try {
     const answer = decide(service, route, exchange);
-    const send = route.access === 'anyone' ? service.answers.toAnyone : service.answers.toKey;
+    if (answer instanceof Promise) {
+      return answer
+        .then((late) => send(exchange, late))
+        .catch((error) => refuseExchange(service, exchange, error))
+        .then((late) => finishExchange(service, route, exchange, late));
+    }
     response = send(exchange, answer);
   } catch (error) {
-    const refused = refuse(error, commonHeaders(exchange, service.isSecure));
-    response = refused.response;
-    if (refused.fault !== null) {
-      const { requestId } = exchange;
-      service.log.event('error', 'A request failed.', { requestId, cause: refused.fault });
-    }
+    response = refuseExchange(service, exchange, error);
   }
-  // Bun gives every answer but those to HEAD a Date (RFC 9110, section 6.6.1).
-  if (exchange.method === 'HEAD') response.headers.set('Date', new Date(service.deps.clock.nowMs()).toUTCString());
-  const milliseconds = service.deps.clock.monotonicMs() - exchange.startedAtMs;
-  service.log.request(exchange, route.answer === undefined ? null : route.path, response.status, milliseconds);
+  return finishExchange(service, route, exchange, response);
+}
+
+function refuseExchange(service: Service, exchange: Exchange, error: unknown): Response {
+  const { response, code, fault } = refuse(error, commonHeaders(exchange, service.isSecure));
+  exchange.refusal = code;
+  const { requestId } = exchange;
+  if (fault !== null) service.log.event('error', 'A request failed.', { requestId, cause: fault });
   return response;
 }
 
+function finishExchange(service: Service, route: Route, exchange: Exchange, response: Response): Response {
+  const { clock } = service.deps;
+  const { key, refusal } = exchange;
+  // Bun gives every answer but those to HEAD a Date (RFC 9110, section 6.6.1).
+  if (exchange.method === 'HEAD') response.headers.set('Date', new Date(clock.nowMs()).toUTCString());
+  const template = templateOf(route, exchange);
+  const milliseconds = clock.monotonicMs() - exchange.startedAtMs;
+  service.log.request(exchange, template, response.status, milliseconds);
+  service.metrics?.count(template, response.status, refusal, milliseconds);
+  if (key !== null) service.usage.count(key.identifier, refusal);
+  return response;
+}
+
+/** What the log calls the path: null where nothing is there, or where the request named no host and so no path. */
+function templateOf(route: Route, { path }: Exchange): string | null {
+  return route.answer === undefined || path === null ? null : route.path;
+}
+
 /** The order in which a request is judged (README, "Errors"): each step may throw, and the rest never runs. */
-function decide(service: Service, route: Route, exchange: Exchange): Answer {
+function decide(service: Service, route: Route, exchange: Exchange): Answer | Promise<Answer> {
   const { transport } = service;
   exchange.address = clientAddress(transport.proxies, exchange.peer, exchange.headers.get('x-forwarded-for'));
   if (service.isStopping) throw new AppError('shutting_down', 'The server is shutting down.', { retryAfterSeconds: 5 });
@@ -91,11 +115,12 @@ function admitKey(service: Service, route: Route, exchange: Exchange): void {
   if (!route.isFree) admit(service.ledger, exchange.quota);
 }
 
-function isPermission(access: Route['access']): access is Permission {
-  return (PERMISSIONS as readonly string[]).includes(access);
-}
-
 function requirePermission({ key }: Exchange, permission: Permission): void {
   if (key?.permissions.includes(permission)) return;
-  throw new AppError('insufficient_scope', `This API key lacks the permission ${permission}.`, { scope: permission });
+  throw lackOf(permission);
+}
+
+/** The refusal of a key that lacks a permission. */
+export function lackOf(permission: Permission): AppError {
+  return new AppError('insufficient_scope', `This API key lacks the permission ${permission}.`, { scope: permission });
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../shared/errors.ts';
 import { type Random, randomBase62 } from '../shared/keys/secret.ts';
 import type { VerifiedKey } from '../shared/keys/verify.ts';
 import type { Quota } from './quota.ts';
@@ -22,6 +23,8 @@ export type Exchange = {
   readonly startedAtMs: number;
   key: VerifiedKey | null;
   quota: Quota | null;
+  /** Why it was refused, once it is. */
+  refusal: ErrorCode | null;
 };
 
 /**

@@ -14,7 +14,8 @@ export type Listener = {
   stop: () => Promise<void>;
 };
 
-type Fetch = (request: Request, peer: string) => Response;
+/** Answers a request that came from this peer. */
+export type Fetch = (request: Request, peer: string) => Response | Promise<Response>;
 
 /** How long requests in flight may take to finish when the server stops. */
 const STOP_MS = 10_000;

@@ -3,8 +3,9 @@ import type { Deps } from '../shared/deps.ts';
 import { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
 import { openExchange } from './chain.ts';
-import { type Listener, startListening } from './listener.ts';
+import { type Fetch, type Listener, startListening } from './listener.ts';
 import { type LogOutput, openLogOutput } from './log-output.ts';
+import type { Metrics } from './metrics.ts';
 import { closeService, createService, type Service } from './service.ts';
 
 /** A server that accepts requests. */
@@ -36,7 +37,7 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
   const lock = lockForServing(config.databasePath);
   let service: Service | null = null;
   try {
-    service = createService(deps, log.write);
+    service = createService(deps, log.write, await metricsOf(deps));
     const listener = startListening(config, options.port ?? config.port, fetchOf(service));
     service.log.event('info', `Listening on ${listener.url}.`);
     return running(service, listener, log, () => lock.close());
@@ -47,7 +48,13 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
   }
 }
 
-function fetchOf(service: Service): (request: Request, peer: string) => Response {
+async function metricsOf(deps: Deps): Promise<Metrics | null> {
+  if (deps.config.metricsToken === null) return null;
+  const { createMetrics } = await import('./metrics.ts');
+  return createMetrics(deps);
+}
+
+function fetchOf(service: Service): Fetch {
   const app = createApp(service);
   return (request, peer) => app(openExchange(service, request, peer));
 }
@@ -69,8 +76,13 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
     // Called twice (SIGTERM, then SIGINT), it stops once.
     stop: () => (stopped ??= stop()),
     reloadTls: async () => {
-      listener.reloadTls();
-      service.log.event('info', 'The certificate was read again.');
+      try {
+        listener.reloadTls();
+        service.log.event('info', 'The certificate was read again.');
+      } catch (cause) {
+        service.log.event('error', 'The certificate could not be read again; the old one stays.', { cause });
+        throw cause;
+      }
     },
   };
 }
@@ -82,9 +94,8 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
 export async function serve(deps: Deps, onListening?: (server: RunningServer) => void): Promise<void> {
   const server = await startServer(deps);
   const { promise: asked, resolve } = Promise.withResolvers<void>();
-  const onHangup = () => {
-    server.reloadTls().catch(() => undefined);
-  };
+  // What goes wrong is in the log; the old certificate serves on.
+  const onHangup = () => void server.reloadTls().catch(() => undefined);
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', onHangup);
   try {
     onListening?.(server);

@@ -1,3 +1,4 @@
+import type { WholeNumber } from '../shared/api/parameters.ts';
 import { AppError } from '../shared/errors.ts';
 
 /** A parameter name that may be repeated to its sender: too short for a secret, nothing but plain characters. */
@@ -22,42 +23,74 @@ export function pathParameter(template: string, path: string): string {
  */
 export function queryParameters(query: string, allowed: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
-  if (query === '') return found;
-  for (const part of query.split('&')) {
-    const equals = part.indexOf('=');
-    const name = decode(spaces(equals === -1 ? part : part.slice(0, equals)));
-    if (name === null || !allowed.includes(name)) throw unknown(name, allowed);
+  for (const { name, value } of queryPairs(query, allowed)) {
     if (found.has(name)) throw new AppError('bad_parameter', `${name} may be given only once.`);
-    found.set(name, decode(spaces(equals === -1 ? '' : part.slice(equals + 1))) ?? malformed(name));
+    found.set(name, value ?? malformed(name));
   }
   return found;
 }
 
-/** A whole number in decimal, without sign or leading zeros, or `fallback` where it is absent. Throws `bad_parameter`. */
-export function wholeNumber(
-  parameters: ReadonlyMap<string, string>,
-  name: string,
-  { least, most, fallback }: { least: number; most: number; fallback: number },
-): number {
-  const text = parameters.get(name);
-  if (text === undefined) return fallback;
-  const value = Number(text);
-  if (!/^(0|[1-9][0-9]{0,8})$/.test(text) || value < least || value > most) {
-    throw new AppError('bad_parameter', `${name} must be a whole number from ${least} to ${most}.`);
+/**
+ * The query's parameters in the order given, where they may be repeated: the same one with the same decoded value counts
+ * once, at its first place, but all of them are counted against `most`. Throws `bad_parameter` as
+ * {@link queryParameters} does, and where there are none or too many.
+ */
+export function queryValues<Name extends string>(
+  query: string,
+  allowed: readonly Name[],
+  most: number,
+): { name: Name; value: string }[] {
+  const pairs = queryPairs(query, allowed);
+  if (pairs.length < 1 || pairs.length > most) {
+    throw new AppError('bad_parameter', `Give ${listed(allowed, 'or')} 1 to ${most} times in all.`);
   }
-  return value;
+  const distinct = new Map<string, { name: Name; value: string }>();
+  for (const { name, value = malformed(name) } of pairs) {
+    const key = `${name}=${value}`;
+    if (!distinct.has(key)) distinct.set(key, { name, value });
+  }
+  return [...distinct.values()];
 }
+
+/** Names and values, decoded; a value that can't be is undefined. Throws `bad_parameter` for a name that is not allowed. */
+function queryPairs<Name extends string>(
+  query: string,
+  allowed: readonly Name[],
+): { name: Name; value: string | undefined }[] {
+  if (query === '') return [];
+  return query.split('&').map((part) => {
+    const equals = part.indexOf('=');
+    const name = decode(spaces(equals === -1 ? part : part.slice(0, equals)));
+    const known = allowed.find((candidate) => candidate === name);
+    if (known === undefined) throw unknown(name, allowed);
+    return { name: known, value: decode(spaces(equals === -1 ? '' : part.slice(equals + 1))) };
+  });
+}
+
+/**
+ * A whole number in decimal, without sign or leading zeros, within the bounds of the parameter's schema; its default
+ * where it is absent. Throws `bad_parameter`.
+ */
+export function wholeNumber(parameters: ReadonlyMap<string, string>, name: string, schema: WholeNumber): number {
+  const text = parameters.get(name);
+  const { success, data } = schema.safeParse(text === undefined || !DECIMAL.test(text) ? text : Number(text));
+  if (success) return data;
+  const { minValue, maxValue } = schema.unwrap();
+  throw new AppError('bad_parameter', `${name} must be a whole number from ${minValue} to ${maxValue}.`);
+}
+
+const DECIMAL = /^(0|[1-9][0-9]{0,8})$/;
 
 function spaces(text: string): string {
   return text.replaceAll('+', ' ');
 }
 
-/** Null for broken percent sequences and for invalid UTF-8, overlong forms and surrogates among it. */
-function decode(text: string): string | null {
+/** Undefined for broken percent sequences and for invalid UTF-8, overlong forms and surrogates among it. */
+function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -65,8 +98,14 @@ function malformed(name: string): never {
   throw new AppError('bad_parameter', `${name} must be percent-encoded UTF-8.`);
 }
 
-function unknown(name: string | null, allowed: readonly string[]): AppError {
-  const subject = name !== null && NAMEABLE.test(name) ? `The query parameter ${name}` : 'A query parameter';
-  const rule = allowed.length === 0 ? 'takes none' : `takes ${allowed.join(' and ')} only`;
+function unknown(name: string | undefined, allowed: readonly string[]): AppError {
+  const subject = name !== undefined && NAMEABLE.test(name) ? `The query parameter ${name}` : 'A query parameter';
+  const rule = allowed.length === 0 ? 'takes none' : `takes ${listed(allowed, 'and')} only`;
   return new AppError('bad_parameter', `${subject} is unknown: this path ${rule}.`);
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+function listed(names: readonly string[], word: 'and' | 'or'): string {
+  const head = names.slice(0, -1).join(', ');
+  return `${head}${head === '' ? '' : ` ${word} `}${names.at(-1)}`;
 }

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import type { ErrorBody } from '../shared/api/bodies.ts';
 import { AppError, type ErrorCode, type ErrorDetails } from '../shared/errors.ts';
 
 /** How a code becomes an answer. Without a `sentence` the error's own is shown: it was written for the client. */
@@ -46,25 +48,28 @@ export const ERROR_STATUSES: readonly number[] = [
   ...new Set(Object.values(REFUSALS).map((refusal) => refusal.status)),
 ].sort((a, b) => a - b);
 
-/** What has to be logged of a refused request: the fault behind it, where it is the server's own. */
-export type Refused = { response: Response; fault: unknown };
+/** A refused request: the answer, and what has to be counted and logged: the fault behind it, where it is the server's own. */
+export type Refused = { response: Response; code: ErrorCode; fault: unknown };
 
 /**
  * The one maker of error answers: `{"error":"<sentence>"}`, never cached. Anything but an AppError, or one that was not
  * meant for a client, is a 500 that says nothing of its cause.
  */
 export function refuse(error: unknown, more: Record<string, string>): Refused {
-  const { code, message, details } = error instanceof AppError ? error : new AppError('internal', '', { cause: error });
+  const known = error instanceof AppError ? error : new AppError('internal', '', { cause: error });
+  const { status, body, headers } = refusalOf(known);
+  const response = new Response(JSON.stringify(body), { status, headers: { ...headers, ...more } });
+  return { response, code: known.code, fault: status >= 500 && known.code !== 'shutting_down' ? error : null };
+}
+
+/** What a client is shown of an error; the OpenAPI document shows it too. */
+export function refusalOf({ code, message, details }: AppError) {
   const { status, sentence = message, headers } = REFUSALS[code];
-  const response = new Response(JSON.stringify({ error: sentence }), {
-    status,
-    headers: {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-      ...headers?.(details),
-      ...more,
-    },
-  });
-  return { response, fault: status >= 500 && code !== 'shutting_down' ? error : null };
+  const body: z.infer<typeof ErrorBody> = { error: sentence };
+  const common = {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  return { status, body, headers: { ...common, ...headers?.(details) } as Record<string, string> };
 }

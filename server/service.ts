@@ -1,12 +1,14 @@
 import { isReady } from '../shared/db/ready.ts';
 import type { Deps } from '../shared/deps.ts';
-import { closeLedger, type Ledger, openLedger } from '../shared/keys/quota-ledger.ts';
+import { closeLedger, type Ledger, openLedger, type Report } from '../shared/keys/quota-ledger.ts';
+import { openUsage, type Usage } from '../shared/keys/usage.ts';
 import { prepareVerifier, type Verifier } from '../shared/keys/verify.ts';
 import { type Leaderboard, prepareLeaderboard } from '../shared/profiles/leaderboard.ts';
 import { type Lookup, prepareLookup } from '../shared/profiles/lookup.ts';
 import { type Answers, prepareAnswers } from './answers.ts';
 import { requestIds } from './exchange.ts';
 import { createLog, type Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
 import { checkTransport, type Transport } from './transport.ts';
 
@@ -19,6 +21,9 @@ export type Service = {
   verify: Verifier;
   throttle: Throttle;
   ledger: Ledger;
+  usage: Usage;
+  /** Null while METRICS_TOKEN is unset: nobody could read it. */
+  metrics: Metrics | null;
   lookup: Lookup;
   leaderboard: Leaderboard;
   answers: Answers;
@@ -29,11 +34,12 @@ export type Service = {
 };
 
 /** Prepares all of it. Throws `bad_config` where the configuration would send keys in clear. */
-export function createService(deps: Deps, writeLog: (line: string) => void): Service {
+export function createService(deps: Deps, writeLog: (line: string) => void, metrics: Metrics | null = null): Service {
   const { db, clock, config } = deps;
   const transport = checkTransport(config);
   const log = createLog(config.logLevel, clock.nowMs, writeLog);
   const isSecure = config.tls !== null;
+  const report: Report = (level, message, cause) => log.event(level, message, { cause });
   return {
     deps,
     transport,
@@ -41,7 +47,9 @@ export function createService(deps: Deps, writeLog: (line: string) => void): Ser
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(db, clock),
     throttle: createThrottle(clock),
-    ledger: openLedger(config.databasePath, clock, (level, message, cause) => log.event(level, message, { cause })),
+    ledger: openLedger(config.databasePath, clock, report),
+    usage: openUsage(config.databasePath, clock, report),
+    metrics,
     lookup: prepareLookup(db),
     leaderboard: prepareLeaderboard(db),
     answers: prepareAnswers(isSecure),
@@ -51,7 +59,8 @@ export function createService(deps: Deps, writeLog: (line: string) => void): Ser
   };
 }
 
-/** Writes the quotas down. The database is its opener's to close. */
+/** Writes down quotas and usage. The database is its opener's to close. */
 export function closeService(service: Service): void {
   closeLedger(service.ledger);
+  service.usage.close();
 }

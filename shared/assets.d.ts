@@ -11,3 +11,21 @@ declare module '*.jsonl' {
   // biome-ignore lint/style/noDefaultExport: how a text import is typed
   export default text;
 }
+
+declare module '*.md' {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: how a text import is typed
+  export default text;
+}
+
+declare module '*.css' {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: how a text import is typed
+  export default text;
+}
+
+declare module '*.browser.js' {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: how a text import is typed
+  export default text;
+}

@@ -12,6 +12,16 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+/** A sentence where API keys would travel over plain HTTP to this address: it is reached from elsewhere, and nothing protects it. */
+export function exposureFault(at: {
+  host: string;
+  tls: TlsFiles | null;
+  trustedProxies: BlockList | null;
+}): string | null {
+  if (at.tls !== null || at.trustedProxies !== null || isLoopback(at.host)) return null;
+  return `HOST ${at.host} can be reached from other machines, and API keys may not travel over plain HTTP: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES where a proxy in front speaks HTTPS, or HOST=127.0.0.1.`;
+}
+
 /** An IP address or `localhost`. */
 export function checkHost(text: string): string {
   if (text !== 'localhost' && (isIP(text) === 0 || text.includes('%')))
@@ -66,6 +76,14 @@ export function checkProxies(text: string | null): BlockList | null {
     list.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6');
   }
   return list;
+}
+
+/** What a bearer can carry (RFC 6750, section 2.1): any other token could never be sent. */
+export function checkToken(text: string | null): string | null {
+  if (text !== null && !/^[A-Za-z0-9\-._~+/]+=*$/.test(text)) {
+    throw badVariable('METRICS_TOKEN', 'must consist of letters, digits and - . _ ~ + /');
+  }
+  return text;
 }
 
 /** The refusal of a variable's value, in one sentence that begins with its name. */

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { BlockList } from 'node:net';
 import { parseEnv } from 'node:util';
-import { badVariable, checkHost, checkProxies, checkPublicUrl, checkTls, type TlsFiles } from './config-network.ts';
+import {
+  badVariable,
+  checkHost,
+  checkProxies,
+  checkPublicUrl,
+  checkTls,
+  checkToken,
+  type TlsFiles,
+} from './config-network.ts';
 import { AppError } from './errors.ts';
 import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from './keys/rate-limit.ts';
 import { isMailAddress } from './mail/address.ts';
@@ -55,8 +63,11 @@ export const VARIABLES = {
   METRICS_TOKEN_FILE: '',
 } as const;
 
-type Variable = keyof typeof VARIABLES;
-type Source = Record<string, string | undefined>;
+/** The name of a variable. */
+export type Variable = keyof typeof VARIABLES;
+
+/** Variables and their values, as an environment has them. */
+export type Source = Record<string, string | undefined>;
 
 /**
  * The process's environment, completed by a file where one is given; the environment wins, as with Node's `--env-file`.
@@ -70,34 +81,62 @@ export function readEnvironment(envFile: string | undefined): Source {
 
 /** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
 export function readConfig(source: Source): Config {
+  return parseConfig(source, (check) => check());
+}
+
+/**
+ * Every fault of the environment at once, each as {@link readConfig} would throw it, in the same order; in `config` a
+ * harmless value stands in for each bad one.
+ */
+export function surveyConfig(source: Source): { config: Config; faults: AppError[] } {
+  const faults: AppError[] = [];
+  const config = parseConfig(source, (check, fallback) => {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      faults.push(error);
+      return fallback;
+    }
+  });
+  return { config, faults };
+}
+
+/** Runs one variable's check; where it lets a fault pass, `fallback` stands in for the value. */
+type Attempt = <T>(check: () => T, fallback: T) => T;
+
+function parseConfig(source: Source, attempt: Attempt): Config {
   const read = (name: Variable): string => source[name] || VARIABLES[name];
   const optional = (name: Variable): string | null => read(name) || null;
+  const address = (name: Variable) => attempt(() => checkAddress(name, optional(name)), null);
 
-  const host = checkHost(read('HOST'));
-  const port = wholeNumber('PORT', read('PORT'), 0, 65_535);
-  const tls = checkTls(optional('TLS_CERT_FILE'), optional('TLS_KEY_FILE'));
-  const mail = checkMail(secretOf(source, 'MAIL_URL'));
-  const mailFrom = checkAddress('MAIL_FROM', optional('MAIL_FROM'));
-  if (mailFrom === null && mail?.kind === 'server') {
-    throw badVariable('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
-  }
+  const host = attempt(() => checkHost(read('HOST')), VARIABLES.HOST);
+  const port = attempt(() => wholeNumber('PORT', read('PORT'), 0, 65_535), Number(VARIABLES.PORT));
+  const tls = attempt(() => checkTls(optional('TLS_CERT_FILE'), optional('TLS_KEY_FILE')), null);
+  const mail = attempt(() => checkMail(source, secretOf(source, 'MAIL_URL')), null);
   return {
-    databasePath: read('DATABASE_PATH'),
+    databasePath: attempt(() => checkDatabasePath('DATABASE_PATH', read('DATABASE_PATH')), VARIABLES.DATABASE_PATH),
     host,
     port,
-    publicUrl: checkPublicUrl(optional('PUBLIC_URL'), host, port, tls !== null),
-    tls,
-    trustedProxies: checkProxies(optional('TRUSTED_PROXIES')),
     mail,
-    mailFrom,
-    adminEmail: checkAddress('ADMIN_EMAIL', optional('ADMIN_EMAIL')),
-    securityContact: checkContact(optional('SECURITY_CONTACT')),
-    defaultRateLimits: checkRateLimits(read('DEFAULT_RATE_LIMITS')),
-    workers: wholeNumber('WORKERS', read('WORKERS'), 1, 64),
-    logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS),
-    metricsToken: secretOf(source, 'METRICS_TOKEN'),
+    mailFrom: attempt(() => checkSender(checkAddress('MAIL_FROM', optional('MAIL_FROM')), mail), null),
+    publicUrl: attempt(() => checkPublicUrl(optional('PUBLIC_URL'), host, port, tls !== null), ''),
+    tls,
+    trustedProxies: attempt(() => checkProxies(optional('TRUSTED_PROXIES')), null),
+    adminEmail: address('ADMIN_EMAIL'),
+    securityContact: attempt(() => checkContact(optional('SECURITY_CONTACT')), null),
+    defaultRateLimits: attempt(() => checkRateLimits(read('DEFAULT_RATE_LIMITS')), []),
+    workers: attempt(() => wholeNumber('WORKERS', read('WORKERS'), 1, 64), Number(VARIABLES.WORKERS)),
+    logLevel: attempt(() => oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS), VARIABLES.LOG_LEVEL),
+    metricsToken: attempt(() => checkToken(secretOf(source, 'METRICS_TOKEN')), null),
     sudoUser: source.SUDO_USER || null,
   };
+}
+
+/** A file's path. SQLite would take an empty one and `:memory:` for a database that is gone with the process. */
+export function checkDatabasePath(name: 'DATABASE_PATH' | '--db', text: string): string {
+  if (text.trim() === '' || text.startsWith(':') || text.includes('\0')) throw badVariable(name, 'must name a file');
+  return text;
 }
 
 function readTextFile(name: string, path: string): string {
@@ -122,27 +161,37 @@ function oneOf<T extends string>(name: Variable, text: string, allowed: readonly
   return found;
 }
 
-/** A secret from `NAME`, or from the file that `NAME_FILE` names (without its last line end); not from both. */
+/** A secret from `NAME`, or from the file that `NAME_FILE` names (without the white space at its ends); not from both. */
 function secretOf(source: Source, name: 'MAIL_URL' | 'METRICS_TOKEN'): string | null {
   const path = source[`${name}_FILE`] || null;
   const value = source[name] || null;
   if (path === null) return value;
   if (value !== null) throw badVariable(`${name}_FILE`, `and ${name} may not both be set`);
-  const text = readTextFile(`${name}_FILE`, path).replace(/\r?\n$/, '');
+  const text = readTextFile(`${name}_FILE`, path).trim();
   if (text === '') throw badVariable(`${name}_FILE`, `names an empty file: ${path}`);
   return text;
 }
 
-function checkMail(text: string | null): MailTarget | null {
+function checkMail(source: Source, text: string | null): MailTarget | null {
   if (text === null) return null;
   const target = parseMailUrl(text);
-  if (target === null) throw badVariable('MAIL_URL', `must be ${MAIL_URL_SYNTAX}`);
+  if (target === null) {
+    const [name, verb] = source.MAIL_URL ? ['MAIL_URL', 'must be'] : ['MAIL_URL_FILE', 'must name a file that holds'];
+    throw badVariable(name, `${verb} ${MAIL_URL_SYNTAX}`);
+  }
   return target;
 }
 
 function checkAddress(name: Variable, text: string | null): string | null {
   if (text !== null && !isMailAddress(text)) throw badVariable(name, 'must be one plain e-mail address');
   return text;
+}
+
+function checkSender(from: string | null, mail: MailTarget | null): string | null {
+  if (from === null && mail?.kind === 'server') {
+    throw badVariable('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
+  }
+  return from;
 }
 
 function checkContact(text: string | null): string | null {

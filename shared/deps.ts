@@ -21,16 +21,18 @@ export const APPROVAL_LEASE_MS = 120_000;
 
 /** The real thing: the machine's clocks and randomness, mail as configured. */
 export function createDeps(db: Db, config: Config): Deps {
+  return { db, random: systemRandom, approvalLeaseMs: APPROVAL_LEASE_MS, ...createMailDeps(config) };
+}
+
+/** As much of it as needs no database. */
+export function createMailDeps(config: Config): Pick<Deps, 'clock' | 'mailer' | 'config'> {
   return {
-    db,
     clock: systemClock,
-    random: systemRandom,
     mailer: async () => {
       if (config.mail === null) return null;
       const { createMailer } = await import('./mail/mailer.ts');
       return createMailer(config.mail, config.mailFrom);
     },
     config,
-    approvalLeaseMs: APPROVAL_LEASE_MS,
   };
 }

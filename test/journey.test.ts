@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectl } from './support/cli.ts';
+import { get as ask } from './support/http.ts';
 import { startServerProcess } from './support/server-process.ts';
 import { startSmtp } from './support/smtp.ts';
 import { KEY, openTerminal } from './support/terminal.ts';
@@ -78,7 +79,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   // The client looks up.
   const server = await startServerProcess(variables);
   const get = async (path: string) => {
-    const response = await fetch(server.url + path, { headers: { authorization: `Bearer ${secret}` } });
+    const response = await ask(server, path, secret);
     return {
       status: response.status,
       headers: response.headers,

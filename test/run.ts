@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { searchForSecrets } from './support/secret-search.ts';
 
 // What `bun run test` does after installing: type check, lint and format check, then every test. The last line is
-// "N passed, N failed" (and ", N skipped"): each check counts as one.
+// "N passed, N failed" (and ", N skipped"): each check counts as one. What the tests leave behind, files and output, is kept
+// until they are all done and then searched for the secrets that they mailed.
 
 const PROJECT = join(import.meta.dir, '..');
 
@@ -27,6 +29,34 @@ async function run(words: readonly string[]): Promise<boolean> {
   return (await child.exited) === 0;
 }
 
+/** Runs all tests; whatever they leave behind and print is in `kept` afterwards. */
+async function runTests(kept: string, report: string): Promise<boolean> {
+  const temporary = join(kept, 'tmp');
+  mkdirSync(temporary);
+  const words = ['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${report}`];
+  const child = Bun.spawn([process.execPath, ...words], {
+    cwd: PROJECT,
+    env: { ...testEnvironment(), TMPDIR: temporary, TEST_KEEP_FOLDER: kept },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const copy = async (from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream) => {
+    for await (const chunk of from) {
+      to.write(chunk);
+      appendFileSync(join(kept, 'output.txt'), chunk);
+    }
+  };
+  await Promise.all([copy(child.stdout, process.stdout), copy(child.stderr, process.stderr)]);
+  return (await child.exited) === 0;
+}
+
+/** Whether the secrets that were mailed are nowhere in what was kept; says what was searched, and where one was found. */
+function nothingLeaked(kept: string): boolean {
+  const { secrets, files, bytes, found } = searchForSecrets(kept);
+  for (const path of found) say(`a secret that was mailed stands in ${path.slice(kept.length + 1)}`);
+  say(`searched for ${secrets} secrets in ${files} files, ${bytes} bytes`);
+  return found.length === 0 && secrets > 0;
+}
+
 type Counts = { passed: number; failed: number; skipped: string[] };
 
 /** Reads the totals of a JUnit report, and the names of what was skipped. */
@@ -43,11 +73,12 @@ function readReport(path: string): Counts {
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-run-'));
 try {
   const report = join(folder, 'junit.xml');
-  const checks = {
+  const checks: Record<string, boolean> = {
     'type check': await run(['x', 'tsc', '-p', '.']),
     'lint and format check': await run(['x', 'biome', 'check', '--error-on-warnings', '.']),
   };
-  const testsPassed = await run(['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${report}`]);
+  const testsPassed = await runTests(folder, report);
+  checks['no mailed secret is left behind'] = nothingLeaked(folder);
   const counts = readReport(report);
   for (const [name, passed] of Object.entries(checks)) {
     say(`${passed ? 'passed' : 'FAILED'}: ${name}`);

@@ -1,103 +1,69 @@
 import type { Command } from 'commander';
-import { isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
-import { EXPIRY_SYNTAX, parseExpiry } from '../../shared/keys/expiry.ts';
-import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX } from '../../shared/keys/rate-limit.ts';
-import type { KeyView } from '../../shared/keys/view.ts';
-import { type Context, withContext } from '../context.ts';
+import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
+import { RATE_LIMIT_SYNTAX } from '../../shared/keys/rate-limit.ts';
+import { type Context, globalsOf, withContext } from '../context.ts';
 import { canAsk, notice } from '../output.ts';
-import { confirmOrYes } from '../values.ts';
+import { askGrant, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
-type Options = { permission?: string[]; rateLimit?: string[]; expires?: string };
-
-/** `keys approve`: an admin fixes the grant, and the secret goes out by mail. */
+/** `keys approve`: an admin fixes the grant, and the secret goes out by mail; without an identifier, one by one. */
 export function addApprove(parent: Command): void {
   parent
     .command('approve')
     .description('Approve a pending request: the secret is made and mailed to the owner, once.')
-    .argument('<identifier>', 'the 8 characters that name the key')
+    .argument('[identifier]', 'the 8 characters that name the key; without it every pending request is shown in turn')
     .option('--permission <permission...>', 'what the key may do; default: what was requested')
     .option('--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four; default: DEFAULT_RATE_LIMITS`)
     .option('--expires <when>', `${EXPIRY_SYNTAX}; default: never`)
     .addHelpText(
       'after',
       `
-On a terminal the request is laid out, what is not given is asked for, and nothing happens before a yes.
-Off a terminal, or with --yes, what is absent takes its default.
+On a terminal the request is laid out, what is not given is asked for, and nothing happens before a yes. Without an
+identifier it goes through the queue, the oldest request first: approve, reject with a reason, skip, or stop there.
+Off a terminal, or with --yes, an identifier is needed, and what is absent takes its default.
 
 Examples:
+  profilectl keys approve
   profilectl keys approve k7Qm2XaB
   profilectl keys approve k7Qm2XaB --yes --permission api.lookup --rate-limit 60/1m 5000/1d --expires 90d`,
     )
-    .action((identifier: string, options: Options, command: Command) =>
-      withContext(command, 'use', async (context) => {
+    .action((identifier: string | undefined, options: GrantOptions, command: Command) => {
+      const isAsked = canAsk() && !globalsOf(command).yes;
+      if (identifier === undefined && !isAsked) {
+        throw new AppError(
+          'usage',
+          'The identifier is missing: only on a terminal, without --yes, the queue is shown.',
+        );
+      }
+      // A person at the keyboard who could not see the question has not said yes.
+      if (process.stdin.isTTY && !isAsked && !globalsOf(command).yes) {
+        throw new AppError('usage', '--yes is missing: stderr is not the terminal, so nothing can be asked.');
+      }
+      return withContext(command, 'use', async (context) => {
+        const given = parseGrant(context, options);
+        if (identifier === undefined) {
+          const { walkQueue } = await import('./queue.ts');
+          return walkQueue(context, given);
+        }
         const { approveKey } = await import('../../shared/keys/approve.ts');
         const { finish } = await import('./finish.ts');
-        const given = parseGrant(context, options);
-        const grant = canAsk() && !context.yes ? await decide(context, identifier, given) : given;
+        const grant = isAsked ? await decide(context, identifier, given) : given;
+        if (isAsked) notice('Mailing the secret; this may take up to a minute…');
         await approveKey(context.deps, { identifier, grant, by: context.by });
         finish(context, { identifier, warning: null });
-      }),
-    );
-}
-
-function parseGrant({ deps }: Context, options: Options): Grant {
-  return {
-    permissions: options.permission,
-    rateLimits: options.rateLimit && parseRateLimits(options.rateLimit),
-    expiresAtMs: options.expires === undefined ? undefined : parseExpiry(options.expires, deps.clock.nowMs()),
-  };
+      });
+    });
 }
 
 async function decide(context: Context, identifier: string, given: Grant): Promise<Grant> {
   const { showKey } = await import('../../shared/keys/view.ts');
+  const { checkApproval } = await import('../../shared/keys/approve.ts');
   const key = showKey(context.deps, identifier);
-  if (key.state !== 'pending') {
-    throw new AppError('refused', `Key ${identifier} is ${key.state}; only a pending key can be approved.`);
-  }
+  await checkApproval(context.deps, identifier);
   notice(`${keyText(key)}\n`);
-  const grant = await askForGrant(context, key, given);
-  const limits = grant.rateLimits.map(formatRateLimit).join(', ');
-  const expiry = grant.expiresAtMs === null ? 'no expiry' : `until ${isoTime(grant.expiresAtMs)}`;
-  await confirmOrYes(false, `Grant ${grant.permissions.join(', ')} at ${limits}, ${expiry}, and mail the secret?`);
+  const grant = await askGrant(context, key, given);
+  if (grant === null) throw new AppError('cancelled', 'Cancelled; nothing was changed.');
   return grant;
-}
-
-async function askForGrant({ deps }: Context, key: KeyView, given: Grant) {
-  const { askPermissions, askText } = await import('../prompts.ts');
-  const limits = (text: string) => parseRateLimits(text.split(/[\s,]+/).filter((part) => part !== ''));
-  const expiry = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), deps.clock.nowMs()));
-  return {
-    permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),
-    rateLimits:
-      given.rateLimits ??
-      limits(
-        await askText({
-          message: 'Rate limits',
-          hint: RATE_LIMIT_SYNTAX,
-          initial: deps.config.defaultRateLimits.map(formatRateLimit).join(' '),
-          fault: (text) => faultOf(() => limits(text)),
-        }),
-      ),
-    expiresAtMs:
-      given.expiresAtMs ??
-      expiry(
-        await askText({
-          message: 'Expires',
-          hint: `${EXPIRY_SYNTAX}; Enter for never.`,
-          fault: (text) => faultOf(() => expiry(text)),
-        }),
-      ),
-  };
-}
-
-function faultOf(parse: () => unknown): string | null {
-  try {
-    parse();
-    return null;
-  } catch (error) {
-    return error instanceof AppError ? error.message : String(error);
-  }
 }

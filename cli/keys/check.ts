@@ -37,6 +37,8 @@ async function readSecret(): Promise<string> {
     const { askSecret } = await import('../prompts.ts');
     return askSecret('Secret');
   }
+  // What is typed or pasted would be shown.
+  if (process.stdin.isTTY) throw new AppError('usage', 'The hidden prompt needs stderr to be the terminal too.');
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of process.stdin) {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { parseSpan } from '../../shared/keys/expiry.ts';
 import { isKeyState, KEY_STATES, type KeyState } from '../../shared/keys/key.ts';
 import { withContext } from '../context.ts';
 import { print, printJson } from '../output.ts';
@@ -9,21 +10,43 @@ import { keysText } from './print.ts';
 export function addList(parent: Command): void {
   parent
     .command('list')
-    .description('List keys, the oldest pending request first.')
+    .description('List keys, the oldest pending request first, with its age.')
     .option('--state <state...>', `only keys in these states: ${KEY_STATES.join(', ')}`)
     .option('--profile <username>', 'only keys of this profile')
+    .option('--unused <span>', 'only Active keys that were not used for so long, such as 90d')
     .addHelpText(
       'after',
-      '\nExamples:\n  profilectl keys list --state pending\n  profilectl keys list --profile Ada --json',
+      `
+A key that was never used counts from its approval. The server writes down what was used every ten seconds.
+
+Examples:
+  profilectl keys list --state pending
+  profilectl keys list --unused 90d
+  profilectl keys list --profile Ada --json`,
     )
-    .action((options: { state?: string[]; profile?: string }, command: Command) =>
+    .action((options: Options, command: Command) =>
       withContext(command, 'use', async ({ deps, json }) => {
         const { listKeys } = await import('../../shared/keys/view.ts');
-        const keys = listKeys(deps, { states: checkStates(options.state ?? []), profile: options.profile });
+        const { lastUses, unusedKeys } = await import('../../shared/keys/usage-view.ts');
+        const { state = [], profile, unused } = options;
+        const keys =
+          unused === undefined
+            ? listKeys(deps, { states: checkStates(state), profile })
+            : unusedKeys(deps, checkUnused(unused, state), profile);
         if (json) printJson({ keys });
-        else print(keysText(keys));
+        else print(keysText(keys, deps.clock.nowMs(), lastUses(deps)));
       }),
     );
+}
+
+type Options = { state?: string[]; profile?: string; unused?: string };
+
+/** Milliseconds. */
+function checkUnused(span: string, states: readonly string[]): number {
+  if (states.length > 0) throw new AppError('usage', '--unused is about Active keys; leave --state out.');
+  const spanMs = parseSpan(span);
+  if (spanMs === null) throw new AppError('usage', '--unused must be a span such as 90d or 12h.');
+  return spanMs;
 }
 
 function checkStates(texts: readonly string[]): KeyState[] {

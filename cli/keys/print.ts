@@ -1,3 +1,4 @@
+import { isoTime } from '../../shared/clock.ts';
 import { formatRateLimit } from '../../shared/keys/rate-limit.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
@@ -55,18 +56,47 @@ function detailText({ detail }: HistoryView): string {
   return detail.reason ?? '';
 }
 
-/** Keys as a table, or a sentence where there is none. */
-export function keysText(keys: readonly KeyView[]): string {
+/**
+ * Keys as a table, pending ones with their age, or a sentence where there is none. With `lastUses` (milliseconds since
+ * 1970 by identifier) it shows when each was last used.
+ */
+export function keysText(keys: readonly KeyView[], nowMs: number, lastUses?: ReadonlyMap<string, number>): string {
   if (keys.length === 0) return 'No keys.';
+  const columns: [string, (key: KeyView) => string][] = [
+    ['Identifier', (key) => key.identifier],
+    ['State', (key) => key.state],
+    ['Age', (key) => (key.state === 'pending' ? ageText(key.requestedAt, nowMs) : '')],
+    ['Profile', (key) => key.profile ?? 'erased'],
+    ['Name', (key) => key.name],
+    ['Permissions', (key) => (key.permissions.length > 0 ? key.permissions : key.requestedPermissions).join(', ')],
+    ['Requested', (key) => key.requestedAt],
+    ['Last used', (key) => lastUseText(key, lastUses?.get(key.identifier), nowMs)],
+  ];
+  const hidden = [
+    keys.some(({ state }) => state === 'pending') ? '' : 'Age',
+    lastUses !== undefined && keys.some(({ permissions }) => permissions.length > 0) ? '' : 'Last used',
+  ];
+  const shown = columns.filter(([head]) => !hidden.includes(head));
   return table(
-    ['Identifier', 'State', 'Profile', 'Name', 'Permissions', 'Requested'],
-    keys.map((key) => [
-      key.identifier,
-      key.state,
-      key.profile ?? 'erased',
-      key.name,
-      (key.permissions.length > 0 ? key.permissions : key.requestedPermissions).join(', '),
-      key.requestedAt,
-    ]),
+    shown.map(([head]) => head),
+    keys.map((key) => shown.map(([, cell]) => cell(key))),
   );
 }
+
+function lastUseText({ state }: KeyView, at: number | undefined, nowMs: number): string {
+  if (at !== undefined) return `${ageText(isoTime(at), nowMs)} ago`;
+  return state === 'Active' ? 'never' : '';
+}
+
+/** How long ago that was, in its largest whole unit: `3d`, `5h`, `12m`, `40s`. */
+export function ageText(since: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(since)) / 1000));
+  const [unit = 's', length = 1] = UNITS.find(([, unitSeconds]) => seconds >= unitSeconds) ?? [];
+  return `${Math.floor(seconds / length)}${unit}`;
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+] as const;

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
+import { AppError } from '../../shared/errors.ts';
+import { type Context, withContext } from '../context.ts';
 import { canAsk } from '../output.ts';
-import { needed } from '../values.ts';
+import { faultOf, needed } from '../values.ts';
 
 type Options = {
   profile?: string;
@@ -37,7 +38,7 @@ Example:
         const { requestKey } = await import('../../shared/keys/lifecycle.ts');
         const { finish } = await import('./finish.ts');
         const ask = canAsk() && !context.yes && !isComplete(options);
-        const given = ask ? await askForMissing(options) : requireAll(options);
+        const given = ask ? await askForMissing(context, options) : requireAll(options);
         finish(context, await requestKey(context.deps, { ...given, by: context.by }));
       }),
     );
@@ -58,29 +59,38 @@ function isComplete({ profile, name, description, permission }: Options): boolea
   return [profile, name, description, permission].every((value) => value !== undefined);
 }
 
-async function askForMissing(options: Options) {
+/** What is given is checked before anything is asked, and each answer while it is typed. Throws `usage`, `cancelled`. */
+async function askForMissing({ deps }: Context, options: Options) {
   const { askPermissions, askText } = await import('../prompts.ts');
-  const { projectUrlFault, TEXT_RULES, textFault } = await import('../../shared/keys/fields.ts');
-  const { nameFault } = await import('../../shared/profiles/name.ts');
-  const ask = (given: string | undefined, message: string, hint: string, fault: (text: string) => string | null) =>
-    given ?? askText({ message, hint, fault });
+  const { permissionsFault, projectUrlFault, TEXT_RULES, textFault } = await import('../../shared/keys/fields.ts');
+  const { checkProfile } = await import('../../shared/keys/lifecycle.ts');
   const text = (rule: keyof typeof TEXT_RULES) => (value: string) => textFault(TEXT_RULES[rule], value);
-  return {
-    profile: await ask(options.profile, 'Profile', 'Its username or an alias.', nameFault),
-    name: await ask(options.name, 'Name of the key', '1 to 255 characters; it can be changed later.', text('name')),
-    description: await ask(
-      options.description,
-      'Description',
-      'What is it for? 80 to 2000 characters.',
-      text('description'),
-    ),
-    permissions: options.permission ?? (await askPermissions('Permissions', ['api.lookup'])),
-    projectUrl: await ask(options.projectUrl, 'Project URL', 'Optional: Enter for none.', projectUrlFault),
-    expectedUsage: await ask(
-      options.expectedUsage,
-      'Expected usage',
-      'Optional: Enter for none.',
-      text('expectedUsage'),
-    ),
+  const questions = {
+    profile: ['Profile', 'Its username or an alias.', (value: string) => faultOf(() => checkProfile(deps, value))],
+    name: ['Name of the key', '1 to 255 characters; it can be changed later.', text('name')],
+    description: ['Description', 'What is it for? 80 to 2000 characters.', text('description')],
+    projectUrl: ['Project URL', 'Optional: Enter for none.', projectUrlFault],
+    expectedUsage: ['Expected usage', 'Optional: Enter for none.', text('expectedUsage')],
+  } as const;
+  if (options.profile !== undefined) checkProfile(deps, options.profile);
+  for (const name of Object.keys(questions) as (keyof typeof questions)[]) {
+    throwIfFault(options[name] === undefined ? null : questions[name][2](options[name]));
+  }
+  throwIfFault(options.permission === undefined ? null : permissionsFault(options.permission));
+  const ask = async (name: keyof typeof questions) => {
+    const [message, hint, fault] = questions[name];
+    return options[name] ?? (await askText({ message, hint, fault }));
   };
+  return {
+    profile: await ask('profile'),
+    name: await ask('name'),
+    description: await ask('description'),
+    permissions: options.permission ?? (await askPermissions('Permissions', ['api.lookup'])),
+    projectUrl: await ask('projectUrl'),
+    expectedUsage: await ask('expectedUsage'),
+  };
+}
+
+function throwIfFault(fault: string | null): void {
+  if (fault !== null) throw new AppError('usage', fault);
 }

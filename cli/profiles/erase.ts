@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withContext } from '../context.ts';
-import { print, printJson } from '../output.ts';
+import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
 /** `profiles erase`: a profile and every trace of it, after one confirmation. */
@@ -9,13 +9,23 @@ export function addErase(parent: Command): void {
     .command('erase')
     .description('Erase a profile for good; its API keys stop working.')
     .argument('<username>', "the profile's username or an alias of it")
-    .addHelpText('after', '\nExamples:\n  profilectl profiles erase ada\n  profilectl profiles erase ada --yes')
+    .addHelpText(
+      'after',
+      `
+Nothing of it stays in the database file, its free pages included, nor in the write-ahead log. Not reached are backups,
+databases kept aside by "db restore" or before an upgrade, files of "profiles export", mails that were sent, and logs.
+
+Examples:
+  profilectl profiles erase ada
+  profilectl profiles erase ada --yes`,
+    )
     .action((name: string, _options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps, by, yes, json }) => {
         const { eraseProfile, findProfile } = await import('../../shared/profiles/erase.ts');
         const { id, username } = findProfile(deps.db, name);
         await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);
-        const erased = eraseProfile(deps, name, by);
+        const { warning, ...erased } = eraseProfile(deps, name, by);
+        if (warning !== null) notice(`Warning: ${warning}`);
         if (json) printJson({ ...erased, erased: true });
         else print(`Erased ${erased.username} (id ${erased.id}).`);
       }),

@@ -20,7 +20,7 @@ export function addImport(parent: Command): void {
       'after',
       `
 A bad line is reported with its number and left out; the exit code is then 1, and the rest is in.
-{"id":7,"deleted":true} erases a profile. customize, discordClean and assets are published as they are.
+{"id":7,"deleted":true} erases a profile, as "profiles erase" does. customize, discordClean and assets are published as they are.
 
 Examples:
   profilectl profiles import profiles.jsonl
@@ -53,6 +53,7 @@ async function importFile({ deps, by, json }: Context, file: string, options: Op
       by,
       onProgress: ({ lines, bytes, totalBytes }) => progress.show(lines, bytes, totalBytes),
       onRefused,
+      onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),
     });
   } finally {
     progress.clear();

@@ -17,10 +17,14 @@ export function addShow(parent: Command): void {
     .action((name: string, _options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps, json }) => {
         const { exportProfile } = await import('../../shared/profiles/export.ts');
-        const line = exportProfile(deps.db, name);
-        print(json ? line : profileText(JSON.parse(line) as ExportedProfile));
+        printProfile(exportProfile(deps.db, name), json);
       }),
     );
+}
+
+/** Prints a profile that is given as a line of an export: for a person, or as it is. */
+export function printProfile(line: string, json: boolean): void {
+  print(json ? line : profileText(JSON.parse(line) as ExportedProfile));
 }
 
 const LABELS: readonly (readonly [string, (profile: ExportedProfile) => string])[] = [

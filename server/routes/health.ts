@@ -1,9 +1,11 @@
+import type { z } from 'zod';
+import type { Health } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Answer } from '../answers.ts';
 import type { Service } from '../service.ts';
 
-const OK: Answer = { body: '{"status":"ok"}' };
+const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
 
 /** `GET /healthz`: the process is up. */
 export function health(): Answer {

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
 import type { Answer } from '../answers.ts';
@@ -12,5 +14,6 @@ export function ownKey(_service: Service, { query, key, quota }: Exchange): Answ
   const { identifier, name, permissions, expiresAt } = key as VerifiedKey;
   const rateLimits = levelsOf(quota as Quota);
   const expiry = expiresAt === null ? null : isoTime(expiresAt);
-  return { body: JSON.stringify({ identifier, name, permissions, rateLimits, expiresAt: expiry }) };
+  const body: z.infer<typeof OwnKey> = { identifier, name, permissions, rateLimits, expiresAt: expiry };
+  return { body: JSON.stringify(body) };
 }

@@ -1,4 +1,4 @@
-import { PAGE_BOUNDS } from '../../shared/profiles/leaderboard.ts';
+import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
 import type { Answer } from '../answers.ts';
 import type { Exchange } from '../exchange.ts';
 import { queryParameters, wholeNumber } from '../parameters.ts';
@@ -7,12 +7,8 @@ import type { Service } from '../service.ts';
 /** `GET /api/leaderboard?limit=&offset=`: one page, with links to its neighbours (RFC 8288). */
 export function leaderboardPage(service: Service, { query }: Exchange): Answer {
   const parameters = queryParameters(query, ['limit', 'offset']);
-  const limit = wholeNumber(parameters, 'limit', {
-    least: PAGE_BOUNDS.minLimit,
-    most: PAGE_BOUNDS.maxLimit,
-    fallback: PAGE_BOUNDS.defaultLimit,
-  });
-  const offset = wholeNumber(parameters, 'offset', { least: 0, most: PAGE_BOUNDS.maxOffset, fallback: 0 });
+  const limit = wholeNumber(parameters, 'limit', LIMIT);
+  const offset = wholeNumber(parameters, 'offset', OFFSET);
   const { body, total } = service.leaderboard(limit, offset);
   const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
   return link === '' ? { body } : { body, headers: { Link: link } };

@@ -1,8 +1,11 @@
-import type { Found, Way } from '../../shared/profiles/lookup.ts';
+import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
+import { type Asked, type Found, parseUid, type Way } from '../../shared/profiles/lookup.ts';
 import type { Answer } from '../answers.ts';
 import type { Route } from '../chain.ts';
 import type { Exchange } from '../exchange.ts';
-import { pathParameter, queryParameters } from '../parameters.ts';
+import { pathParameter, queryParameters, queryValues } from '../parameters.ts';
+import { publicPath } from '../public-path.ts';
+import { admitOthers, type Quota } from '../quota.ts';
 import type { Service } from '../service.ts';
 
 /** Answers with the SimplifiedProfile that is found this way. */
@@ -21,6 +24,16 @@ export function linksBy(way: Way): NonNullable<Route['answer']> {
   };
 }
 
+/** Answers with the profiles of up to a hundred names, each of which costs a request. */
+export function profilesOfMany(service: Service, { query, quota }: Exchange): Answer {
+  const asked = queryValues(query, MANY_PARAMETERS, MANY_MAX).map(({ name, value }): Asked => {
+    if (name === 'uid') parseUid(value);
+    return { way: name === 'authid' ? 'authId' : name, value };
+  });
+  admitOthers(service.ledger, quota as Quota, asked.length);
+  return { body: service.lookup.many(asked) };
+}
+
 function parameterOf({ path, query }: Exchange, route: Route): string {
   const value = pathParameter(route.path, path as string);
   queryParameters(query, []);
@@ -30,8 +43,6 @@ function parameterOf({ path, query }: Exchange, route: Route): string {
 /** Where an alias led here, the answer names the profile's own place (RFC 9110, section 8.7). */
 function answerWith(service: Service, { body, aliasOf }: Found, suffix: string): Answer {
   if (aliasOf === null) return { body };
-  const { pathname } = new URL(service.deps.config.publicUrl);
-  const prefix = pathname.replace(/\/$/, '');
-  const location = `${prefix}/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`;
+  const location = publicPath(service.deps.config, `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`);
   return { body, headers: { 'Content-Location': location } };
 }

@@ -39,19 +39,31 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
 /**
  * Brings a database to the newest schema. Any number of processes may call it at once: the version is read inside the
  * immediate transaction that changes it, so exactly one applies each step. Foreign keys are checked before commit.
+ * `beforeUpgrade` is called inside it by that one, before an existing database changes, with the number of steps that it
+ * has; nobody else can write then, and what it throws leaves the database as it was.
  */
-export function migrate(sqlite: Sqlite, path: string, migrations = MIGRATIONS): void {
+export function migrate(
+  sqlite: Sqlite,
+  path: string,
+  migrations = MIGRATIONS,
+  beforeUpgrade: (applied: number) => void = () => {},
+): void {
   if (schemaState(sqlite, path, migrations) === 'current') return;
   // Rebuilding a table needs this off, and it can't be changed inside a transaction.
   sqlite.run('PRAGMA foreign_keys = OFF');
   try {
-    sqlite.transaction(() => applyMissing(sqlite, path, migrations)).immediate();
+    sqlite.transaction(() => applyMissing(sqlite, path, migrations, beforeUpgrade)).immediate();
   } finally {
     sqlite.run('PRAGMA foreign_keys = ON');
   }
 }
 
-function applyMissing(sqlite: Sqlite, path: string, migrations: readonly Migration[]): void {
+function applyMissing(
+  sqlite: Sqlite,
+  path: string,
+  migrations: readonly Migration[],
+  beforeUpgrade: (applied: number) => void,
+): void {
   const state = schemaState(sqlite, path, migrations);
   if (state === 'new') {
     sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
@@ -59,7 +71,8 @@ function applyMissing(sqlite: Sqlite, path: string, migrations: readonly Migrati
       'CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
     );
   }
-  const { done } = sqlite.query('SELECT count(*) AS done FROM migrations').get() as { done: number };
+  const done = appliedMigrations(sqlite);
+  if (state === 'older') beforeUpgrade(done);
   for (const migration of migrations.slice(done)) {
     for (const statement of migration.sql.split('--> statement-breakpoint')) sqlite.run(statement);
     sqlite.run("INSERT INTO migrations (name, sha256, applied_at) VALUES (?, ?, unixepoch('now') * 1000)", [
@@ -70,6 +83,12 @@ function applyMissing(sqlite: Sqlite, path: string, migrations: readonly Migrati
   if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {
     throw new AppError('refused', `Migrating ${path} would break its foreign keys; nothing was changed.`);
   }
+}
+
+/** How many migrations a database of ours has: the number of its schema. */
+export function appliedMigrations(sqlite: Sqlite): number {
+  const { done } = sqlite.query('SELECT count(*) AS done FROM migrations').get() as { done: number };
+  return done;
 }
 
 function sha256(migration: Migration): string {

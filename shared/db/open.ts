@@ -1,10 +1,12 @@
 import { Database, SQLiteError } from 'bun:sqlite';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../errors.ts';
-import { migrate, schemaState } from './migrate.ts';
+import { migrate, type SchemaState, schemaState } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
 import * as schema from './schema.ts';
+import { copyBeforeMigration } from './snapshot.ts';
 
 /** The bare connection; only files of `shared/` use it. */
 export type Sqlite = Database;
@@ -17,12 +19,15 @@ export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
 
 /**
  * How a process comes to the database. `serve` creates and migrates, `fill` (import, demo) creates and migrates only a
- * new one, `use` (every other command) wants it there and current.
+ * new one, `use` (nearly every other command) wants it there and current, `look` (backup, check) there and not newer.
  */
-export type OpenMode = 'serve' | 'fill' | 'use';
+export type OpenMode = 'serve' | 'fill' | 'use' | 'look';
 
 /** How long a connection waits for another's write lock. In the server the wait freezes every request, so it is short. */
-const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000 } as const;
+const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, look: 10_000 } as const;
+
+/** While one process copies and migrates, those that start beside it wait, the server too: nobody is served yet. */
+const MIGRATION_TIMEOUT_MS = 600_000;
 
 function wrap(sqlite: Database) {
   return drizzle(sqlite, { schema });
@@ -30,10 +35,11 @@ function wrap(sqlite: Database) {
 
 /**
  * Opens the main database. Throws `refused` where it is missing, older, newer or not ours, naming the path, and `busy`
- * where it stays locked. New files get mode 0600, a new folder 0700.
+ * where it stays locked. New files get mode 0600, a new folder 0700. Before an existing database is migrated it is copied
+ * aside, and `onCopied` is told where.
  */
-export function openDatabase(path: string, mode: OpenMode): Db {
-  if (mode === 'use' && !existsSync(path)) {
+export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: string) => void = () => {}): Db {
+  if ((mode === 'use' || mode === 'look') && !existsSync(path)) {
     throw new AppError(
       'refused',
       `There is no database at ${path}. "profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.`,
@@ -44,9 +50,12 @@ export function openDatabase(path: string, mode: OpenMode): Db {
     try {
       // FULL: a commit that was reported (a revocation, an activation) survives a power cut.
       sqlite.run('PRAGMA synchronous = FULL');
+      // What is deleted or replaced is overwritten in the file, so that an erasure leaves nothing in its free pages. It
+      // costs imports nothing that could be measured.
+      sqlite.run('PRAGMA secure_delete = ON');
       const state = schemaState(sqlite, path);
-      if (mode === 'serve' || (mode === 'fill' && state === 'new')) migrate(sqlite, path);
-      else if (state !== 'current') {
+      if (mayMigrate(mode, state)) migrateAsOne(sqlite, path, BUSY_TIMEOUT_MS[mode], onCopied);
+      else if (state === 'new' || (state === 'older' && mode !== 'look')) {
         throw new AppError(
           'refused',
           `The database ${path} ${state === 'new' ? 'is empty' : 'has an older schema'}; "profilectl serve" migrates it when it starts.`,
@@ -58,6 +67,24 @@ export function openDatabase(path: string, mode: OpenMode): Db {
       throw error;
     }
   });
+}
+
+function mayMigrate(mode: OpenMode, state: SchemaState): boolean {
+  return state !== 'current' && (mode === 'serve' || (mode === 'fill' && state === 'new'));
+}
+
+function migrateAsOne(sqlite: Sqlite, path: string, busyTimeoutMs: number, onCopied: (copy: string) => void): void {
+  sqlite.run(`PRAGMA busy_timeout = ${MIGRATION_TIMEOUT_MS}`);
+  migrate(sqlite, path, MIGRATIONS, (applied) => onCopied(copyBeforeMigration(path, applied)));
+  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+}
+
+/** Opens an existing file as it is, whatever its schema and journal mode: copies, backups, what is to be restored over. */
+export function openBare(path: string, access: 'read' | 'write'): Sqlite {
+  const sqlite = new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
+  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS.use}`);
+  sqlite.run('PRAGMA trusted_schema = OFF');
+  return sqlite;
 }
 
 /**
@@ -148,12 +175,17 @@ function unusable(path: string, cause: unknown): AppError {
   );
 }
 
+/** The file itself where the path is a link to it: what stands beside a database is found from every name it has. */
+export function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
 /**
  * Holds the lock file beside the database until the process ends, however it ends. Throws `refused` where another
  * server holds it.
  */
 export function lockForServing(path: string): Sqlite {
-  const lockPath = `${path}.lock`;
+  const lockPath = `${realPath(path)}.lock`;
   const umask = process.umask(0o077);
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -168,16 +200,4 @@ export function lockForServing(path: string): Sqlite {
   } finally {
     process.umask(umask);
   }
-}
-
-/** One sentence for each of the database's files, and its folder, that others than their owner may read. */
-export function looseModes(path: string): string[] {
-  return [dirname(path), path, `${path}-wal`].flatMap((file) => {
-    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
-    if ((mode & 0o077) === 0) return [];
-    const wanted = file === dirname(path) ? '700' : '600';
-    return [
-      `${file} can be read by other users of this machine (mode ${(mode & 0o777).toString(8)}); chmod ${wanted} it.`,
-    ];
-  });
 }

@@ -1,5 +1,5 @@
 import { renameSync } from 'node:fs';
-import { openFile, type Sqlite } from './open.ts';
+import { openFile, realPath, type Sqlite } from './open.ts';
 
 /**
  * Where quotas outlive the process: a file of its own beside the main database, so that a long import can't hold it up.
@@ -32,9 +32,9 @@ const APPLICATION_ID = 0x504c5131;
 /** Requests wait for this lock, and only another program could hold it. */
 const BUSY_TIMEOUT_MS = 50;
 
-/** The quota file that belongs to a main database: `profiles.db` has `profiles.quotas.db`. */
+/** The quota file that belongs to a main database: `profiles.db` has `profiles.db.quotas`. */
 export function quotaPath(databasePath: string): string {
-  return `${databasePath.replace(/\.db$/, '')}.quotas.db`;
+  return `${realPath(databasePath)}.quotas`;
 }
 
 /** Opens or creates the store, and reads it. Throws where there can be no such file, for example for want of room. */

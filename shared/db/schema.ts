@@ -10,7 +10,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import type { AttemptResult, KeyEventName, KeyState } from '../keys/key.ts';
+import type { AttemptResult, KeyEventName, KeyState, ReminderResult } from '../keys/key.ts';
 import type { Permission } from '../keys/permissions.ts';
 import type { RateLimit } from '../keys/rate-limit.ts';
 
@@ -190,5 +190,53 @@ export const keyEvents = sqliteTable(
   (t) => [
     index('key_events_identifier').on(t.identifier, t.id),
     foreignKey({ columns: [t.identifier], foreignColumns: [apiKeys.identifier] }),
+  ],
+);
+
+/** What a key was used for, a row for each day (UTC) on which it was: requests by how they ended. Kept 400 days. */
+export const keyUsage = sqliteTable(
+  'key_usage',
+  {
+    identifier: text()
+      .notNull()
+      .references(() => apiKeys.identifier),
+    /** Days since 1970-01-01. */
+    day: integer().notNull(),
+    ok: integer().notNull(),
+    notFound: integer('not_found').notNull(),
+    forbidden: integer().notNull(),
+    malformed: integer().notNull(),
+    limited: integer().notNull(),
+    failed: integer().notNull(),
+    lastUsedAt: integer('last_used_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.identifier, t.day] }),
+    index('key_usage_day').on(t.day),
+    check(
+      'key_usage_counts',
+      sql`min(${t.ok}, ${t.notFound}, ${t.forbidden}, ${t.malformed}, ${t.limited}, ${t.failed}) >= 0`,
+    ),
+  ],
+);
+
+/** Mails that tell an owner of a key's coming expiry, one for each step; written before the mail goes out. */
+export const keyReminders = sqliteTable(
+  'key_reminders',
+  {
+    identifier: text()
+      .notNull()
+      .references(() => apiKeys.identifier),
+    stepDays: integer('step_days').notNull(),
+    at: integer().notNull(),
+    result: text().$type<ReminderResult>().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.identifier, t.stepDays] }),
+    check('key_reminders_step', sql`${t.stepDays} >= 1`),
+    check(
+      'key_reminders_result',
+      sql`${t.result} IN ('sending', 'accepted', 'refused', 'not confirmed', 'to be repeated')`,
+    ),
   ],
 );

@@ -9,7 +9,7 @@ export type Approvable = {
   /** Raised by every approval, rejection, withdrawal and revocation. */
   attemptNumber: number;
   /** The attempt that nobody has closed, if any. */
-  open: { number: number; leaseEndsAt: number } | null;
+  open: { number: number; startedAt: number; leaseEndsAt: number } | null;
 };
 
 /** What an approver is told when it asks to begin. */
@@ -24,10 +24,13 @@ export type BeginDecision =
       abandoned: number | null;
     };
 
-/** Step 1: only a pending key, and only while no other attempt holds its lease (`nowMs` before `leaseEndsAt`). */
+/**
+ * Step 1: only a pending key, and only while no other attempt holds its lease. A lease that begins in the future was
+ * taken before the clock was set back: it holds nobody up, since the fence alone keeps the promise.
+ */
 export function decideBegin(key: Approvable, nowMs: number): BeginDecision {
   if (key.state !== 'pending') return { kind: 'not pending' };
-  if (key.open !== null && nowMs < key.open.leaseEndsAt) return { kind: 'taken' };
+  if (key.open !== null && key.open.startedAt <= nowMs && nowMs < key.open.leaseEndsAt) return { kind: 'taken' };
   return { kind: 'begin', number: key.attemptNumber + 1, abandoned: key.open?.number ?? null };
 }
 

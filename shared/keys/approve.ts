@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
-import { type Attempt, activateKey, beginAttempt, closeAttempt, type Grant } from './attempt.ts';
+import { type Attempt, activateKey, beginAttempt, checkOpenable, closeAttempt, type Grant } from './attempt.ts';
 import { hashSecret, newSecret } from './secret.ts';
 
 const STORE_RETRY_MS = 250;
@@ -15,17 +15,26 @@ const STORE_RETRY_MS = 250;
  * `try_later` (another attempt open, mail server unreachable, delivery not confirmed), `busy`.
  */
 export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: string }): Promise<void> {
-  const mailer = await deps.mailer();
-  if (mailer === null) {
-    throw new AppError(
-      'refused',
-      'MAIL_URL is not set, so the secret could not be sent. Set it to smtp://user:password@host:587, or to file:<folder> for trying out.',
-    );
-  }
+  const mailer = await requireMailer(deps);
   const attempt = beginAttempt(deps, input);
   const secret = newSecret(attempt.key.identifier, deps.random);
   await deliver(deps, mailer, attempt, secret);
   await activate(deps, attempt, hashSecret(secret));
+}
+
+/** Throws what {@link approveKey} would throw before it begins: for telling before an admin decides anything. */
+export async function checkApproval(deps: Deps, identifier: string): Promise<void> {
+  checkOpenable(deps, identifier);
+  await requireMailer(deps);
+}
+
+async function requireMailer(deps: Deps): Promise<Mailer> {
+  const mailer = await deps.mailer();
+  if (mailer !== null) return mailer;
+  throw new AppError(
+    'refused',
+    'MAIL_URL is not set, so the secret could not be sent. Set it to smtp://user:password@host:587, or to file:<folder> for trying out.',
+  );
 }
 
 /** Step 2: hands the mail over. Returns only when it was accepted; else closes the attempt and says what happened. */
@@ -45,27 +54,40 @@ async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: str
     }),
   );
   if (delivery.outcome === 'accepted') return;
-  const closed = tryToClose(deps, attempt, delivery.outcome);
+  const closing = tryToClose(deps, attempt, delivery.outcome);
+  if (closing === 'decided otherwise') {
+    throw new AppError(
+      'refused',
+      `${delivery.reason} Meanwhile key ${key.identifier} was decided otherwise: "profilectl keys show ${key.identifier}" says how. A secret in that mail will never work.`,
+    );
+  }
+  const hint = closing === 'closed' ? '' : ` ${stillOpen(deps)}`;
   if (delivery.outcome === 'refused') {
     throw new AppError(
       delivery.permanent ? 'refused' : 'try_later',
-      `${delivery.reason} Key ${key.identifier} is pending as before.${closed}`,
+      `${delivery.reason} Key ${key.identifier} is pending as before.${hint}`,
     );
   }
   throw new AppError(
     'try_later',
-    `${delivery.reason} Delivery is not confirmed: key ${key.identifier} stays pending, and the secret in that mail, if it arrives, will never work. Approve again to send a new one.${closed}`,
+    `${delivery.reason} Delivery is not confirmed: key ${key.identifier} stays pending, and the secret in that mail, if it arrives, will never work. Approve again to send a new one.${hint}`,
   );
 }
 
-/** Returns a sentence where the attempt could not be closed, and so ends with its lease. */
-function tryToClose(deps: Deps, attempt: Attempt, outcome: 'refused' | 'unknown'): string {
+function tryToClose(
+  deps: Deps,
+  attempt: Attempt,
+  outcome: 'refused' | 'unknown',
+): 'closed' | 'decided otherwise' | 'still open' {
   try {
-    closeAttempt(deps, attempt, outcome);
-    return '';
+    return closeAttempt(deps, attempt, outcome) ? 'closed' : 'decided otherwise';
   } catch {
-    return ` The database could not be written, so approving again is possible only once ${deps.approvalLeaseMs / 1000} s have passed.`;
+    return 'still open';
   }
+}
+
+function stillOpen({ approvalLeaseMs }: Deps): string {
+  return `The database could not be written, so approving again is possible only once ${approvalLeaseMs / 1000} s have passed.`;
 }
 
 /** Step 3: stores the hash, unless somebody decided otherwise while the mail was on its way. */

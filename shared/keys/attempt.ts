@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
-import { type Tx, write } from '../db/open.ts';
+import { type Db, type Tx, write } from '../db/open.ts';
 import { apiKeys, keyAttempts } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -53,9 +53,7 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
     const key = readKey(tx, input.identifier);
     const act = { by: input.by, atMs: nowMs };
     const number = openAttempt(tx, key, act);
-    const owner = readOwner(tx, key);
-    if (owner === null) throw new AppError('not_found', `The profile of key ${key.identifier} is gone.`);
-    const address = reachableAddress(owner);
+    const { owner, address } = requireOwner(tx, key);
     checkKeyRequest({ ...key, permissions: key.requestedPermissions });
     const grant = decideGrant(deps, key, input.grant, nowMs);
     tx.update(apiKeys).set({ attemptNumber: number }).where(eq(apiKeys.identifier, key.identifier)).run();
@@ -79,22 +77,38 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
 }
 
 function openAttempt(tx: Tx, key: ApiKey, act: Act): number {
-  const standing = approvable(tx, key);
-  const decision = decideBegin(standing, act.atMs);
-  if (decision.kind === 'not pending') {
-    throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only a pending key can be approved.`);
-  }
-  if (decision.kind === 'taken') {
-    throw new AppError(
-      'try_later',
-      `${standing.openBy?.by} has been approving key ${key.identifier} since ${isoTime(standing.openBy?.startedAt ?? 0)}; if that attempt has crashed, try again after ${isoTime(standing.open?.leaseEndsAt ?? 0)}.`,
-    );
-  }
-  if (decision.abandoned !== null) {
+  const { number, abandoned } = requireOpenable(tx, key, act.atMs);
+  if (abandoned !== null) {
     closeAttempts(tx, key.identifier, 'not confirmed');
-    addAttemptEvent(tx, key, act, 'approval not confirmed', decision.abandoned);
+    addAttemptEvent(tx, key, act, 'approval not confirmed', abandoned);
   }
-  return decision.number;
+  return number;
+}
+
+function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number): { number: number; abandoned: number | null } {
+  const standing = approvable(db, key);
+  const decision = decideBegin(standing, nowMs);
+  if (decision.kind === 'begin') return decision;
+  if (decision.kind === 'not pending') {
+    throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only pending keys can be approved.`);
+  }
+  throw new AppError(
+    'try_later',
+    `${standing.openBy?.by} has been approving key ${key.identifier} since ${isoTime(standing.openBy?.startedAt ?? 0)}; if that attempt has crashed, try again after ${isoTime(standing.open?.leaseEndsAt ?? 0)}.`,
+  );
+}
+
+function requireOwner(db: Db | Tx, key: ApiKey): { owner: Owner; address: string } {
+  const owner = readOwner(db, key);
+  if (owner === null) throw new AppError('not_found', `The profile of key ${key.identifier} is gone.`);
+  return { owner, address: reachableAddress(owner) };
+}
+
+/** Throws what {@link beginAttempt} would throw for this key just now: for telling before an admin decides anything. */
+export function checkOpenable(deps: Deps, identifier: string): void {
+  const key = readKey(deps.db, identifier);
+  requireOpenable(deps.db, key, deps.clock.nowMs());
+  requireOwner(deps.db, key);
 }
 
 function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): Attempt['grant'] {
@@ -107,15 +121,19 @@ function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): Atte
   return { permissions, rateLimits, expiresAtMs };
 }
 
-/** Closes an attempt whose mail was not accepted, unless somebody else has. Throws `busy` and what `write` throws. */
-export function closeAttempt(deps: Deps, attempt: Attempt, outcome: 'refused' | 'unknown'): void {
-  write(deps.db, (tx) => {
+/**
+ * Closes an attempt whose mail was not accepted. False, and nothing written, where somebody has decided otherwise
+ * meanwhile. Throws `busy` and what `write` throws.
+ */
+export function closeAttempt(deps: Deps, attempt: Attempt, outcome: 'refused' | 'unknown'): boolean {
+  return write(deps.db, (tx) => {
     const key = readKey(tx, attempt.key.identifier);
     const result = closingResult(approvable(tx, key), attempt.number, outcome);
-    if (result === null) return;
+    if (result === null) return false;
     closeAttempts(tx, key.identifier, result);
     const act = { by: attempt.by, atMs: deps.clock.nowMs() };
     addAttemptEvent(tx, key, act, result === 'refused' ? 'approval refused' : 'approval not confirmed', attempt.number);
+    return true;
   });
 }
 

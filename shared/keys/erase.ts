@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../db/open.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema.ts';
+import { isExpired } from './key.ts';
 import { addEvent, moveKey, readKey } from './record.ts';
 
 /**
@@ -12,7 +13,7 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: string, nowMs:
   const act = { by, atMs: nowMs };
   for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
-    if (key.state === 'Active') moveKey(tx, key, 'revoke', act);
+    if (key.state === 'Active') moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
     tx.update(apiKeys)
       .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })
       .where(eq(apiKeys.identifier, key.identifier))

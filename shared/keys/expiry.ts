@@ -1,24 +1,27 @@
 import { AppError } from '../errors.ts';
+import { parseIsoTime } from '../iso-time.ts';
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const SPAN = /^([1-9][0-9]{0,8})([smhd])$/;
-const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** How an expiry is described to people wherever it is refused. */
 export const EXPIRY_SYNTAX = 'a span such as 90d, 12h or 30m, or a time such as 2027-01-31T00:00:00Z, in the future';
+
+/** Reads a span such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null where it is none. */
+export function parseSpan(text: string): number | null {
+  const span = SPAN.exec(text);
+  return span && Number(span[1]) * UNITS[span[2] as keyof typeof UNITS];
+}
 
 /**
  * Reads an expiry: a span from now, a date (its midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds
  * since 1970. Throws `usage` where it is neither, not in the future, or after the year 9999.
  */
 export function parseExpiry(text: string, nowMs: number): number {
-  const span = SPAN.exec(text);
-  const at = span
-    ? nowMs + Number(span[1]) * UNITS[span[2] as keyof typeof UNITS]
-    : ISO_TIME.test(text)
-      ? Date.parse(text)
-      : Number.NaN;
-  if (!(at > nowMs && at <= LATEST_MS)) throw new AppError('usage', `The expiry must be ${EXPIRY_SYNTAX}.`);
+  const span = parseSpan(text);
+  const at = span ? nowMs + span : parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text);
+  if (at === null || at <= nowMs || at > LATEST_MS) throw new AppError('usage', `The expiry must be ${EXPIRY_SYNTAX}.`);
   return at;
 }

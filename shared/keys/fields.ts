@@ -57,7 +57,7 @@ export function projectUrlFault(text: string): string | null {
   const value = text.trim();
   if (value === '') return null;
   const url = URL.parse(value);
-  const web = url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+  const web = url !== null && /^https?:\/\//i.test(value);
   if (!web || codePoints(value) > MAX_PROJECT_URL || /[\p{Cc}\s]/u.test(value) || !value.isWellFormed()) {
     return `The project URL must be an http or https address of at most ${MAX_PROJECT_URL} characters.`;
   }
@@ -66,8 +66,9 @@ export function projectUrlFault(text: string): string | null {
 
 /** A sentence that says what is wrong with a choice of permissions, or null. */
 export function permissionsFault(permissions: readonly string[]): string | null {
-  if (permissions.length > 0 && permissions.every(isPermission)) return null;
-  return 'At least one permission is needed: api.lookup, api.leaderboard, or both.';
+  if (permissions.length === 0) return 'At least one permission is needed: api.lookup, api.leaderboard, or both.';
+  if (!permissions.every(isPermission)) return 'The permissions are api.lookup and api.leaderboard; there is no other.';
+  return null;
 }
 
 /** A trimmed text that keeps its rule. Throws `usage` with the sentence. */

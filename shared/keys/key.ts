@@ -47,6 +47,14 @@ export function attemptResultAt(result: AttemptResult, leaseEndsAtMs: number, no
   return result === 'open' && nowMs >= leaseEndsAtMs ? 'not confirmed' : result;
 }
 
+/**
+ * What became of a reminder. `sending` is written before the mail goes out: found again after a crash it reads as `not
+ * confirmed`, and neither is ever repeated; `to be repeated` was certainly not accepted.
+ */
+export const REMINDER_RESULTS = ['sending', 'accepted', 'refused', 'not confirmed', 'to be repeated'] as const;
+
+export type ReminderResult = (typeof REMINDER_RESULTS)[number];
+
 /** What `key_events` records. */
 export const KEY_EVENTS = [
   'requested',

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm';
-import { write } from '../db/open.ts';
+import { type Db, type Tx, write } from '../db/open.ts';
 import { apiKeys } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -39,10 +39,7 @@ export async function requestKey(
   const nowMs = deps.clock.nowMs();
   expireKeys(deps.db, nowMs);
   const { key, owner } = write(deps.db, (tx) => {
-    const owner = readOwnerByName(tx, request.profile);
-    reachableAddress(owner);
-    const holders = placeHolders(tx, owner.id);
-    if (holders.length >= KEYS_PER_PROFILE) throw noPlaceLeft(owner, holders);
+    const owner = ownerWithPlace(tx, request.profile);
     const { permissions, ...texts } = fields;
     const key = tx
       .insert(apiKeys)
@@ -60,6 +57,20 @@ export async function requestKey(
     return { key, owner };
   });
   return { identifier: key.identifier, warning: await tellAdmin(deps, key.identifier, owner, fields) };
+}
+
+function ownerWithPlace(tx: Db | Tx, profile: string): Owner {
+  const owner = readOwnerByName(tx, profile);
+  reachableAddress(owner);
+  const holders = placeHolders(tx, owner.id);
+  if (holders.length >= KEYS_PER_PROFILE) throw noPlaceLeft(owner, holders);
+  return owner;
+}
+
+/** Throws what {@link requestKey} would throw for this profile just now: for telling before everything is typed. */
+export function checkProfile(deps: Deps, profile: string): void {
+  expireKeys(deps.db, deps.clock.nowMs());
+  ownerWithPlace(deps.db, profile);
 }
 
 function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {

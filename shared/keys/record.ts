@@ -116,7 +116,7 @@ export function moveKey(
   if (!canMove(key.state, move)) {
     throw new AppError(
       'refused',
-      `Key ${key.identifier} is ${key.state}; only a ${MOVES[move].from} key can be ${EVENT_OF_MOVE[move]}.`,
+      `Key ${key.identifier} is ${key.state}; only ${MOVES[move].from} keys can be ${EVENT_OF_MOVE[move]}.`,
     );
   }
   const ending = move === 'approve' ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };

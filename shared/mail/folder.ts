@@ -5,12 +5,13 @@ import { isoTime, systemClock } from '../clock.ts';
 import type { Delivery, Mail } from './mail.ts';
 
 /**
- * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600, in a folder that is made with mode 0700
+ * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml` (a test mail has no identifier), mode 0600, in a folder that is made with mode 0700
  * where it is missing. The file is complete and synced before it has its name.
  */
 export async function writeToFolder(folder: string, mail: Mail, message: Buffer): Promise<Delivery> {
   const time = isoTime(systemClock.nowMs()).replace(/[-:]/g, '');
-  const name = `${time}-${mail.kind}-${mail.identifier.replace(/[^0-9A-Za-z]/g, '')}.eml`;
+  const identifier = mail.identifier.replace(/[^0-9A-Za-z]/g, '');
+  const name = `${[time, mail.kind, identifier].filter(Boolean).join('-')}.eml`;
   const unfinished = join(folder, `.${name}.${randomUUID()}`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
 /** A message ready to be sent to one address. Text is plain UTF-8 with `\n` line ends. */
 export type Mail = {
-  kind: 'approval' | 'rejection' | 'revocation' | 'request';
-  /** The key that it is about. */
+  kind: 'approval' | 'rejection' | 'revocation' | 'request' | 'test';
+  /** The key that it is about; empty in a test. */
   identifier: string;
   to: string;
   subject: string;

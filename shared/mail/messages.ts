@@ -128,6 +128,16 @@ export function requestMail(news: RequestNews): Mail {
   ]);
 }
 
+/** Shows that mail goes out; holds nothing of anybody. */
+export function testMail(news: { to: string; sentAt: string; publicUrl: string }): Mail {
+  return compose('test', { to: news.to, identifier: '' }, 'A test mail of Profile Lookup', [
+    {
+      kind: 'paragraph',
+      text: `Somebody who runs the Profile Lookup API at ${news.publicUrl} wanted to see whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
+    },
+  ]);
+}
+
 function keeping(publicUrl: string): string[] {
   return [
     'Keep it in a password manager or in the secret store of your server.',

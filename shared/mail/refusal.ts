@@ -54,7 +54,8 @@ function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boo
   const answer = `("${quoteAnswer(failure.response ?? '', attempted)}")`;
   const step = (failure.command ?? '').split(' ')[0];
   const later = isPermanent ? '' : ', or try again later';
-  const owner = attempted.kind === 'request' ? 'ADMIN_EMAIL' : "the profile's e-mail address";
+  const owner =
+    { request: 'ADMIN_EMAIL', test: 'the address' }[attempted.kind as string] ?? "the profile's e-mail address";
   switch (step) {
     case 'AUTH':
       return `refused the login ${answer}; check the user and password in MAIL_URL${later}.`;

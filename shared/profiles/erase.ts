@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import { emptyLog } from '../db/empty-log.ts';
 import { type Db, type Tx, write } from '../db/open.ts';
 import { profileNames, profiles } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
@@ -11,15 +12,20 @@ export type ProfileRef = { id: number; username: string };
 
 /**
  * Erases a profile for good, by its username or an alias: its row, names and links go, its keys stop working and lose
- * every text. `by` is who did it, for the keys' history. Returns what was erased. Throws
- * `not_found`.
+ * every text. `by` is who did it, for the keys' history. Returns what was erased, and a sentence
+ * where the write-ahead log still holds some of it. Throws `not_found`.
  */
-export function eraseProfile(deps: Pick<Deps, 'db' | 'clock'>, username: string, by: string): ProfileRef {
-  return write(deps.db, (tx) => {
+export function eraseProfile(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  username: string,
+  by: string,
+): ProfileRef & { warning: string | null } {
+  const erased = write(deps.db, (tx) => {
     const profile = findProfile(tx, username);
     eraseById(tx, profile.id, by, deps.clock.nowMs());
     return profile;
   });
+  return { ...erased, warning: emptyLog(deps.db) };
 }
 
 /** The same inside a transaction, by id. Returns whether there was such a profile. */

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { emptyLog } from '../db/empty-log.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Deps } from '../deps.ts';
 import { createApplier, type Entry } from './apply.ts';
@@ -20,6 +21,8 @@ export type ImportOptions = {
   onProgress?: OnProgress;
   /** Hears of every refused line; with `strict`, clashes come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;
+  /** Hears a sentence where the write-ahead log still holds something of what was erased. */
+  onWarning?: (sentence: string) => void;
 };
 
 /** A batch ends at whichever comes first. A row is a profile, a name or a link. */
@@ -36,7 +39,7 @@ const WANTED_LOCK_MS = 50;
 export async function importProfiles(
   deps: Pick<Deps, 'db' | 'clock'>,
   source: ImportSource,
-  { merge, strict, by, onProgress = () => {}, onRefused }: ImportOptions,
+  { merge, strict, by, onProgress = () => {}, onRefused, onWarning = () => {} }: ImportOptions,
 ): Promise<ImportResult> {
   const { db, clock } = deps;
   const report = createImportReport(onRefused);
@@ -48,7 +51,10 @@ export async function importProfiles(
   } catch (error) {
     throw sourceFault(source, error) ?? error;
   }
-  return report.result();
+  const result = report.result();
+  const warning = result.deleted > 0 ? emptyLog(db) : null;
+  if (warning !== null) onWarning(warning);
+  return result;
 }
 
 async function importInBatches(

@@ -41,17 +41,27 @@ export function prepareLeaderboard(db: Db): Leaderboard {
   const readPage = sqlite.transaction((limit: number, offset: number): BoardPage => {
     const { total } = boardSize.get(BOARD_SIZE) ?? { total: 0 };
     const rows = pageRows.all(Math.max(0, Math.min(limit, total - offset)), offset);
-    const entries: string[] = [];
-    let rank = 0;
-    for (const [index, row] of rows.entries()) {
-      if (index === 0) rank = 1 + (countAbove.get(row.viewsCount)?.above ?? 0);
-      else if (row.viewsCount < (rows[index - 1] as PublicRow).viewsCount) rank = offset + index + 1;
-      entries.push(leaderboardEntry(rank, row));
-    }
-    return {
-      body: `{"leaderboard":[${entries.join(',')}],"limit":${limit},"offset":${offset},"total":${total}}`,
-      total,
-    };
+    const above = rows[0] === undefined ? 0 : (countAbove.get(rows[0].viewsCount)?.above ?? 0);
+    return boardPage(rows, above, { limit, offset, total });
   });
   return (limit, offset) => guardDatabase(sqlite.filename, () => readPage(limit, offset));
+}
+
+/**
+ * Puts a page together: its rows in the board's order, and how many profiles of the whole board have more views than its
+ * first. Ranks are competition ranks (1, 2, 2, 4).
+ */
+export function boardPage(
+  rows: readonly PublicRow[],
+  above: number,
+  { limit, offset, total }: { limit: number; offset: number; total: number },
+): BoardPage {
+  let rank = above + 1;
+  const entries = rows.map((row, index) => {
+    const before = rows[index - 1];
+    if (before !== undefined && row.viewsCount < before.viewsCount) rank = offset + index + 1;
+    return leaderboardEntry(rank, row);
+  });
+  const body = `{"leaderboard":[${entries.join(',')}],"limit":${limit},"offset":${offset},"total":${total}}`;
+  return { body, total };
 }

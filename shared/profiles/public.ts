@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import type { Link } from '../api/bodies.ts';
 import { isoTime } from '../clock.ts';
 
 /**
@@ -68,14 +70,16 @@ function profileFields(row: PublicRow): string {
 
 /** The links of a profile (specification 2.2) as JSON text; an optional field that has no value is absent. */
 export function linksBody(rows: readonly LinkRow[]): string {
-  const links = rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    link: row.link,
-    title: row.title ?? undefined,
-    image: row.image ?? undefined,
-    clicksCount: row.clicksCount ?? undefined,
-    linkMode: row.linkMode ?? undefined,
-  }));
+  const links = rows.map(
+    (row): z.infer<typeof Link> => ({
+      id: row.id,
+      name: row.name,
+      link: row.link,
+      title: row.title ?? undefined,
+      image: row.image ?? undefined,
+      clicksCount: row.clicksCount ?? undefined,
+      linkMode: row.linkMode ?? undefined,
+    }),
+  );
   return JSON.stringify({ links });
 }

@@ -35,7 +35,7 @@ test.skipIf(Bun.which('curl') === null)(
     }
     expect(demos[0]?.curl).not.toBe(demos[1]?.curl);
     demos[0]?.child.kill('SIGTERM');
-    demos[1]?.child.kill('SIGINT');
+    demos[1]?.child.kill('SIGHUP');
     for (const { child } of demos) expect(await child.exited).toBe(0);
     expect(readdirSync(TMPDIR)).toEqual([]);
     expect(existsSync('/nowhere')).toBe(false);

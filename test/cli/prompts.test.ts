@@ -128,3 +128,28 @@ test('keys check hides what is typed', async () => {
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).not.toContain('hunter2');
 });
+
+test('keys check never shows what is typed, not even on request, and refuses where it could not hide it', async () => {
+  const terminal = openTerminal(['keys', 'check'], variables);
+  await terminal.see('Secret');
+  terminal.type('plk_k7Qm2XaB_hunter3\u0014');
+  terminal.type(KEY.enter);
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).not.toContain('hunter3');
+});
+
+test('an owner whose profile can not request is told before anything else is asked', async () => {
+  const banned = insertProfile(deps.db, { id: 4000 + nextId, banned: true });
+  const terminal = openTerminal(['keys', 'request', '--profile', `user${banned}`], variables);
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).toContain('banned');
+  expect(terminal.screen()).not.toContain('Name of the key');
+});
+
+test('an admin without MAIL_URL is told before anything is asked', async () => {
+  const identifier = await request(deps, { profile });
+  const terminal = openTerminal(['keys', 'approve', identifier], { DATABASE_PATH: deps.config.databasePath });
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).toContain('MAIL_URL is not set');
+  expect(terminal.screen()).not.toContain('Permissions to grant');
+});

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../../cli/program.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
@@ -24,6 +26,7 @@ describe('bad input gets one sentence and the exit code that the README promises
     ['an argument too many', ['keys', 'show', 'a', 'b'], 2, /too many/],
     ['an unknown state', ['keys', 'list', '--state', 'active'], 2, /Active/],
     ['an unknown identifier', ['keys', 'show', '00000000'], 1, /no key/],
+    ['a missing identifier off a terminal', ['keys', 'approve'], 2, /identifier is missing/],
     ['a missing flag off a terminal', ['keys', 'request', '--profile', 'x'], 2, /^--name is missing/],
     ['a missing reason', ['keys', 'reject', '00000000'], 2, /^--reason is missing/],
     ['a bad rate limit', ['keys', 'approve', '00000000', '--rate-limit', '60/min'], 2, /quota.*window/],
@@ -33,6 +36,9 @@ describe('bad input gets one sentence and the exit code that the README promises
     ['an unknown profile', ['keys', 'list', '--profile', 'nobody'], 1, /no profile/],
     ['a missing database', ['--db', join(folder, 'none.db'), 'keys', 'list'], 1, /none\.db/],
     ['a database that is none', ['--db', broken, 'keys', 'list'], 1, /not a Profile Lookup database/],
+    ['an empty database path', ['--db', '', 'keys', 'list'], 2, /^--db must name a file/],
+    ['a database in memory', ['--db', ':memory:', 'keys', 'list'], 2, /^--db must name a file/],
+    ['an unknown permission', ['keys', 'approve', '0', '--permission', 'api.lokup'], 2, /no other/],
     ['a missing environment file', ['--env-file', join(folder, 'none.env'), 'keys', 'list'], 2, /none\.env/],
   ];
   for (const [what, words, code, sentence] of cases) {
@@ -74,24 +80,26 @@ describe('bad input gets one sentence and the exit code that the README promises
 });
 
 describe('help and version', () => {
-  const groups = [[], ['keys'], ['profiles']];
-  const commands = ['request', 'list', 'show', 'edit', 'withdraw', 'approve', 'reject', 'revoke', 'check'].map(
-    (verb) => ['keys', verb],
-  );
-  const more = ['import', 'export', 'show', 'erase'].map((verb) => ['profiles', verb]);
-  for (const words of [...groups, ...commands, ...more, ['serve'], ['demo']]) {
+  const paths = (command: Command, path: string[]): string[][] => [
+    path,
+    ...command.commands.flatMap((child) => paths(child, [...path, child.name()])),
+  ];
+  for (const words of paths(createProgram(), [])) {
     test(`profilectl ${words.join(' ')} --help goes to stdout, with the global options`, async () => {
       const run = await profilectl([...words, '--help']);
       expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
       expect(run.stdout).toContain('Usage: profilectl');
       expect(run.stdout).toContain('--json');
+      // Groups need none, and these two take nothing that an example could show.
+      const isGroup = words.length > 0 && run.stdout.includes(' [command]');
+      if (!isGroup && !['demo', 'healthcheck'].includes(words[0] ?? '')) expect(run.stdout).toMatch(/Examples?:\n {2}/);
     });
   }
 
-  test('--version prints the package’s version', async () => {
+  test('--version prints the version and, where git knows it, the commit', async () => {
     const run = await profilectl(['--version']);
-    expect(run.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-    expect(run.code).toBe(0);
+    expect(run.stdout).toMatch(/^\d+\.\d+\.\d+( \([0-9a-f]{7,}(-dirty)?\))?\n$/);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

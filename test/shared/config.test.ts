@@ -76,6 +76,7 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['WORKERS', { WORKERS: '0' }],
     ['LOG_LEVEL', { LOG_LEVEL: 'verbose' }],
     ['METRICS_TOKEN_FILE', { METRICS_TOKEN_FILE: file('empty', '\n') }],
+    ['METRICS_TOKEN', { METRICS_TOKEN: 'two words' }],
   ];
   for (const [name, variables] of cases) {
     test(`${name} in ${Object.keys(variables).join(', ')}: ${Object.values(variables).at(-1)?.split('/').at(-1)}`, () => {

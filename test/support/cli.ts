@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { noteOutput } from './secret-search.ts';
 
 /** The project's folder. */
 export const PROJECT = join(import.meta.dir, '../..');
@@ -35,5 +36,6 @@ export async function profilectl(
     new Response(child.stderr).text(),
     child.exited,
   ]);
+  noteOutput(stdout + stderr);
   return { code, stdout, stderr };
 }

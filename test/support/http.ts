@@ -2,6 +2,8 @@ import { afterAll } from 'bun:test';
 import { connect } from 'node:net';
 import { type RunningServer, startServer } from '../../server/main.ts';
 import type { Deps } from '../../shared/deps.ts';
+import { checkAnswer, knowServer } from './document.ts';
+import { noteOutput } from './secret-search.ts';
 import { testClock, testDeps } from './world.ts';
 
 /** One JSON line of the log. */
@@ -29,12 +31,16 @@ export async function serverOn(deps: TestServer['deps']): Promise<TestServer> {
     port: 0,
     log: { write: (line) => void log.push(JSON.parse(line)), drain: async () => {} },
   });
-  afterAll(server.stop);
+  knowServer(server.port, deps.config.publicUrl);
+  afterAll(async () => {
+    await server.stop();
+    noteOutput(JSON.stringify(log));
+  });
   return { ...server, deps, log };
 }
 
-/** Asks the server for a path, with a secret where one is given. */
-export function get(
+/** Asks the server for a path, with a secret where one is given. Throws where the answer is not as documented. */
+export async function get(
   server: { url: string },
   path: string,
   secret?: string | null,
@@ -42,7 +48,11 @@ export function get(
 ): Promise<Response> {
   const headers = new Headers(init.headers);
   if (typeof secret === 'string') headers.set('Authorization', `Bearer ${secret}`);
-  return fetch(server.url + path, { ...init, headers, redirect: 'manual' });
+  const response = await fetch(server.url + path, { ...init, headers, redirect: 'manual' });
+  const { status } = response;
+  const body = await response.clone().text();
+  checkAnswer(server.url, { method: init.method ?? 'GET', target: path, status, headers: response.headers, body });
+  return response;
 }
 
 /** Sends these bytes on one connection, and returns all that comes back until the server closes it (Latin-1). */
@@ -61,7 +71,10 @@ export function sendRaw(server: { port: number }, bytes: string | Uint8Array): P
 /** A raw answer taken apart. */
 export type RawAnswer = { status: number; headers: Headers; body: string };
 
-/** Sends one request with this target as it stands, `Connection: close`, and takes the answer apart. */
+/**
+ * Sends one request with this target as it stands, `Connection: close`, and takes the answer apart. Throws where it is
+ * not as documented.
+ */
 export async function getRaw(
   server: { port: number },
   target: string,
@@ -70,8 +83,10 @@ export async function getRaw(
 ): Promise<RawAnswer> {
   const host = lines.some((line) => /^host:/i.test(line)) ? [] : ['Host: test'];
   const head = [`${method} ${target} HTTP/1.1`, ...host, ...lines, 'Connection: close'];
-  const text = await sendRaw(server, Buffer.from(`${head.join('\r\n')}\r\n\r\n`));
-  return takeApart(text);
+  const answer = takeApart(await sendRaw(server, Buffer.from(`${head.join('\r\n')}\r\n\r\n`)));
+  const body = Buffer.from(answer.body, 'latin1').toString();
+  checkAnswer(`http://127.0.0.1:${server.port}`, { method, target, ...answer, body });
+  return answer;
 }
 
 /** Status, headers and body of one raw answer; status 0 where there was none. */

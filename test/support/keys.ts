@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deps } from '../../shared/deps.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
@@ -35,7 +35,7 @@ export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Gr
 /** The mails in the folder that `MAIL_URL` names, oldest first, as they were written. */
 export function mails(deps: Deps): string[] {
   const target = deps.config.mail;
-  if (target?.kind !== 'folder') return [];
+  if (target?.kind !== 'folder' || !existsSync(target.folder)) return [];
   return readdirSync(target.folder)
     .sort()
     .map((name) => readFileSync(join(target.folder, name), 'utf8'));

@@ -9,12 +9,20 @@ import { insertProfile } from './profiles.ts';
 /** The profile that {@link pathOf} asks for. */
 export const SUBJECT = { id: 7, username: 'Ada', authId: 'auth0|a/b' } as const;
 
-/** A path that a route answers with 200 once {@link SUBJECT} is in. */
+/** What a route needs in its query to be answered with 200. */
+const QUERIES: Record<string, string> = { '/api/lookup': `?username=${SUBJECT.username}` };
+
+/** A path, with a query where it needs one, that a route answers with 200 once {@link SUBJECT} is in. */
 export function pathOf(route: Route): string {
-  return route.path
+  return (route.path + (QUERIES[route.path] ?? ''))
     .replace(':username', SUBJECT.username)
     .replace(':uid', String(SUBJECT.id))
     .replace(':authId', encodeURIComponent(SUBJECT.authId));
+}
+
+/** A path with something more in its query. */
+export function withQuery(path: string, more: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${more}`;
 }
 
 /** The routes that want a key. */

@@ -1,5 +1,6 @@
 import { afterAll } from 'bun:test';
 import { cleanEnvironment, PROJECT, profilectlWords } from './cli.ts';
+import { noteOutput } from './secret-search.ts';
 
 /** `profilectl serve` as a process of its own. */
 export type ServerProcess = {
@@ -7,44 +8,80 @@ export type ServerProcess = {
   port: number;
   /** All that it has printed so far. */
   printed: () => string;
+  /** Waits until it has printed this; fails after 10 s with what there is. Returns the match. */
+  see: (text: RegExp) => Promise<RegExpExecArray>;
+  signal: (name: NodeJS.Signals) => void;
   /** Sends a signal and returns the exit code. */
   end: (signal?: NodeJS.Signals) => Promise<number>;
 };
 
-/** Starts `profilectl serve` on a port of the system's choice and waits until it answers. Killed when the file is done. */
-export async function startServerProcess(variables: Record<string, string>): Promise<ServerProcess> {
-  const port = freePort();
-  const child = Bun.spawn(profilectlWords(['serve']), {
-    env: cleanEnvironment({ PORT: String(port), ...variables }),
-    cwd: PROJECT,
+/** What a test may want otherwise: another command, environment or folder, another line that names the address. */
+export type ServerProcessOptions = {
+  words?: readonly string[];
+  environment?: Record<string, string>;
+  cwd?: string;
+  listening?: RegExp;
+};
+
+const PATIENCE_MS = 10_000;
+
+/**
+ * Starts `profilectl serve` on a port of the system's choice and waits until it has printed its address. Killed when the
+ * file is done.
+ */
+export async function startServerProcess(
+  variables: Record<string, string>,
+  options: ServerProcessOptions = {},
+): Promise<ServerProcess> {
+  const child = Bun.spawn([...(options.words ?? profilectlWords(['serve']))], {
+    env: options.environment ?? cleanEnvironment({ PORT: '0', ...variables }),
+    cwd: options.cwd ?? PROJECT,
+    stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  afterAll(() => child.kill('SIGKILL'));
   let printed = '';
+  afterAll(() => {
+    child.kill('SIGKILL');
+    noteOutput(printed);
+  });
+  let wake = () => {};
   const gather = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
-    for await (const chunk of stream) printed += decoder.decode(chunk, { stream: true });
+    for await (const chunk of stream) {
+      printed += decoder.decode(chunk, { stream: true });
+      wake();
+    }
   };
   const gathered = Promise.all([gather(child.stdout), gather(child.stderr)]);
-  const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; ; tries++) {
-    const ready = await fetch(`${url}/readyz`).catch(() => null);
-    if (ready?.status === 200) break;
-    if (child.exitCode !== null || tries > 500) throw new Error(`the server did not start: ${printed}`);
-    await Bun.sleep(20);
-  }
+  const see = async (text: RegExp): Promise<RegExpExecArray> => {
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const found = text.exec(printed);
+      if (found !== null) return found;
+      if (child.exitCode !== null) await gathered;
+      else if (performance.now() < deadline) {
+        await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
+        continue;
+      }
+      const late = text.exec(printed);
+      if (late !== null) return late;
+      throw new Error(`never printed ${text}, but: ${printed}`);
+    }
+  };
   const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal);
     const code = await child.exited;
     await gathered;
     return code;
   };
-  return { url, port, printed: () => printed, end };
-}
-
-function freePort(): number {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  probe.stop(true);
-  return probe.port;
+  const [, url = ''] = await see(options.listening ?? /Listening on (https?:\/\/[^"\s]*:\d+)\./);
+  return {
+    url,
+    port: Number(new URL(url).port),
+    printed: () => printed,
+    see,
+    signal: (name) => void child.kill(name),
+    end,
+  };
 }

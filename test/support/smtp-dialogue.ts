@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { noteMail } from './secret-search.ts';
 import type { SmtpFault, SmtpStage } from './smtp.ts';
 
 const REPLIES: Record<SmtpStage, string> = {
@@ -38,6 +39,7 @@ export function converse(socket: Socket, conversation: Conversation): void {
       inContent = reach(stage, socket, conversation).startsWith('354');
     }
   });
+  socket.on('close', () => noteMail(conversation.content));
   reach('greeting', socket, conversation);
 }
 

@@ -1,4 +1,6 @@
+import { afterAll } from 'bun:test';
 import { cleanEnvironment, PROJECT, profilectlWords } from './cli.ts';
+import { noteOutput } from './secret-search.ts';
 
 /** `profilectl` in a pseudo-terminal of 100 by 40. */
 export type Terminal = {
@@ -15,13 +17,17 @@ export const KEY = { enter: '\r', space: ' ', down: '\u001b[B', ctrlC: '\u0003',
 
 const PATIENCE_MS = 10_000;
 
-/** Starts `profilectl` in a terminal. */
-export function openTerminal(words: readonly string[], variables: Record<string, string> = {}): Terminal {
+/** Starts `profilectl` in a terminal: from source, or as `command` says. */
+export function openTerminal(
+  words: readonly string[],
+  variables: Record<string, string> = {},
+  command: (words: readonly string[]) => string[] = profilectlWords,
+): Terminal {
   let printed = '';
   let seenUpTo = 0;
   let wake = () => {};
   const decoder = new TextDecoder();
-  const child = Bun.spawn(profilectlWords(words), {
+  const child = Bun.spawn(command(words), {
     env: cleanEnvironment({ TERM: 'xterm', ...variables }),
     cwd: PROJECT,
     terminal: {
@@ -34,6 +40,7 @@ export function openTerminal(words: readonly string[], variables: Record<string,
     },
   });
   const screen = () => Bun.stripANSI(printed);
+  afterAll(() => noteOutput(screen()));
   const see = async (text: string | RegExp) => {
     const deadline = performance.now() + PATIENCE_MS;
     for (;;) {

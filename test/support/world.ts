@@ -6,11 +6,12 @@ import type { Clock } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
+import { KEEP_FOLDER } from './secret-search.ts';
 
-/** A fresh folder of this test file's own, mode 0700, removed when the file is done. */
+/** A fresh folder of this test file's own, mode 0700, removed when the file is done (by run.ts: when all are). */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-test-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  if (KEEP_FOLDER === undefined) afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

@@ -1,10 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { looseModes } from '../../../shared/db/loose-modes.ts';
 import { migrate, schemaState } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS, type Migration } from '../../../shared/db/migrations.ts';
-import { lockForServing, looseModes, openDatabase, openFile, write } from '../../../shared/db/open.ts';
+import { lockForServing, openDatabase, openFile, write } from '../../../shared/db/open.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -30,7 +31,7 @@ test('the migrated schema is the one that drizzle-kit would make, and every tabl
   const db = openDatabase(path('schema'), 'serve');
   const tables = db.$client.query('PRAGMA table_list').all() as { name: string; strict: number; type: string }[];
   const ours = tables.filter(({ name, type }) => type === 'table' && !name.startsWith('sqlite_'));
-  expect(ours.length).toBe(7);
+  expect(ours.length).toBe(9);
   for (const { name, strict } of ours) expect([name, strict]).toEqual([name, 1]);
   db.$client.close();
 });
@@ -141,7 +142,12 @@ test('new files are for their owner only, whatever the umask, and looser ones ar
 test('one database has one server', () => {
   const lock = lockForServing(path('lock'));
   expect(() => lockForServing(path('lock'))).toThrow('already running');
+  symlinkSync(path('lock'), join(folder, 'link.db'));
+  openDatabase(path('lock'), 'serve').$client.close();
   lock.close();
+  const again = lockForServing(path('lock'));
+  expect(() => lockForServing(join(folder, 'link.db'))).toThrow('already running');
+  again.close();
   lockForServing(path('lock')).close();
 });
 

@@ -66,7 +66,7 @@ function next(world: World, protocol: Protocol): World[] {
       step((copy) => {
         const leaseEndsAt = copy.time + LEASE;
         copy.key.attemptNumber = number;
-        copy.key.open = { number, leaseEndsAt };
+        copy.key.open = { number, startedAt: copy.time, leaseEndsAt };
         if (protocol.hashFirst) activate(copy, number);
         become(copy, { at: 'mailing', number, leaseEndsAt });
       });

@@ -145,6 +145,18 @@ for (const [verb, state] of [
   });
 }
 
+test('withdrawn while a mail hangs in the air: the error says that it was decided otherwise', async () => {
+  const identifier = await request(base, { profile });
+  const broken = await startBrokenSmtp({ dot: 'silence' });
+  const approval = approve(mailingTo(broken.port, 1000), identifier);
+  while (!broken.seen.includes('dot')) await Bun.sleep(5);
+  withdrawKey(base, { identifier, by: 'owner' });
+  const error = await approval;
+  expect(error?.code).toBe('refused');
+  expect(error?.message).toContain('decided otherwise');
+  expect(error?.message).not.toContain('stays pending');
+});
+
 describe('accepted but not stored', () => {
   test('a lock that goes in time is waited for', async () => {
     const identifier = await request(base, { profile });

@@ -177,7 +177,8 @@ async function takeLanding(world: World, which: number, outcome: Outcome): Promi
     key.state = 'Active';
     key.working = number;
   } else {
-    expect(error).toMatchObject({ code: outcome === 'accepted' || outcome === 'refused' ? 'refused' : 'try_later' });
+    const isFinal = outcome === 'accepted' || outcome === 'refused' || !stillOurs;
+    expect(error).toMatchObject({ code: isFinal ? 'refused' : 'try_later' });
   }
   if (stillOurs) key.openUntilMs = null;
   expireInModel(key);

@@ -2,9 +2,11 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Db } from '../../../shared/db/open.ts';
 import type { AppError } from '../../../shared/errors.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
+import { parseExpiry } from '../../../shared/keys/expiry.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/keys/key.ts';
 import { editKey, rejectKey, type requestKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
+import { eraseProfile } from '../../../shared/profiles/erase.ts';
 import { DESCRIPTION, issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -229,4 +231,38 @@ test('the database itself refuses what the rules forbid: a fourth place, an ille
   expect(() => sql.run('DELETE FROM api_keys WHERE identifier = ?', [identifier])).toThrow('never deleted');
   expect(() => sql.run('DELETE FROM key_events WHERE identifier = ?', [identifier])).toThrow('append-only');
   expect(() => sql.run("UPDATE key_events SET by = 'x' WHERE identifier = ?", [identifier])).toThrow('append-only');
+});
+
+describe('what an auditor found', () => {
+  test('an expiry on a day that the calendar lacks is refused, not moved', () => {
+    const nowMs = Date.parse('2026-01-01T00:00:00Z');
+    for (const text of ['2026-11-31', '2027-02-29T00:00:00Z', '2027-01-31T24:00Z', '2027-01-31T00:00:00']) {
+      expect(() => parseExpiry(text, nowMs)).toThrow('expiry');
+    }
+    expect(parseExpiry('2026-11-30', nowMs)).toBe(Date.parse('2026-11-30T00:00:00Z'));
+    expect(parseExpiry('2026-11-30T12:00:00+02:00', nowMs)).toBe(Date.parse('2026-11-30T10:00:00Z'));
+    expect(parseExpiry('90d', nowMs)).toBe(nowMs + 90 * 86_400_000);
+  });
+
+  test('erasing a profile after a key’s time is over leaves it expired, not revoked', async () => {
+    const { identifier } = await issue(deps, { profile }, { expiresAtMs: clock.nowMs() + 1000 });
+    clock.advance(1000);
+    eraseProfile(deps, profile, 'admin');
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'expired', profile: null, name: '', description: '' });
+  });
+
+  test('a clock that is set back holds nobody up for longer than the lease', async () => {
+    const identifier = await request(deps, { profile });
+    const mailing = Promise.withResolvers<void>();
+    const send = () => {
+      mailing.resolve();
+      return new Promise<never>(() => {});
+    };
+    void approveKey({ ...deps, mailer: async () => ({ send }) }, { identifier, grant: {}, by: 'crashed' });
+    await mailing.promise;
+    clock.advance(-3_600_000);
+    await approveKey(deps, { identifier, grant: {}, by: 'admin' });
+    clock.advance(3_600_000);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+  });
 });

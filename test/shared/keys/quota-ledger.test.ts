@@ -221,8 +221,7 @@ describe('a file that can’t be used', () => {
     use(ledger);
     saveLedger(ledger);
     for (const suffix of ['', '-wal', '-shm']) expect(statSync(quotaPath(path) + suffix).mode & 0o777).toBe(0o600);
-    expect(quotaPath('data/profiles.db')).toBe('data/profiles.quotas.db');
-    expect(quotaPath('data/main')).toBe('data/main.quotas.db');
+    expect(quotaPath('data/profiles.db')).toBe('data/profiles.db.quotas');
     closeLedger(ledger);
   });
 

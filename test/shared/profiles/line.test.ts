@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseIsoTime } from '../../../shared/profiles/iso-time.ts';
+import { parseIsoTime } from '../../../shared/iso-time.ts';
 import { type ProfileLine, parseLine } from '../../../shared/profiles/line.ts';
 
 function read(fields: object): ProfileLine {

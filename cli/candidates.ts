@@ -1,0 +1,115 @@
+import type { Command, Option } from 'commander';
+import { AppError } from '../shared/errors.ts';
+import { KEY_STATES, type KeyState } from '../shared/keys/key.ts';
+import { PERMISSIONS } from '../shared/keys/permissions.ts';
+import { cleanForTerminal } from '../shared/text.ts';
+import { configOf } from './context.ts';
+
+/** Something that may come next on a command line, and what it is in a few words. */
+export type Candidate = { value: string; about: string };
+
+/** Stands alone for a place where a file is named: the shell knows those. */
+export const FILES = ':files';
+
+/** Where a command line stands: which command, how many arguments it has, and the flag that waits for its value. */
+type Place = { command: Command; args: number; flag: Option | null; db?: string; envFile?: string };
+
+/**
+ * What the last word, as far as it is typed, may become: subcommands, flags, values. `words` are those after the
+ * program's name. Nothing is said where nothing is known, or the database can't be read.
+ */
+export async function candidatesFor(program: Command, words: readonly string[]): Promise<Candidate[]> {
+  const typed = words.at(-1) ?? '';
+  const place = follow(program, words.slice(0, -1));
+  const all = await candidatesAt(place, typed);
+  if (all[0]?.value === FILES) return all;
+  return all.filter(({ value }) => value.startsWith(typed));
+}
+
+function follow(program: Command, words: readonly string[]): Place {
+  const place: Place = { command: program, args: 0, flag: null };
+  for (const word of words) {
+    if (word.startsWith('-')) {
+      const option = flagsOf(place.command).find(({ short, long }) => short === word || long === word);
+      place.flag = option?.required || option?.optional ? option : null;
+      continue;
+    }
+    if (place.flag !== null) {
+      if (place.flag.long === '--db') place.db = word;
+      if (place.flag.long === '--env-file') place.envFile = word;
+      // A flag of several values takes words until the next flag.
+      if (!place.flag.variadic) place.flag = null;
+      continue;
+    }
+    const next = place.command.commands.find((command) => command.name() === word);
+    if (next === undefined) place.args++;
+    else Object.assign(place, { command: next, args: 0 });
+  }
+  return place;
+}
+
+async function candidatesAt(place: Place, typed: string): Promise<Candidate[]> {
+  const { command, flag } = place;
+  if (typed.startsWith('-')) return flagCandidates(command);
+  if (flag !== null) return flagValues(flag);
+  if (command.commands.length > 0) {
+    if (place.args > 0) return [];
+    return command.commands.map((child) => ({ value: child.name(), about: child.description() }));
+  }
+  const last = command.registeredArguments.at(-1);
+  const argument = command.registeredArguments[place.args] ?? (last?.variadic ? last : undefined);
+  if (argument?.name() === 'identifier') return identifiers(place);
+  if (argument?.name() === 'file') return [{ value: FILES, about: '' }];
+  if (argument?.name() === 'shell') return plain(['bash', 'zsh', 'fish']);
+  return [];
+}
+
+function flagCandidates(command: Command): Candidate[] {
+  const flags = flagsOf(command).filter(({ hidden }) => !hidden);
+  const all = flags.map(({ long, description }) => ({ value: long ?? '', about: description }));
+  return [...all, { value: '--help', about: 'display help for command' }];
+}
+
+/** The command's own flags and those of every command. */
+function flagsOf(command: Command): Option[] {
+  return [...command.options, ...(command.parent === null ? [] : flagsOf(command.parent))];
+}
+
+function flagValues({ long, flags }: Option): Candidate[] {
+  if (long === '--permission') return plain(PERMISSIONS);
+  if (long === '--state') return plain(KEY_STATES);
+  return flags.includes('<path>') ? [{ value: FILES, about: '' }] : [];
+}
+
+function plain(values: readonly string[]): Candidate[] {
+  return values.map((value) => ({ value, about: '' }));
+}
+
+/** Which keys a command can do something with; all, where none is named here. */
+const STATES: Record<string, KeyState[]> = {
+  approve: ['pending'],
+  reject: ['pending'],
+  withdraw: ['pending'],
+  revoke: ['Active'],
+};
+
+async function identifiers({ command, db, envFile }: Place): Promise<Candidate[]> {
+  try {
+    const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
+    const { openDatabase } = await import('../shared/db/open.ts');
+    const { keyNames } = await import('../shared/keys/names.ts');
+    const opened = openDatabase(databasePath, 'use');
+    try {
+      return keyNames(opened, STATES[command.name()] ?? []).map(({ identifier, state, profile, name }) => ({
+        value: identifier,
+        about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`),
+      }));
+    } finally {
+      opened.$client.close();
+    }
+  } catch (error) {
+    // A word less to choose from; the command itself will say why.
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}

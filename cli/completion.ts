@@ -1,0 +1,88 @@
+import { type Command, Option } from 'commander';
+import { AppError } from '../shared/errors.ts';
+import { candidatesFor, FILES } from './candidates.ts';
+import { print } from './output.ts';
+
+// The scripts hold no names: at each TAB they hand the words to profilectl itself, which reads its own command tree. A
+// line is a candidate and, after a tab, what it is; the one line `:files` leaves it to the shell.
+
+const BASH = `# Completion of profilectl for bash.
+_profilectl() {
+  local out line
+  COMPREPLY=()
+  out=$("\${COMP_WORDS[0]}" completion --candidates -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return 0
+  if [[ $out == '${FILES}' ]]; then
+    compopt -o default
+    return 0
+  fi
+  while IFS= read -r line; do
+    [[ -n $line ]] && COMPREPLY+=("\${line%%$'\\t'*}")
+  done <<<"$out"
+}
+complete -F _profilectl profilectl`;
+
+const ZSH = `#compdef profilectl
+# Completion of profilectl for zsh.
+_profilectl() {
+  local out line
+  local -a values
+  out=$("\${words[1]}" completion --candidates -- "\${(@)words[2,CURRENT]}" 2>/dev/null) || return 1
+  if [[ $out == '${FILES}' ]]; then
+    _files
+    return
+  fi
+  for line in "\${(@f)out}"; do
+    [[ -n $line ]] && values+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  _describe -V profilectl values
+}
+if [[ $funcstack[1] == _profilectl ]]; then
+  _profilectl "$@"
+else
+  compdef _profilectl profilectl
+fi`;
+
+const FISH = `# Completion of profilectl for fish.
+function __profilectl_candidates
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    set -l out (command $words[1] completion --candidates -- $words[2..-1] "$current" 2>/dev/null)
+    if test "$out" = '${FILES}'
+        __fish_complete_path "$current"
+    else
+        printf '%s\\n' $out
+    end
+end
+complete -c profilectl -f -k -a '(__profilectl_candidates)'`;
+
+const SCRIPTS: Record<string, string> = { bash: BASH, zsh: ZSH, fish: FISH };
+
+/** `completion`: a script that makes the shell complete commands, flags and identifiers. */
+export function addCompletion(parent: Command): void {
+  parent
+    .command('completion')
+    .description('Print a script that makes your shell complete commands, flags and identifiers.')
+    .argument('[shell]', 'bash, zsh or fish')
+    .addOption(new Option('--candidates', 'what may come next, for the scripts').hideHelp())
+    .allowExcessArguments()
+    .addHelpText(
+      'after',
+      `
+Identifiers come from the database that DATABASE_PATH, or --db on the line, names.
+
+Examples:
+  eval "$(profilectl completion bash)"                                        # in ~/.bashrc
+  eval "$(profilectl completion zsh)"                                         # in ~/.zshrc, after compinit
+  profilectl completion fish > ~/.config/fish/completions/profilectl.fish`,
+    )
+    .action(async (shell: string | undefined, options: { candidates?: boolean }, command: Command) => {
+      if (options.candidates === true) {
+        for (const { value, about } of await candidatesFor(parent, command.args))
+          print(about ? `${value}\t${about}` : value);
+        return;
+      }
+      const script = command.args.length > 1 ? undefined : SCRIPTS[shell ?? ''];
+      if (script === undefined) throw new AppError('usage', 'Name one shell: bash, zsh or fish.');
+      print(script);
+    });
+}

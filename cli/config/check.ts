@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { systemClock } from '../../shared/clock.ts';
+import { checkDatabasePath } from '../../shared/config.ts';
+import type { ConfigReport } from '../../shared/config-report.ts';
+import { AppError } from '../../shared/errors.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import { globalsOf } from '../context.ts';
+import { counted, print, printJson, table } from '../output.ts';
+
+/** `config check`: every variable, where it comes from, and all that is wrong with it. */
+export function addCheck(parent: Command): void {
+  parent
+    .command('check')
+    .description('Show every variable, where its value comes from, and what is wrong.')
+    .addHelpText(
+      'after',
+      `
+Passwords and tokens are not shown. Faults are what stops the program, or "profilectl serve"; the exit code is then 2.
+Warnings, about files that others can read for example, stop nothing.
+
+Examples:
+  profilectl config check
+  profilectl config check --env-file /etc/profile-lookup.env`,
+    )
+    .action(async (_options: unknown, command: Command) => {
+      const { reportConfig } = await import('../../shared/config-report.ts');
+      const { json, envFile, db } = globalsOf(command);
+      const databasePath = db === undefined ? undefined : checkDatabasePath('--db', db);
+      const report = reportConfig({ envFile, databasePath }, systemClock);
+      if (json) printJson({ ok: report.faults.length === 0, ...report });
+      else print(reportText(report));
+      if (report.faults.length > 0) throw new AppError('bad_config', `${counted(report.faults.length, 'fault')}.`);
+    });
+}
+
+function reportText({ variables, faults, warnings }: ConfigReport): string {
+  const rows = variables.map(({ name, value, from }) => [name, value ?? '–', from]);
+  const remarks = [...faults.map((text) => `Fault: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
+  const below = remarks.length === 0 ? 'No faults.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
+  return `${table(['Variable', 'Value', 'From'], rows)}\n\n${below}`;
+}

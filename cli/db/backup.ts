@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { withContext } from '../context.ts';
+import { counted, print, printJson } from '../output.ts';
+import { createSteps, sizeText } from './steps.ts';
+
+/** `db backup`: a verified copy of the database in a new file, while the server goes on. */
+export function addBackup(parent: Command): void {
+  parent
+    .command('backup')
+    .description('Back the database up to a new file, verified, while the server runs.')
+    .argument('<file>', 'where the backup goes; a file that is there already is never overwritten')
+    .addHelpText(
+      'after',
+      `
+The backup is one SQLite file, mode 0600. It holds e-mail addresses, auth IDs and hashes of secrets, never a secret:
+keep it as safe as the database. What was spent of rate limits is not in it, nor are the configuration and the mails.
+
+Examples:
+  profilectl db backup /backups/profiles-$(date +%F).db
+  profilectl db backup /backups/profiles.db --json`,
+    )
+    .action((file: string, _options: unknown, command: Command) =>
+      withContext(command, 'look', async ({ deps, json }) => {
+        const { backupDatabase } = await import('../../shared/db/backup.ts');
+        const steps = createSteps(deps.clock);
+        const done = backupDatabase(deps.db, file, (step) =>
+          steps.begin(step === 'copy' ? `Copying ${sizeText(deps.config.databasePath)}` : `Verifying ${file}`),
+        );
+        steps.end();
+        if (done.warning !== null) steps.warn(done.warning);
+        const { bytes, profiles, keys } = done;
+        if (json) printJson({ file, bytes, profiles, keys });
+        else
+          print(
+            `Backed up ${counted(profiles, 'profile')} and ${counted(keys, 'key')} to ${file} (${sizeText(bytes)}).`,
+          );
+      }),
+    );
+}

@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/usage.ts';
+import type { UsageView } from '../../shared/keys/usage-view.ts';
+import { withContext } from '../context.ts';
+import { counted, print, printJson } from '../output.ts';
+
+const DEFAULT_DAYS = 30;
+
+/** `keys usage`: what a key was used for, day by day. */
+export function addUsage(parent: Command): void {
+  parent
+    .command('usage')
+    .description('Show what a key was used for, day by day, as bars.')
+    .argument('<identifier>', 'the 8 characters that name the key')
+    .option('--days <number>', `so many days up to today, 1 to ${USAGE_DAYS}`, String(DEFAULT_DAYS))
+    .addHelpText(
+      'after',
+      `
+Days are in UTC. Every request with the key counts, refused ones too. The server writes down what was used every ten
+seconds, and keeps it for ${USAGE_DAYS} days.
+
+Examples:
+  profilectl keys usage k7Qm2XaB
+  profilectl keys usage k7Qm2XaB --days 7 --json`,
+    )
+    .action((identifier: string, options: { days: string }, command: Command) =>
+      withContext(command, 'use', async ({ deps, json }) => {
+        const { keyUsage } = await import('../../shared/keys/usage-view.ts');
+        const usage = keyUsage(deps, identifier, checkDays(options.days));
+        if (json) printJson(usage);
+        else print(usageText(usage, process.stdout.columns || DEFAULT_COLUMNS));
+      }),
+    );
+}
+
+function checkDays(text: string): number {
+  const days = Number(text);
+  if (!/^\d{1,3}$/.test(text) || days < 1 || days > USAGE_DAYS) {
+    throw new AppError('usage', `--days must be a whole number from 1 to ${USAGE_DAYS}.`);
+  }
+  return days;
+}
+
+/** Where the output goes to no terminal, or to one that does not say. */
+const DEFAULT_COLUMNS = 80;
+
+const OK_CELL = '█';
+const OTHER_CELL = '░';
+
+const WORDS: Record<UsageOutcome, string> = {
+  ok: 'answered',
+  notFound: 'not found',
+  forbidden: 'without permission',
+  malformed: 'malformed',
+  limited: 'over a limit',
+  failed: 'failed',
+};
+
+/** A bar for each day, the longest as wide as `columns` allow, and below what the cells stand for with the sums. */
+export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: number): string {
+  const totals = days.map((day) => USAGE_OUTCOMES.reduce((sum, outcome) => sum + day[outcome], 0));
+  const most = Math.max(...totals);
+  const countWidth = String(most).length;
+  const barWidth = Math.max(1, columns - 'YYYY-MM-DD'.length - countWidth - 4);
+  const bars = days.map(({ day, ok }, index) => {
+    const total = totals[index] as number;
+    return `${day}  ${String(total).padStart(countWidth)}  ${bar(ok, total, most, barWidth)}`.trimEnd();
+  });
+  const sum = totals.reduce((all, total) => all + total, 0);
+  const span = counted(days.length, 'day');
+  const head = `Key ${identifier}: ${counted(sum, 'request')} in ${span}, last used ${lastUsedAt ?? 'never'}`;
+  return [head, '', ...bars, '', legend(days)].join('\n');
+}
+
+/** Whatever is there at all has a cell. */
+function bar(ok: number, total: number, most: number, width: number): string {
+  if (total === 0) return '';
+  const cells = Math.max(1, Math.round((total / most) * width));
+  const others = total - ok;
+  const least = others > 0 ? 1 : 0;
+  const okCells = Math.min(cells - least, Math.max(ok > 0 ? 1 : 0, Math.round((ok / total) * cells)));
+  return OK_CELL.repeat(Math.max(0, okCells)) + OTHER_CELL.repeat(cells - Math.max(0, okCells));
+}
+
+function legend(days: UsageView['days']): string {
+  const sums = USAGE_OUTCOMES.map((outcome) => [outcome, days.reduce((sum, day) => sum + day[outcome], 0)] as const);
+  const [ok, ...others] = sums.map(([outcome, sum]) => ({ sum, text: `${sum} ${WORDS[outcome]}` }));
+  const there = others.filter(({ sum }) => sum > 0).map(({ text }) => text);
+  return `${OK_CELL} ${ok?.text}   ${OTHER_CELL} ${there.join(', ') || 'none refused'}`;
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { configOf, globalsOf } from '../context.ts';
+import { print, printJson } from '../output.ts';
+
+/** `mail test`: does mail go out? */
+export function addTest(parent: Command): void {
+  parent
+    .command('test')
+    .description('Send a test mail the way a secret would go, and say what went wrong.')
+    .argument('<address>', 'who gets it')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 the mail server has accepted it, 1 refused for good (or MAIL_URL is not set), 75 trying again can help.
+Accepted is not delivered: look into the mailbox, and among the junk.
+
+Example:
+  profilectl mail test ada@example.org`,
+    )
+    .action(async (address: string, _options: unknown, command: Command) => {
+      const globals = globalsOf(command);
+      const config = configOf(globals);
+      const { createMailDeps } = await import('../../shared/deps.ts');
+      const { tryMail } = await import('../../shared/mail/try.ts');
+      await tryMail(createMailDeps(config), address);
+      const where = config.mail?.kind === 'folder' ? { folder: config.mail.folder } : { server: serverOf(config.mail) };
+      if (globals.json) printJson({ to: address, accepted: true, ...where });
+      else if (where.folder !== undefined) print(`Written to the folder ${where.folder}.`);
+      else print(`${where.server} accepted a mail to ${address}.`);
+    });
+}
+
+function serverOf(target: ReturnType<typeof configOf>['mail']): string {
+  return target?.kind === 'server' ? `${target.host}:${target.port}` : '';
+}

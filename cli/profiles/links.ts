@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import { changeOne } from './change.ts';
+
+/** `profiles links set`: all links of a profile at once, in their order. */
+export function addLinks(parent: Command): void {
+  parent
+    .command('links')
+    .description('Change the links of a profile.')
+    .command('set')
+    .description('Replace all links of a profile by those of a file, or of stdin with "-".')
+    .argument('<username>', "the profile's username or an alias of it")
+    .argument('<file>', 'a JSON array of links in their order; "-" is stdin')
+    .addHelpText(
+      'after',
+      `
+A link has id, name and link, and may have title, image, clicksCount and linkMode. "[]" takes all links away.
+
+Examples:
+  profilectl profiles links set ada links.json
+  profilectl profiles show ada --json | jq '.links | reverse' | profilectl profiles links set ada -`,
+    )
+    .action(async (username: string, file: string, _options: unknown, command: Command) => {
+      const links = parseLinks(await readText(file));
+      await changeOne(command, username, () => ({ links }));
+    });
+}
+
+async function readText(file: string): Promise<string> {
+  const { checkSource } = await import('../../shared/profiles/import-source.ts');
+  if (file !== '-') checkSource(file);
+  return file === '-' ? Bun.stdin.text() : readFileSync(file, 'utf8');
+}
+
+function parseLinks(text: string): unknown[] {
+  try {
+    const links: unknown = JSON.parse(text);
+    if (Array.isArray(links)) return links;
+  } catch {
+    // The parser's own message repeats the text.
+  }
+  throw new AppError(
+    'usage',
+    'The links must be a JSON array, such as [{"id":"l1","name":"site","link":"https://…"}].',
+  );
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { changeOne } from './change.ts';
+
+const WHOSE = "the profile's username or an alias of it";
+
+/** `profiles rename`: another username. */
+export function addRename(parent: Command): void {
+  parent
+    .command('rename')
+    .description('Give a profile another username.')
+    .argument('<username>', WHOSE)
+    .argument('<new>', 'the new username; it may be an alias that the profile has')
+    .option('--keep-alias', 'keep the old username as an alias, so that it still leads here')
+    .addHelpText(
+      'after',
+      '\nWithout --keep-alias the old name is free for others at once.\n\nExample:\n  profilectl profiles rename ada countess --keep-alias',
+    )
+    .action(async (username: string, name: string, options: { keepAlias?: boolean }, command: Command) => {
+      const { renamed } = await import('../../shared/profiles/change.ts');
+      await changeOne(command, username, (profile) => renamed(profile, name, options.keepAlias === true));
+    });
+}
+
+/** `profiles alias add` and `profiles alias remove`. */
+export function addAlias(parent: Command): void {
+  const alias = parent.command('alias').description('Add an alias to a profile, or remove one.');
+  alias
+    .command('add')
+    .description('Give a profile one more name that leads to it.')
+    .argument('<username>', WHOSE)
+    .argument('<alias>', 'the new alias')
+    .addHelpText('after', '\nExample:\n  profilectl profiles alias add ada lovelace')
+    .action(async (username: string, name: string, _options: unknown, command: Command) => {
+      const { withAlias } = await import('../../shared/profiles/change.ts');
+      await changeOne(command, username, (profile) => withAlias(profile, name));
+    });
+  alias
+    .command('remove')
+    .description('Take an alias away; it is free for others at once.')
+    .argument('<username>', WHOSE)
+    .argument('<alias>', 'the alias')
+    .addHelpText('after', '\nExample:\n  profilectl profiles alias remove ada lovelace')
+    .action(async (username: string, name: string, _options: unknown, command: Command) => {
+      const { withoutAlias } = await import('../../shared/profiles/change.ts');
+      await changeOne(command, username, (profile) => withoutAlias(profile, name));
+    });
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import type { Changes } from '../../shared/profiles/change.ts';
+import { changeOne } from './change.ts';
+
+/** Fields whose value is a text; the others take JSON. */
+const TEXTS = ['username', 'displayName', 'email', 'authId', 'discordID', 'createdAt'] as const;
+
+const OTHERS = [
+  'aliases',
+  'badges',
+  'assets',
+  'customize',
+  'discordClean',
+  'banned',
+  'viewsCount',
+  'followersCount',
+  'showFollowersCount',
+  'links',
+] as const;
+
+/** `profiles set`: some fields of one profile, by hand. */
+export function addSet(parent: Command): void {
+  parent
+    .command('set')
+    .description('Change some fields of a profile.')
+    .argument('<username>', "the profile's username or an alias of it")
+    .argument('<field=value...>', 'as in a line of an import')
+    .addHelpText(
+      'after',
+      `
+Texts are given as they are: ${TEXTS.join(', ')}.
+JSON: ${OTHERS.slice(0, 6).join(', ')},
+  ${OTHERS.slice(6).join(', ')}.
+"field=" with nothing after it is null, which email, authId and discordID may be: it takes them away.
+Everything is checked as in an import; all of it is changed, or nothing. customize, discordClean and assets are
+published as they are.
+
+Examples:
+  profilectl profiles set ada displayName="Ada Lovelace" email=ada@example.org
+  profilectl profiles set ada viewsCount=12 'badges=[{"name":"early","enabled":true}]'
+  profilectl profiles set ada authId=`,
+    )
+    .action((username: string, assignments: string[], _options: unknown, command: Command) => {
+      const changes = parseAssignments(assignments);
+      return changeOne(command, username, () => changes);
+    });
+}
+
+function parseAssignments(assignments: readonly string[]): Changes {
+  const changes: Changes = {};
+  for (const assignment of assignments) {
+    const [, name = '', text = ''] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
+    const field = [...TEXTS, ...OTHERS].find((known) => known === name);
+    if (field === undefined) {
+      throw new AppError('usage', `Give field=value, the field being one of ${[...TEXTS, ...OTHERS].join(', ')}.`);
+    }
+    if (field in changes) throw new AppError('usage', `${field} is given twice.`);
+    changes[field] = text === '' ? null : parseValue(field, text);
+  }
+  return changes;
+}
+
+function parseValue(field: string, text: string): unknown {
+  if (TEXTS.some((name) => name === field)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AppError('usage', `The value of ${field} must be JSON, such as 12, true, ["a"] or {"a":1}.`);
+  }
+}

@@ -1,0 +1,161 @@
+import type { Header, OpenApi } from '../openapi/types.ts';
+import { curlLine, shellBlock } from './code.ts';
+import { type Html, html, raw, slug } from './html.ts';
+import { inlineMarkdown, readMarkdown } from './markdown.ts';
+import { operationSection, resolved } from './operation.ts';
+import script from './page.browser.js' with { type: 'text' };
+import style from './page.css' with { type: 'text' };
+import { schemaTable, typeText } from './schema.ts';
+
+/** The page, and the policy that lets it run its own style and script and nothing else. */
+export type Page = { html: string; contentSecurityPolicy: string };
+
+/** What the guide's sections are followed by, by their anchors. */
+const AFTER: Record<string, (document: OpenApi) => Html> = {
+  authentication: firstRequest,
+  permissions: permissionTable,
+  errors: errorTable,
+};
+
+type Entry = { id: string; text: string; children?: Entry[] };
+
+/**
+ * The document for people, as one page: nothing on it says what the document does not. `documentPath` is where clients
+ * find the document itself.
+ */
+export function docsPage(document: OpenApi, documentPath: string): Page {
+  const { info, servers, components } = document;
+  const [intro, ...guide] = readMarkdown(info.description);
+  const groups = document.tags.map(({ name, description }) => {
+    const operations = Object.entries(document.paths).filter(([, { get }]) => get.tags.includes(name));
+    return { id: `tag-${slug(name)}`, name, description, operations };
+  });
+  const entries: Entry[] = [
+    ...guide.map(({ heading }) => ({ id: slug(heading ?? ''), text: heading ?? '' })),
+    ...groups.map(({ id, name, operations }) => ({
+      id,
+      text: name,
+      children: operations.map(([, { get }]) => ({ id: get.operationId, text: get.summary })),
+    })),
+    { id: 'headers', text: 'Headers' },
+    { id: 'schemas', text: 'Schemas' },
+  ];
+  const body = html`<header class="top"><p class="brand"><a href="#top">${info.title}</a> <span class="version">${info.version}</span></p>
+<a class="download" href="${documentPath}">openapi.json</a></header>
+<div class="columns">
+<nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
+<main>
+<section class="hero"><h1>${info.title}</h1><p class="lead">${info.summary}</p>${intro?.body ?? ''}
+<p>Base address: <code>${servers[0]?.url ?? ''}</code></p></section>
+${guide.map(({ heading, body }) => section(slug(heading ?? ''), heading ?? '', html`${body}${AFTER[slug(heading ?? '')]?.(document) ?? ''}`))}
+${groups.map(({ id, name, description, operations }) =>
+  section(
+    id,
+    name,
+    html`<p>${inlineMarkdown(description)}</p>${operations.map(([path, { get }]) => operationSection(document, path, get))}`,
+  ),
+)}
+${section('headers', 'Headers', headerTable(components.headers))}
+${section(
+  'schemas',
+  'Schemas',
+  html`${Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      html`<article id="schema-${name}"><h3><a class="anchor" href="#schema-${name}">${name}</a></h3>${schemaTable(schema)}</article>`,
+  )}`,
+)}
+</main>
+</div>`;
+  return {
+    html: `<!doctype html>\n${shell(info.title, info.summary, body).html}\n`,
+    contentSecurityPolicy: `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  };
+}
+
+// Without it a browser asks for /favicon.ico, which is not there.
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Ccircle cx='16' cy='12.5' r='5' fill='white'/%3E%3Cpath d='M6.5 26a9.5 9.5 0 0 1 19 0z' fill='white'/%3E%3C/svg%3E";
+
+function shell(title: string, summary: string, body: Html): Html {
+  return html`<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="${summary}">
+<title>${title} API</title>
+<link rel="icon" href="${raw(ICON)}">
+<style>${raw(style)}</style>
+</head>
+<body id="top">
+${body}
+<script>${raw(script)}</script>
+</body>
+</html>`;
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${Bun.SHA256.hash(text, 'base64')}'`;
+}
+
+function section(id: string, heading: string, body: Html): Html {
+  return html`<section id="${id}"><h2><a class="anchor" href="#${id}">${heading}</a></h2>${body}</section>`;
+}
+
+function contents(entries: readonly Entry[]): Html {
+  const items = entries.map(
+    ({ id, text, children }) => html`<li><a href="#${id}">${text}</a>${children ? contents(children) : ''}</li>`,
+  );
+  return html`<ul>${items}</ul>`;
+}
+
+/** Reads the secret without leaving it in the shell's history, then asks what it may do. */
+function firstRequest({ servers }: OpenApi): Html {
+  return html`<p>For a first request, read the secret into a variable without showing it, and ask what it may do:</p>
+${shellBlock('read -rs SECRET')}${shellBlock(curlLine(`${servers[0]?.url ?? ''}/api/key`, 'SECRET'))}`;
+}
+
+function permissionTable({ paths }: OpenApi): Html {
+  const byPermission = Map.groupBy(Object.values(paths), ({ get }) => get['x-permission'] ?? null);
+  const rows = [...byPermission].flatMap(([permission, items]) => {
+    if (permission === null) return [];
+    const links = items.map(({ get }) => html`<li><a href="#${get.operationId}">${get.summary}</a></li>`);
+    return [html`<tr><th scope="row"><code>${permission}</code></th><td><ul class="plain">${links}</ul></td></tr>`];
+  });
+  return html`<table><thead><tr><th>Permission</th><th>Lets you</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** Every refusal of every operation once, by status. */
+function errorTable(document: OpenApi): Html {
+  const operations = Object.values(document.paths).flatMap(({ get }) => Object.entries(get.responses));
+  const others = Object.entries(document['x-other-requests'].responses);
+  const found = new Map<string, Map<string, { summary: string; value: unknown }>>();
+  for (const [status, item] of [...operations, ...others].sort(([one], [other]) => Number(one) - Number(other))) {
+    const { content = {} } = resolved(document, item);
+    if (/^[23]/.test(status)) continue;
+    const causes = found.get(status) ?? new Map();
+    found.set(status, causes);
+    for (const [code, example] of Object.entries(content['application/json']?.examples ?? {})) {
+      if (!causes.has(code)) causes.set(code, example);
+    }
+  }
+  const rows = [...found].flatMap(([status, causes]) =>
+    [...causes.values()].map(
+      ({ summary, value }) =>
+        html`<tr><th scope="row">${status}</th><td>${summary}</td><td><q>${(value as { error: string }).error}</q></td></tr>`,
+    ),
+  );
+  return html`<table class="errors"><thead><tr><th>Status</th><th>When</th><th>For example</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+function headerTable(headers: Record<string, Header>): Html {
+  const rows = Object.entries(headers)
+    .filter(([name]) => !name.startsWith('Optional-'))
+    .map(([name, { description, schema, example }]) => {
+      const value = example ?? schema.enum?.[0];
+      const shown = value === undefined ? typeText(schema) : html`<code>${String(value)}</code>`;
+      const isVariant = /^(Private|Public|No)-/.test(name);
+      return html`<tr><th scope="row"><code>${isVariant ? name.replace(/^\w+-/, '') : name}</code></th><td>${shown}</td><td>${inlineMarkdown(description)}</td></tr>`;
+    });
+  return html`<p>Of answers; those that not every answer has are named where they occur.</p><table class="fields"><thead><tr><th>Header</th><th>Example</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
+}

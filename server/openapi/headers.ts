@@ -1,0 +1,100 @@
+import { HSTS } from '../answers.ts';
+import type { Header, Reference } from './types.ts';
+
+const WINDOW = '"[1-9][0-9]*[smhd]"';
+const POLICY = `${WINDOW};q=[0-9]+;w=[0-9]+`;
+const LEVEL = `${WINDOW};r=[0-9]+;t=[0-9]+`;
+const listOf = (item: string) => `^${item}(, ${item})*$`;
+
+/** What only the sample can tell. */
+export type HeaderExamples = {
+  etag: string;
+  contentLocation: string;
+  link: string;
+  rateLimitPolicy: string;
+  rateLimit: string;
+};
+
+/** Every header of answers that is the same for several of them, by its component name. */
+export function headerComponents(examples: HeaderExamples): Record<string, Header> {
+  const header = (description: string, schema: Header['schema'], example?: unknown): Header => ({
+    description,
+    required: true,
+    schema,
+    ...(example !== undefined && { example }),
+  });
+  const constant = (description: string, value: string) => header(description, { type: 'string', enum: [value] });
+  const rateLimit = header(
+    'Where the key stands after this request: `r` requests are left, and `t` is the number of seconds within which no more than these can be used. Of a refused request only the limits that have no room for it.',
+    { type: 'string', pattern: listOf(LEVEL) },
+    examples.rateLimit,
+  );
+  const policy = header(
+    'The rate limits of the key: `q` requests in any `w` seconds.',
+    { type: 'string', pattern: listOf(POLICY) },
+    examples.rateLimitPolicy,
+  );
+  return {
+    'X-Request-Id': header(
+      'The name of this request in the server’s log; quote it when something went wrong.',
+      { type: 'string', pattern: '^[0-9A-Za-z]{12}-[0-9a-z]+$' },
+      'x7Rk2mQ9bTzA-1f',
+    ),
+    Date: header('When the answer was made.', { type: 'string' }, 'Thu, 01 Jan 2026 00:00:00 GMT'),
+    'Content-Length': header('The length of the body in bytes.', { type: 'integer', minimum: 0 }),
+    'X-Content-Type-Options': constant('The type of the body is what Content-Type says.', 'nosniff'),
+    'Strict-Transport-Security': { ...constant('Only where the server itself speaks TLS.', HSTS), required: false },
+    ETag: header(
+      'A strong validator: a function of the body alone, whichever key asks. Send it back as If-None-Match.',
+      { type: 'string', pattern: '^"[^"]+"$' },
+      examples.etag,
+    ),
+    'Private-Cache-Control': constant(
+      'Keep it for yourself, and ask each time whether it has changed.',
+      'private, no-cache',
+    ),
+    'Public-Cache-Control': constant('Anybody may keep it for five minutes.', 'public, max-age=300'),
+    'No-Cache-Control': constant('Keep nothing.', 'no-store'),
+    Vary: constant('The answer depends on the key that asks.', 'Authorization'),
+    'RateLimit-Policy': policy,
+    RateLimit: rateLimit,
+    'Optional-RateLimit-Policy': { ...policy, required: false },
+    'Optional-RateLimit': { ...rateLimit, required: false },
+    'Content-Location': {
+      description: 'Where the name that was asked for is an alias: the path of the primary username.',
+      required: false,
+      schema: { type: 'string', pattern: '^/' },
+      example: examples.contentLocation,
+    },
+    'Content-Security-Policy': header('The page runs only its own style and script, and loads nothing.', {
+      type: 'string',
+      pattern: "^default-src 'none'; ",
+    }),
+    'Referrer-Policy': constant('The page tells nobody that it was visited.', 'no-referrer'),
+    Link: {
+      description: 'The pages before and after this one, where there are such (RFC 8288).',
+      required: false,
+      schema: { type: 'string', pattern: '^<[^>]+>; rel="(next|prev)"(, <[^>]+>; rel="prev")?$' },
+      example: examples.link,
+    },
+  };
+}
+
+/** References to header components, by the name that each has in an answer. */
+export function headerReferences(...components: string[]): Record<string, Reference> {
+  return Object.fromEntries(
+    components.map((component) => [
+      component.replace(/^(Private|Public|No|Optional)-/, ''),
+      { $ref: `#/components/headers/${component}` },
+    ]),
+  );
+}
+
+/** The headers of every answer that has a body. */
+export const COMMON_HEADERS = [
+  'X-Request-Id',
+  'Date',
+  'Content-Length',
+  'X-Content-Type-Options',
+  'Strict-Transport-Security',
+] as const;

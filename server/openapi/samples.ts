@@ -1,0 +1,54 @@
+import { VARIABLES } from '../../shared/config.ts';
+import { AppError } from '../../shared/errors.ts';
+import { parseRateLimits } from '../../shared/keys/rate-limit.ts';
+import { createRing, record } from '../../shared/keys/ring.ts';
+import { sampleAnswers } from '../../shared/sample/answers.ts';
+import type { Answer } from '../answers.ts';
+import type { Route } from '../chain.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Quota } from '../quota.ts';
+import type { Service } from '../service.ts';
+
+/** Asks a route for a target (path and query) as a client with a new key would, the sample profiles being in. */
+export type AskSample = (route: Route, target: string) => Answer | AppError;
+
+/**
+ * Answers by the routes' own code, so that the document's examples are true. What a route touches is here, and no more:
+ * no database, no socket, no clock that moves.
+ */
+export function sampleAsker(publicUrl: string): AskSample {
+  const service = {
+    deps: {
+      config: { publicUrl, securityContact: 'mailto:security@example.org' },
+      clock: { nowMs: () => Date.UTC(2026, 0, 1), monotonicMs: () => 0 },
+    },
+    isReady: () => true,
+    ...sampleAnswers(),
+  } as unknown as Service;
+  return (route, target) => {
+    const [path = '', query = ''] = target.split('?');
+    const exchange = { path, query, key: SAMPLE_KEY, quota: sampleQuota() } as unknown as Exchange;
+    try {
+      return (route.answer as NonNullable<Route['answer']>)(service, exchange, route) as Answer;
+    } catch (error) {
+      if (error instanceof AppError) return error;
+      throw error;
+    }
+  };
+}
+
+const SAMPLE_KEY = {
+  identifier: 'k7Qm2XaB',
+  name: 'Badge bot',
+  permissions: ['api.lookup', 'api.leaderboard'],
+  expiresAt: null,
+} as const;
+
+/** The default rate limits after one request. */
+export function sampleQuota(): Quota {
+  const rings = parseRateLimits(VARIABLES.DEFAULT_RATE_LIMITS.split(',')).map((limit) => createRing(limit));
+  for (const ring of rings) record(ring, 0, 1);
+  // Dirty already: nobody notes it for writing.
+  const account = { identifier: SAMPLE_KEY.identifier, rings, savedHeads: [], isDirty: true, isComplete: true };
+  return { account, now: 0, refused: 0 };
+}

@@ -1,0 +1,54 @@
+import type { Deps } from '../../shared/deps.ts';
+import { type Answer, etagOf } from '../answers.ts';
+import type { Route } from '../chain.ts';
+import { docsPage } from '../docs/page.ts';
+import { openApiDocument } from '../openapi/document.ts';
+import { publicPath } from '../public-path.ts';
+import type { Service } from '../service.ts';
+
+type Handler = NonNullable<Route['answer']>;
+
+/** Five minutes: long enough for a page's reader, short enough for who has just updated the server. */
+const CACHED = 'public, max-age=300';
+
+/**
+ * `GET /openapi.json`: the document of these routes. Sent through our own chain and not by @elysiajs/swagger (1.3.1, fed
+ * with this document): its routes stand beside the chain, so that another method gets a plain-text "not found", and ETag,
+ * log and our kind of refusal are missing; its page loads Scalar's latest script from a CDN under no policy.
+ */
+export function openApi(routes: () => readonly Route[]): Handler {
+  return madeOnce(({ config }) => ({ body: JSON.stringify(openApiDocument(config.publicUrl, routes())) }));
+}
+
+/** `GET /docs`: the same document as a page for people. */
+export function docs(routes: () => readonly Route[]): Handler {
+  return madeOnce(({ config }) => {
+    const page = docsPage(openApiDocument(config.publicUrl, routes()), publicPath(config, '/openapi.json'));
+    return {
+      body: page.html,
+      headers: {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Content-Security-Policy': page.contentSecurityPolicy,
+        'Referrer-Policy': 'no-referrer',
+      },
+    };
+  });
+}
+
+/** `GET /`: leads to the page. */
+export function home({ deps: { config } }: Service): Answer {
+  return { status: 302, body: '', headers: { Location: publicPath(config, '/docs') } };
+}
+
+/** An answer that depends on the configuration alone: made at its first request, since it takes a few milliseconds. */
+function madeOnce(make: (deps: Deps) => Answer): Handler {
+  const made = new WeakMap<Service, Answer>();
+  return (service) => {
+    const known = made.get(service);
+    if (known !== undefined) return known;
+    const { body, headers } = make(service.deps);
+    const answer = { body, headers: { ...headers, 'Cache-Control': CACHED, ETag: etagOf(body) } };
+    made.set(service, answer);
+    return answer;
+  };
+}

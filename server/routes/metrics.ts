@@ -1,0 +1,42 @@
+import { timingSafeEqual } from 'node:crypto';
+import { AppError } from '../../shared/errors.ts';
+import type { Answer } from '../answers.ts';
+import { credentialsOf } from '../authenticate.ts';
+import { blockOf } from '../client-address.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Service } from '../service.ts';
+
+/** How a request without, or with another, METRICS_TOKEN is refused; the OpenAPI document shows it too. */
+export const METRICS_REFUSALS = {
+  no_credentials: new AppError(
+    'no_credentials',
+    'The token that METRICS_TOKEN holds is required, sent as "Authorization: Bearer <token>".',
+  ),
+  invalid_token: new AppError('invalid_token', 'This is not the token that METRICS_TOKEN holds.'),
+} as const;
+
+/**
+ * `GET /metrics`: how the server does, for Prometheus. Throws `unknown_path` while METRICS_TOKEN is unset; without the
+ * token `no_credentials` or `invalid_token`, each of which counts against the address as on any other path.
+ */
+export function metrics(service: Service, { headers, address }: Exchange): Promise<Answer> {
+  const { metricsToken } = service.deps.config;
+  if (service.metrics === null || metricsToken === null) {
+    throw new AppError('unknown_path', 'There is nothing at this path.');
+  }
+  const token = credentialsOf(headers.get('authorization'));
+  if (token === null || !isSame(token, metricsToken)) {
+    service.throttle.count(blockOf(address));
+    throw METRICS_REFUSALS[token === null ? 'no_credentials' : 'invalid_token'];
+  }
+  return scrape(service.metrics);
+}
+
+async function scrape({ read, contentType }: NonNullable<Service['metrics']>): Promise<Answer> {
+  return { body: await read(), headers: { 'Content-Type': contentType } };
+}
+
+/** In constant time: hashes are compared, so not even the length of the token shows. */
+function isSame(token: string, wanted: string): boolean {
+  return timingSafeEqual(Bun.SHA256.hash(token) as Uint8Array, Bun.SHA256.hash(wanted) as Uint8Array);
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { PERMISSIONS } from '../keys/permissions.ts';
+import { RATE_LIMIT_BOUNDS } from '../keys/rate-limit.ts';
+import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/leaderboard.ts';
+
+// The bodies of the API's answers: the code that makes them is held to these by its types, the OpenAPI document is made
+// of them, and the tests hold every answer to that. Strict, so that a field which is not named here is found out.
+
+/** A whole number that JSON carries exactly. */
+const count = () => z.int().min(0);
+
+/** A time as every answer writes it: UTC with milliseconds. */
+const time = () =>
+  z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+    .meta({ format: 'date-time' });
+
+/** A badge of a profile. */
+export const Badge = z.strictObject({
+  name: z.string(),
+  enabled: z.boolean(),
+});
+
+/** A public profile (specification 2.1). */
+export const SimplifiedProfile = z.strictObject({
+  id: z.int().min(1).describe('The UID of the profile.'),
+  username: z.string().describe('The primary username, in its owner’s spelling.'),
+  displayName: z.string(),
+  badges: z.array(Badge),
+  assets: z.record(z.string(), z.string().nullable()).describe('Names of assets and their addresses, or null.'),
+  customize: z.looseObject({}).describe('How the owner has set up the page; any fields.'),
+  discordID: z.string().nullable(),
+  discordClean: z.looseObject({}).describe('What is public of the Discord account; any fields.'),
+  banned: z.boolean().describe('Whether the profile is banned. Banned profiles are not on the leaderboard.'),
+  viewsCount: count(),
+  followersCount: count().nullable().describe('Null exactly where the profile hides the number.'),
+  createdAt: time().describe('ISO 8601, UTC, with milliseconds.'),
+});
+
+/** A link of a profile (specification 2.2); an optional field that has no value is absent, never null. */
+export const Link = z.strictObject({
+  id: z.string().describe('Unique among the links of the profile.'),
+  name: z.string(),
+  link: z.string().describe('Where it leads.'),
+  title: z.string().optional(),
+  image: z.string().optional(),
+  clicksCount: count().optional(),
+  linkMode: z.string().optional(),
+});
+
+/** The links of a profile. */
+export const Links = z.strictObject({
+  links: z.array(Link).describe('In the owner’s order; empty where there are none.'),
+});
+
+/** What one profile of many was asked by: the parameter and its decoded value, a UID as a number. */
+export const Query = z.union([
+  z.strictObject({ username: z.string() }),
+  z.strictObject({ uid: z.int().min(1) }),
+  z.strictObject({ authid: z.string() }),
+]);
+
+/** One profile of many, with what it was asked by. */
+export const FoundProfile = z.strictObject({
+  query: Query,
+  profile: SimplifiedProfile,
+});
+
+/** The answer to a lookup of many. */
+export const FoundProfiles = z.strictObject({
+  profiles: z.array(FoundProfile).describe('What was found, in the order asked.'),
+  missing: z.array(Query).describe('What was asked for and is not there, in the order asked.'),
+});
+
+/** An entry of the leaderboard: the rank and the profile. */
+export const LeaderboardEntry = z.strictObject({
+  rank: z
+    .int()
+    .min(1)
+    .max(BOARD_SIZE)
+    .describe('Competition rank over the whole board: equal counts of views share one (1, 2, 2, 4).'),
+  ...SimplifiedProfile.shape,
+});
+
+/** A page of the leaderboard. */
+export const LeaderboardPage = z.strictObject({
+  leaderboard: z.array(LeaderboardEntry).max(PAGE_BOUNDS.maxLimit).describe('By views, then by UID.'),
+  limit: z.int().min(PAGE_BOUNDS.minLimit).max(PAGE_BOUNDS.maxLimit).describe('As asked.'),
+  offset: z.int().min(0).max(PAGE_BOUNDS.maxOffset).describe('As asked.'),
+  total: z.int().min(0).max(BOARD_SIZE).describe(`How many profiles the board has: at most ${BOARD_SIZE}.`),
+});
+
+/** Where a key stands with one of its rate limits. */
+export const RateLimitLevel = z.strictObject({
+  quota: z.int().min(1).max(RATE_LIMIT_BOUNDS.maxQuota).describe('Requests in any window.'),
+  windowSeconds: z.int().min(1).max(RATE_LIMIT_BOUNDS.maxWindowSeconds),
+  remaining: count().max(RATE_LIMIT_BOUNDS.maxQuota).describe('Requests that would be admitted now.'),
+  resetSeconds: count()
+    .max(RATE_LIMIT_BOUNDS.maxWindowSeconds)
+    .describe('Seconds within which no more than what remains can be used.'),
+});
+
+/** What a key may do and what is left of it. */
+export const OwnKey = z.strictObject({
+  identifier: z
+    .string()
+    .regex(/^[0-9A-Za-z]{8}$/)
+    .describe('Refers to the key; it is not the secret.'),
+  name: z.string(),
+  permissions: z.array(z.enum(PERMISSIONS)).min(1),
+  rateLimits: z.array(RateLimitLevel).min(1).max(RATE_LIMIT_BOUNDS.maxPerKey),
+  expiresAt: time().nullable().describe('When the key stops working; null where it never does.'),
+});
+
+/** The answer of a server that is well. */
+export const Health = z.strictObject({ status: z.literal('ok') });
+
+/** Every refusal (specification 2.3). */
+export const ErrorBody = z.strictObject({ error: z.string().describe('One sentence for a person.') });
+
+/** All of them by the names that they have in the OpenAPI document. */
+export const BODIES = {
+  SimplifiedProfile,
+  Badge,
+  Links,
+  Link,
+  FoundProfiles,
+  FoundProfile,
+  Query,
+  LeaderboardPage,
+  LeaderboardEntry,
+  OwnKey,
+  RateLimitLevel,
+  Health,
+  Error: ErrorBody,
+} as const;

@@ -1,0 +1,12 @@
+import { type Db, guardDatabase } from './open.ts';
+
+/**
+ * Folds the write-ahead log into the database and empties it, so that it holds nothing of what was erased. Returns a
+ * sentence where others kept it in use for as long as this connection waits: then the last of them to close empties it.
+ */
+export function emptyLog(db: Db): string | null {
+  const path = db.$client.filename;
+  const done = guardDatabase(path, () => db.$client.query('PRAGMA wal_checkpoint(TRUNCATE)').get()) as { busy: number };
+  if (done.busy === 0) return null;
+  return `Others are reading ${path}, so what was erased is still in its write-ahead log; it goes with the next checkpoint, or when the server stops.`;
+}

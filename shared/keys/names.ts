@@ -1,0 +1,21 @@
+import { desc, eq, inArray } from 'drizzle-orm';
+import type { Db } from '../db/open.ts';
+import { apiKeys, profiles } from '../db/schema.ts';
+import type { KeyState } from './key.ts';
+
+/** As much of a key as tells it from others. */
+export type KeyName = { identifier: string; state: KeyState; profile: string | null; name: string };
+
+const MOST = 200;
+
+/** The latest keys, 200 at most, in these states, or in all where none is given. Writes nothing, and so notices no expiry. */
+export function keyNames(db: Db, states: readonly KeyState[]): KeyName[] {
+  return db
+    .select({ identifier: apiKeys.identifier, state: apiKeys.state, profile: profiles.username, name: apiKeys.name })
+    .from(apiKeys)
+    .leftJoin(profiles, eq(profiles.id, apiKeys.profileId))
+    .where(states.length === 0 ? undefined : inArray(apiKeys.state, [...states]))
+    .orderBy(desc(apiKeys.requestedAt))
+    .limit(MOST)
+    .all();
+}

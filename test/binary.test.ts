@@ -1,0 +1,155 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROUTES } from '../server/app.ts';
+import { VERSION } from '../shared/version.ts';
+import { type Finished, PROJECT } from './support/cli.ts';
+import { get } from './support/http.ts';
+import { DESCRIPTION } from './support/keys.ts';
+import { startServerProcess } from './support/server-process.ts';
+import { KEY, openTerminal } from './support/terminal.ts';
+import { tempFolder } from './support/world.ts';
+
+// The one binary of `bun run build`, alone: run in folders that hold nothing of ours, with an empty PATH.
+
+const BINARY = join(tempFolder(), 'profilectl');
+
+beforeAll(async () => {
+  const build = Bun.spawn([process.execPath, 'cli/build.ts', BINARY, 'abc1234'], { cwd: PROJECT, stdout: 'pipe' });
+  expect([await new Response(build.stdout).text(), await build.exited]).toEqual([
+    `${BINARY} is profilectl ${VERSION} (abc1234).\n`,
+    0,
+  ]);
+}, 60_000);
+
+/** Runs the binary to its end in a folder, with only these variables. */
+async function run(folder: string, words: string[], variables: Record<string, string> = {}): Promise<Finished> {
+  const environment = { PATH: '', ...variables };
+  const child = Bun.spawn([BINARY, ...words], { cwd: folder, env: environment, stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, stdout, stderr };
+}
+
+const serve = (folder: string, words: string[], variables: Record<string, string>, listening?: RegExp) =>
+  startServerProcess(
+    {},
+    {
+      words: [BINARY, ...words],
+      cwd: folder,
+      environment: { PATH: '', ...variables },
+      ...(listening && { listening }),
+    },
+  );
+
+describe('in an empty folder, with an empty PATH', () => {
+  test('it is one file, and knows nothing of the machine that built it', () => {
+    expect(readdirSync(join(BINARY, '..'))).toEqual(['profilectl']);
+    expect(statSync(BINARY).mode & 0o111).toBe(0o111);
+    expect(readFileSync(BINARY).includes(PROJECT)).toBe(false);
+  });
+
+  test('--version says version and commit, --help the commands', async () => {
+    const folder = tempFolder();
+    expect(await run(folder, ['--version'])).toEqual({ code: 0, stdout: `${VERSION} (abc1234)\n`, stderr: '' });
+    const help = await run(folder, ['--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('profilectl demo') });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('demo serves its sample profiles to the key whose secret is in its mail, and leaves nothing', async () => {
+    const folder = tempFolder();
+    const demo = await serve(folder, ['demo'], { TMPDIR: folder }, /running on (http:\S+) with 50 sample profiles/);
+    const [, mails = '', identifier = ''] = await demo.see(/^ {2}(\S+)\/\*-approval-(\w{8})\.eml$/m);
+    await demo.see(/Ctrl-C/);
+    const secret = secretIn(mails, identifier);
+    expect(await ask(demo.url, '/api/lookup/username/Ada', secret)).toMatchObject([200, { id: 7, username: 'Ada' }]);
+    expect(await ask(demo.url, '/api/leaderboard?limit=1', secret)).toMatchObject([200, { total: expect.any(Number) }]);
+    expect(await demo.end('SIGINT')).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('a whole life: import, request, approve, lookup, revoke, 401', async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
+    writeFileSync(join(folder, 'settings.env'), 'MAIL_URL=file:mails\n', { mode: 0o600 });
+    const profilectl = async (...words: string[]) => {
+      const { code, stdout, stderr } = await run(folder, [...words, '--json', '--env-file', 'settings.env']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      return JSON.parse(stdout);
+    };
+    expect(await profilectl('profiles', 'import', 'in.jsonl')).toMatchObject({ imported: 1, refused: [] });
+    const words = ['--profile', 'ada', '--name', 'Bot', '--description', DESCRIPTION, '--permission', 'api.lookup'];
+    const { identifier } = await profilectl('keys', 'request', ...words);
+    expect(await profilectl('keys', 'approve', identifier)).toMatchObject({ state: 'Active' });
+    const secret = secretIn(join(folder, 'mails'), identifier);
+    const server = await serve(folder, ['serve', '--env-file', 'settings.env'], { PORT: '0' });
+    expect(await ask(server.url, '/api/lookup/username/ADA', secret)).toMatchObject([200, { username: 'Ada' }]);
+    expect(await profilectl('keys', 'revoke', identifier, '--reason', 'Leaked.')).toMatchObject({ state: 'revoked' });
+    expect(await ask(server.url, '/api/lookup/username/ADA', secret)).toMatchObject([401, {}]);
+    expect(await server.end()).toBe(0);
+  });
+
+  test('serve answers everything that needs no key out of the binary', async () => {
+    const server = await serve(tempFolder(), ['serve'], { PORT: '0', SECURITY_CONTACT: 'https://example.org/report' });
+    const open = ROUTES.filter(({ access, path }) => access === 'anyone' && path !== '/metrics');
+    expect(open.length).toBeGreaterThan(2);
+    for (const { path } of open) {
+      const { status } = await get(server, path);
+      expect([path, status >= 200 && status < 400]).toEqual([path, true]);
+    }
+    expect(await server.end()).toBe(0);
+  });
+
+  test('its prompts work in a terminal', async () => {
+    const terminal = openTerminal(['keys', 'check'], { PATH: '' }, (words) => [BINARY, ...words]);
+    await terminal.see('ecret');
+    terminal.type(KEY.ctrlC);
+    expect(await terminal.exited).toBe(130);
+  });
+});
+
+test('a hostile folder changes nothing: no bunfig.toml, .env, tsconfig.json, package.json or node_modules is read', async () => {
+  const folder = tempFolder();
+  const marker = join(folder, 'marker');
+  const evil = `require('node:fs').writeFileSync(${JSON.stringify(marker)}, 'run');`;
+  const files = {
+    'evil.js': evil,
+    'bunfig.toml': 'preload = ["./evil.js"]\n[run]\npreload = ["./evil.js"]\n',
+    '.env': 'DATABASE_PATH=/elsewhere/profiles.db\nPORT=http\nHOST=0.0.0.0\nBUN_OPTIONS=--preload=./evil.js\n',
+    'tsconfig.json': '{"compilerOptions":{"baseUrl":".","paths":{"*":["./evil.js"]}}}',
+    'package.json': '{"main":"evil.js","imports":{"#*":"./evil.js"}}',
+    'profiles.jsonl': '{"id":1,"username":"one"}\n',
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  for (const name of ['elysia', 'commander', 'drizzle-orm', 'nodemailer', 'inquirer', 'zod']) {
+    mkdirSync(join(folder, 'node_modules', name), { recursive: true });
+    writeFileSync(join(folder, 'node_modules', name, 'index.js'), evil);
+  }
+  const before = readdirSync(folder).sort();
+  expect(await run(folder, ['--version'])).toMatchObject({ code: 0, stderr: '' });
+  const missing = await run(folder, ['keys', 'list']);
+  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('no database at data/profiles.db') });
+  expect(await run(folder, ['profiles', 'import', 'profiles.jsonl'])).toMatchObject({ code: 0 });
+  const server = await serve(folder, ['serve'], { PORT: '0' });
+  expect(server.url).toStartWith('http://127.0.0.1:');
+  expect(await ask(server.url, '/readyz')).toEqual([200, { status: 'ok' }]);
+  expect(await server.end()).toBe(0);
+  expect(readdirSync(folder).sort()).toEqual([...before, 'data'].sort());
+
+  // The trap is a real one: Bun itself falls into it.
+  const bun = Bun.spawn([process.execPath, '-p', 'process.env.PORT'], { cwd: folder, env: {}, stdout: 'pipe' });
+  expect(await new Response(bun.stdout).text()).toBe('http\n');
+  expect(readdirSync(folder)).toContain('marker');
+});
+
+/** The secret of a key, out of the mail in this folder. */
+function secretIn(folder: string, identifier: string): string {
+  const name = readdirSync(folder).find((file) => file.endsWith(`-approval-${identifier}.eml`)) ?? '';
+  const [secret = ''] = /plk_\w{8}_\w{38}/.exec(readFileSync(join(folder, name), 'utf8')) ?? [];
+  return secret;
+}
+
+async function ask(url: string, path: string, secret = ''): Promise<[number, unknown]> {
+  const answer = await get({ url }, path, secret);
+  return [answer.status, await answer.json()];
+}

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkTransport } from '../../../server/transport.ts';
+import { VARIABLES } from '../../../shared/config.ts';
+import { exposureFault } from '../../../shared/config-network.ts';
+import { cleanEnvironment, PROJECT, profilectl } from '../../support/cli.ts';
+import { tempFolder, testConfig } from '../../support/world.ts';
+
+const CERTIFICATES = join(PROJECT, 'test/support/certificates');
+
+type Report = {
+  ok: boolean;
+  variables: { name: string; value: string | null; from: string }[];
+  faults: string[];
+  warnings: string[];
+};
+
+async function check(variables: Record<string, string>, ...words: string[]) {
+  const folder = tempFolder();
+  const run = await profilectl(['config', 'check', '--json', ...words], { variables, cwd: folder });
+  const report = JSON.parse(run.stdout) as Report;
+  const at = (name: string) => report.variables.find((variable) => variable.name === name);
+  return { ...run, ...report, at };
+}
+
+describe('config check', () => {
+  test('lists every variable with its value and its origin, and finds no fault where nothing is set', async () => {
+    const { code, ok, variables, faults, at } = await check({});
+    expect({ code, ok, faults }).toEqual({ code: 0, ok: true, faults: [] });
+    expect(variables.map(({ name }) => name)).toEqual(Object.keys(VARIABLES));
+    expect(at('PORT')).toEqual({ name: 'PORT', value: '3000', from: 'default' });
+    expect(at('PUBLIC_URL')).toEqual({ name: 'PUBLIC_URL', value: 'http://127.0.0.1:3000', from: 'HOST and PORT' });
+    expect(at('MAIL_URL')).toEqual({ name: 'MAIL_URL', value: null, from: 'not set' });
+  });
+
+  test('names all faults at once: exit code 2', async () => {
+    const run = await check({
+      PORT: 'x',
+      HOST: '0.0.0.0',
+      WORKERS: '0',
+      MAIL_URL: 'smtp://mail.example.org',
+      LOG_LEVEL: 'loud',
+      METRICS_TOKEN_FILE: '/none',
+    });
+    expect({ code: run.code, ok: run.ok }).toEqual({ code: 2, ok: false });
+    const named = ['PORT', 'MAIL_FROM', 'PUBLIC_URL', 'WORKERS', 'LOG_LEVEL', 'METRICS_TOKEN_FILE', 'HOST'];
+    expect(run.faults.map((fault) => fault.split(' ')[0])).toEqual(named);
+    expect(JSON.parse(run.stderr)).toEqual({ error: '7 faults.' });
+  });
+
+  test('says what only the server would refuse, in the server’s own words', async () => {
+    const variables = { HOST: '0.0.0.0', PUBLIC_URL: 'http://lookup.example.org' };
+    const { code, faults } = await check(variables);
+    expect(code).toBe(2);
+    const config = testConfig(variables);
+    expect(faults).toEqual([exposureFault(config) as string]);
+    expect(() => checkTransport(config)).toThrow(faults[0] as string);
+    expect((await check({ ...variables, TRUSTED_PROXIES: '10.0.0.0/8' })).code).toBe(0);
+  });
+
+  test('tells the environment, --env-file, --db and a .env that Bun has read apart', async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, '.env'), 'PORT=4000\nLOG_LEVEL=warn\n', { mode: 0o600 });
+    const file = join(folder, 'settings');
+    writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
+    const words = ['config', 'check', '--json', '--env-file', file, '--db', 'x/p.db'];
+    const child = Bun.spawn([process.execPath, join(PROJECT, 'cli/main.ts'), ...words], {
+      env: cleanEnvironment({ ADMIN_EMAIL: 'a@example.org' }),
+      cwd: folder,
+      stdout: 'pipe',
+    });
+    const { variables } = JSON.parse(await new Response(child.stdout).text()) as Report;
+    const found = Object.fromEntries(variables.map(({ name, value, from }) => [name, [value, from]]));
+    expect(found).toMatchObject({
+      DATABASE_PATH: ['x/p.db', '--db'],
+      HOST: ['::1', '--env-file'],
+      PORT: ['4000', '.env'],
+      LOG_LEVEL: ['warn', '.env'],
+      ADMIN_EMAIL: ['a@example.org', 'environment'],
+      WORKERS: ['1', 'default'],
+    });
+  });
+
+  test('shows no secret, whatever is wrong with it', async () => {
+    const mail = (url: string) => check({ MAIL_URL: url, MAIL_FROM: 'a@example.org', METRICS_TOKEN: 'hunter2' });
+    const good = await mail('smtps://bob%40x:hunter2@mail.example.org');
+    expect(good.at('MAIL_URL')?.value).toBe('smtps://bob%40x:***@mail.example.org:465');
+    expect(good.at('METRICS_TOKEN')?.value).toBe('(hidden)');
+    for (const { stdout, stderr } of [good, await mail('smtp://bob:hunter2@x/path'), await mail('hunter2')]) {
+      expect(stdout + stderr).not.toContain('hunter2');
+    }
+  });
+
+  test('warns of files that others can read, and lets them pass', async () => {
+    const folder = tempFolder();
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      chmodSync(join(folder, name), 0o644);
+      return join(folder, name);
+    };
+    const envFile = file(
+      'env',
+      `MAIL_URL_FILE=${file('url', 'file:mails')}\nMETRICS_TOKEN_FILE=${file('token', 'x')}\n`,
+    );
+    const { code, warnings } = await check({ DATABASE_PATH: join(folder, 'p.db') }, '--env-file', envFile);
+    expect(code).toBe(0);
+    for (const name of ['env', 'url', 'token']) {
+      expect(warnings).toContain(
+        `${join(folder, name)} can be read by other users of this machine (mode 644); chmod 600 it.`,
+      );
+    }
+    expect(warnings.at(-1)).toContain('written to the folder mails');
+  });
+
+  test('looks into the certificate and its key', async () => {
+    const pair = (cert: string, key: string) =>
+      check({ TLS_CERT_FILE: join(CERTIFICATES, cert), TLS_KEY_FILE: join(CERTIFICATES, key) });
+    expect((await pair('localhost.pem', 'localhost.key')).faults).toEqual([]);
+    for (const [cert, key] of [
+      ['localhost.pem', 'elsewhere.key'],
+      ['ca.pem', 'localhost.pem'],
+      ['localhost.key', 'localhost.key'],
+    ]) {
+      expect((await pair(cert as string, key as string)).faults).toEqual([
+        expect.stringContaining('TLS_CERT_FILE and'),
+      ]);
+    }
+  });
+
+  test('is a table for people, what is wrong below it', async () => {
+    const run = await profilectl(['config', 'check'], { variables: { PORT: 'x\u001b[2J' }, cwd: tempFolder() });
+    expect(run.stdout).toMatch(/^Variable +Value +From\nDATABASE_PATH +data\/profiles\.db +default\n/);
+    expect(run.stdout).toContain('\nFault: PORT must be a whole number');
+    expect(run.stdout).not.toContain('\u001b');
+    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 2, stderr: '1 fault.\n' });
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { readLastBackup } from '../../../shared/db/backup.ts';
+import { checkDatabase } from '../../../shared/db/check.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { exportText, importLines, jsonLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { openTerminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+async function world() {
+  const deps = testDeps();
+  await importLines(deps, [{ id: 7, username: 'Ada', email: 'ada@example.org' }]);
+  const backup = (file: string, ...words: string[]) =>
+    profilectl(['db', 'backup', file, '--db', deps.config.databasePath, ...words]);
+  return { deps, folder: deps.folder, backup };
+}
+
+describe('db backup', () => {
+  test('makes a file for its owner only that holds it all, says so, and notes when and where', async () => {
+    const { deps, folder, backup } = await world();
+    const { secret } = await issue(deps, { profile: 'Ada' });
+    const file = join(folder, 'copy.db');
+    const umask = process.umask(0);
+    const done = await backup(file);
+    process.umask(umask);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(done.stdout).toMatch(/^Backed up 1 profile and 1 key to .*copy\.db \(\d+\.\d KiB\)\.\n$/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(`${deps.config.databasePath}.last-backup`).mode & 0o777).toBe(0o600);
+    expect(readLastBackup(deps.config.databasePath)).toEqual({ at: expect.stringMatching(/Z$/), file });
+    const copy = openDatabase(file, 'use');
+    expect(await exportText({ db: copy })).toBe(await exportText(deps));
+    expect(checkDatabase(copy).faults).toEqual([]);
+    copy.$client.close();
+    expect(readFileSync(file, 'latin1')).not.toContain(secret.slice(13));
+  });
+
+  test('prints what it made as JSON', async () => {
+    const { folder, backup } = await world();
+    const file = join(folder, 'copy.db');
+    const { stdout } = await backup(file, '--json');
+    expect(JSON.parse(stdout)).toEqual({ file, bytes: statSync(file).size, profiles: 1, keys: 0 });
+  });
+
+  test('overwrites nothing: neither a file, nor a folder, nor where a link leads', async () => {
+    const { deps, folder, backup } = await world();
+    const taken = ['file', 'folder', 'link'].map((name) => join(folder, name));
+    writeFileSync(join(folder, 'file'), 'precious');
+    mkdirSync(join(folder, 'folder'));
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'link'));
+    for (const file of [...taken, deps.config.databasePath]) {
+      const done = await backup(file);
+      expect(done).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('is there already') });
+    }
+    expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('precious');
+    expect(existsSync(join(folder, 'nowhere'))).toBe(false);
+  });
+
+  test('into a folder that is missing or may not be written: refused in one sentence, nothing left behind', async () => {
+    const { folder, backup } = await world();
+    expect((await backup(join(folder, 'none/copy.db'))).stderr).toBe(`There is no folder ${join(folder, 'none')}.\n`);
+    if (process.getuid?.() === 0) return;
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o500 });
+    const done = await backup(join(closed, 'copy.db'));
+    chmodSync(closed, 0o700);
+    expect(done.code).toBe(1);
+    expect(readdirSync(closed)).toEqual([]);
+  });
+
+  test('on a disk that is full: refused, and nothing left behind', async () => {
+    const { deps, folder } = await world();
+    await importLines(
+      deps,
+      Array.from({ length: 500 }, (_, index) => ({
+        id: index + 10,
+        username: `u${index}`,
+        customize: { x: 'y'.repeat(900) },
+      })),
+    );
+    mkdirSync(join(folder, 'small'));
+    const words = profilectlWords(['db', 'backup', join(folder, 'small/copy.db'), '--db', deps.config.databasePath]);
+    // The most bytes that the process may write to one file: to it a full disk.
+    const child = Bun.spawn(['bash', '-c', 'trap "" XFSZ; ulimit -f 200; exec "$@"', 'bash', ...words], {
+      env: cleanEnvironment(),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    expect(await child.exited).toBe(1);
+    expect(await new Response(child.stderr).text()).toMatch(/small\/copy\.db/);
+    expect(readdirSync(join(folder, 'small'))).toEqual([]);
+  });
+
+  test('a damaged database is not backed up as if it were sound', async () => {
+    const { deps, folder, backup } = await world();
+    deps.db.$client.run('PRAGMA ignore_check_constraints = ON');
+    deps.db.$client.run('UPDATE profiles SET banned = 7');
+    const done = await backup(join(folder, 'copy.db'));
+    expect(done).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('profiles.db is damaged') });
+    expect(existsSync(join(folder, 'copy.db'))).toBe(false);
+  });
+
+  test('while the server answers and imports go on, each backup is one moment of it', async () => {
+    const { deps, folder } = await world();
+    const db = deps.config.databasePath;
+    const server = await startServerProcess({ DATABASE_PATH: db });
+    // Each line sets both profiles of a pair to one count, a batch at a time.
+    const pairs = Array.from({ length: 300 }, (_, index) =>
+      [1, 2].map((side) => ({ id: index * 2 + side + 100, username: `p${index}-${side}` })),
+    );
+    await importLines(deps, pairs.flat());
+    const child = Bun.spawn(profilectlWords(['profiles', 'import', '-', '--merge', '--strict', '--db', db]), {
+      env: cleanEnvironment(),
+      stdin: new Blob([jsonLines(...pairs.flat().map(({ id }) => ({ id, viewsCount: 1 })))]),
+    });
+    for (let round = 1; round <= 4; round++) {
+      const file = join(folder, `copy${round}.db`);
+      expect((await profilectl(['db', 'backup', file, '--db', db])).code).toBe(0);
+      const copy = openDatabase(file, 'use');
+      const counts = copy.$client.query('SELECT DISTINCT views_count AS v FROM profiles WHERE id > 100').all();
+      expect(counts).toHaveLength(1);
+      copy.$client.close();
+      expect((await get(server, '/readyz')).status).toBe(200);
+    }
+    expect(await child.exited).toBe(0);
+    expect(await server.end()).toBe(0);
+  }, 30_000);
+
+  test('on a terminal it says what it is at', async () => {
+    const { deps, folder } = await world();
+    const terminal = openTerminal(['db', 'backup', join(folder, 'copy.db'), '--db', deps.config.databasePath]);
+    await terminal.see(/Copying .* … \d+\.\d s/);
+    await terminal.see(/Verifying .* … \d+\.\d s/);
+    await terminal.see('Backed up 1 profile');
+    expect(await terminal.exited).toBe(0);
+  });
+});
+
+describe('db check', () => {
+  test('says that all is well, and each fault on a line of its own with exit code 1', async () => {
+    const { deps } = await world();
+    const check = (...words: string[]) => profilectl(['db', 'check', '--db', deps.config.databasePath, ...words]);
+    expect(await check()).toEqual({
+      code: 0,
+      stdout: 'No faults: 1 profile and 0 keys as they should be.\n',
+      stderr: '',
+    });
+    expect(JSON.parse((await check('--json')).stdout)).toEqual({ ok: true, faults: [] });
+    deps.db.$client.run("UPDATE profiles SET username = 'eve'");
+    deps.db.$client.run('CREATE TABLE "notes\u001b[2J" (x)');
+    const faults = ['the table notes[2J is not ours', 'profile 7: its first name is not its username'];
+    expect(await check()).toEqual({ code: 1, stdout: `${faults.join('\n')}\n`, stderr: '2 faults.\n' });
+    const json = await check('--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, faults: { length: 2 } });
+    expect(json.code).toBe(1);
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { migrate } from '../../../shared/db/migrate.ts';
+import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { openBare, openDatabase, openFile } from '../../../shared/db/open.ts';
+import { profilectl } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { makeOlderDatabase } from '../../support/upgrade.ts';
+import { tempFolder } from '../../support/world.ts';
+
+/** A database with Ada, a backup of it, and then Bob in the database too. */
+async function world() {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const file = join(folder, 'backup.sqlite');
+  const run = (...words: string[]) => profilectl([...words, '--db', db]);
+  const put = (...lines: object[]) =>
+    profilectl(['profiles', 'import', '-', '--db', db], { stdin: jsonLines(...lines) });
+  await put({ id: 1, username: 'ada' });
+  expect((await run('db', 'backup', file)).code).toBe(0);
+  await put({ id: 2, username: 'bob' });
+  const names = async (path = db) =>
+    (await profilectl(['profiles', 'export', '--db', path])).stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).username);
+  const aside = () => readdirSync(folder).filter((name) => name.includes('.before-restore-'));
+  return { folder, db, file, run, put, names, aside };
+}
+
+describe('db restore', () => {
+  test('puts the backup in place and keeps the old database aside, whole', async () => {
+    const { folder, db, file, run, names, aside } = await world();
+    const before = readFileSync(file);
+    const done = await run('db', 'restore', file, '--yes');
+    expect(done).toMatchObject({ code: 0, stdout: `Restored 1 profile and 0 keys from ${file}.\n` });
+    expect(done.stderr).toContain('keys that were revoked'.replace('keys', 'Keys'));
+    expect(await names()).toEqual(['ada']);
+    expect(statSync(db).mode & 0o777).toBe(0o600);
+    const [kept = '', ...more] = aside();
+    expect(more).toEqual([]);
+    expect(done.stderr).toContain(join(folder, kept));
+    expect(await names(join(folder, kept))).toEqual(['ada', 'bob']);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect((await run('db', 'check')).code).toBe(0);
+  });
+
+  test('what was only in the write-ahead log is in the file that is kept aside', async () => {
+    const { folder, db, file, run, names, aside } = await world();
+    // As after a crash: the log was never folded in.
+    const sqlite = openDatabase(db, 'use').$client;
+    sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
+    for (const suffix of ['', '-wal']) copyFileSync(db + suffix, join(folder, `crashed${suffix}`));
+    sqlite.close();
+    for (const suffix of ['', '-wal']) copyFileSync(join(folder, `crashed${suffix}`), db + suffix);
+    expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
+    expect(await names()).toEqual(['ada']);
+    expect(await names(join(folder, aside()[0] as string))).toEqual(['ada', 'robert']);
+  });
+
+  test('works where there is no database yet, and a stale log of an earlier one does no harm', async () => {
+    const { folder, db, file, run, names, aside } = await world();
+    const elsewhere = join(folder, 'new/place/profiles.db');
+    const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
+    expect(JSON.parse(done.stdout)).toEqual({ file, profiles: 1, keys: 0, keptAside: null });
+    expect(await names(elsewhere)).toEqual(['ada']);
+    const sqlite = openDatabase(db, 'use').$client;
+    sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
+    copyFileSync(`${db}-wal`, join(folder, 'stale'));
+    sqlite.close();
+    rmSync(db);
+    copyFileSync(join(folder, 'stale'), `${db}-wal`);
+    expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
+    expect(await names()).toEqual(['ada']);
+    expect(aside()).toEqual([expect.stringMatching(/-wal$/)]);
+  });
+
+  test('a database that is reached through a link is replaced where it is, not the link', async () => {
+    const { folder, db, file, names, aside } = await world();
+    const link = join(tempFolder(), 'link.db');
+    symlinkSync(db, link);
+    expect((await profilectl(['db', 'restore', file, '--yes', '--db', link])).code).toBe(0);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(await names()).toEqual(['ada']);
+    expect(await names(join(folder, aside()[0] as string))).toEqual(['ada', 'bob']);
+  });
+
+  test('refuses while a server runs, changing nothing', async () => {
+    const { db, file, run, names, aside } = await world();
+    const server = await startServerProcess({ DATABASE_PATH: db });
+    const done = await run('db', 'restore', file, '--yes');
+    expect(done).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('already running') });
+    expect(await server.end()).toBe(0);
+    expect(await names()).toEqual(['ada', 'bob']);
+    expect(aside()).toEqual([]);
+  });
+
+  test('no server can start while it asks', async () => {
+    const { db, file, names } = await world();
+    const terminal = openTerminal(['db', 'restore', file, '--db', db]);
+    await terminal.see('Put the backup');
+    const serve = await profilectl(['serve', '--db', db], { variables: { PORT: '0' } });
+    expect(serve).toMatchObject({ code: 1, stderr: expect.stringContaining('already running') });
+    terminal.type(`n${KEY.enter}`);
+    expect(await terminal.exited).toBe(130);
+    expect(await names()).toEqual(['ada', 'bob']);
+  });
+
+  test('refuses while another command has the database open: 75, nothing changed', async () => {
+    const { db, file, run, names, aside } = await world();
+    const other = openDatabase(db, 'use');
+    other.$client.query('SELECT count(*) FROM profiles').get();
+    const done = await run('db', 'restore', file, '--yes');
+    other.$client.close();
+    expect(done).toMatchObject({ code: 75, stderr: expect.stringContaining('Another command') });
+    expect(await names()).toEqual(['ada', 'bob']);
+    expect(aside()).toEqual([]);
+  }, 30_000);
+
+  test('off a terminal it wants --yes', async () => {
+    const { file, run } = await world();
+    expect(await run('db', 'restore', file)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+  });
+
+  test('refuses what is no sound backup of ours, before anything changes', async () => {
+    const { folder, db, file, run, names, aside } = await world();
+    const text = join(folder, 'text');
+    writeFileSync(text, 'not a database at all, whatever its name says');
+    const foreign = join(folder, 'foreign');
+    openFile(foreign, 0).run('CREATE TABLE theirs (x)');
+    const torn = join(folder, 'torn');
+    const bytes = readFileSync(file);
+    bytes.fill(0xa5, 8192, 20_000);
+    writeFileSync(torn, bytes);
+    const newer = join(folder, 'newer');
+    const made = openFile(newer, 0);
+    migrate(made, newer, [...MIGRATIONS, { name: '9999', sql: 'CREATE TABLE more (x INTEGER) STRICT' }]);
+    made.close();
+    writeFileSync(join(folder, 'empty'), '');
+    const banned = join(folder, 'banned');
+    copyFileSync(file, banned);
+    const tampered = openBare(banned, 'write');
+    tampered.run('PRAGMA ignore_check_constraints = ON');
+    tampered.run('UPDATE profiles SET banned = 7');
+    tampered.close();
+    const cases: [string, RegExp][] = [
+      [text, /not a Profile Lookup database/],
+      [foreign, /not a Profile Lookup database/],
+      [join(folder, 'empty'), /it is empty/],
+      [torn, /damaged|can't be used/],
+      [banned, /banned is damaged: CHECK constraint failed/],
+      [newer, /newer version/],
+      [join(folder, 'none'), /There is no file/],
+      [folder, /not a file/],
+      [db, /the database itself/],
+    ];
+    for (const [source, sentence] of cases) {
+      const done = await run('db', 'restore', source, '--yes');
+      expect(done.stderr).toMatch(sentence);
+      expect(done).toMatchObject({ code: 1, stdout: '' });
+    }
+    expect(await names()).toEqual(['ada', 'bob']);
+    expect(aside()).toEqual([]);
+    expect(readdirSync(folder).filter((name) => name.includes('unfinished'))).toEqual([]);
+  });
+
+  test('an older backup is put in place as it is, and said to be older; serve upgrades it', async () => {
+    const { folder, db, run, names } = await world();
+    const old = join(folder, 'old.sqlite');
+    makeOlderDatabase(old);
+    const done = await run('db', 'restore', old, '--yes');
+    expect(done.stderr).toContain('older schema');
+    const found = openBare(db, 'read');
+    expect(found.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: MIGRATIONS.length - 1 });
+    found.close();
+    expect(await (await startServerProcess({ DATABASE_PATH: db })).end()).toBe(0);
+    expect(await names()).toEqual([]);
+  });
+
+  test('a database that is too damaged to read is kept aside all the same', async () => {
+    const { folder, db, file, run, names, aside } = await world();
+    writeFileSync(db, 'the disk has eaten it '.repeat(1000));
+    const done = await run('db', 'restore', file, '--yes');
+    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('it is damaged') });
+    expect(await names()).toEqual(['ada']);
+    expect(readFileSync(join(folder, aside()[0] as string), 'utf8')).toStartWith('the disk has eaten it');
+  });
+
+  test('another program’s database is not replaced', async () => {
+    const { folder, file, db } = await world();
+    const theirs = join(folder, 'theirs.db');
+    const sqlite = openFile(theirs, 0);
+    sqlite.run('PRAGMA application_id = 42');
+    sqlite.run('CREATE TABLE theirs (x)');
+    sqlite.close();
+    const done = await profilectl(['db', 'restore', file, '--yes', '--db', theirs]);
+    expect(done).toMatchObject({ code: 1, stderr: expect.stringContaining('another program') });
+    expect(existsSync(db)).toBe(true);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'bun:test';
+import { usageText } from '../../../cli/keys/usage.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { openUsageStore } from '../../../shared/db/usage-store.ts';
+import { DAY_MS, dayOf } from '../../../shared/keys/usage.ts';
+import { profilectl } from '../../support/cli.ts';
+import { issue, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testDeps } from '../../support/world.ts';
+
+const NOTHING = { ok: 0, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };
+
+/** A database with two Active keys and a pending one; the first was used a lot yesterday and a little today. */
+async function world() {
+  const deps = testDeps();
+  insertProfile(deps.db);
+  const used = (await issue(deps, { name: 'Busy' })).identifier;
+  const idle = (await issue(deps, { name: 'Idle' })).identifier;
+  await request(deps, { name: 'Waiting' });
+  const nowMs = systemClock.nowMs();
+  const today = dayOf(nowMs);
+  const store = openUsageStore(deps.config.databasePath);
+  const yesterday = { ...NOTHING, identifier: used, day: today - 1, ok: 400, limited: 100, lastUsedAt: nowMs - DAY_MS };
+  store.add([yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }], 0, 0);
+  store.close();
+  const variables = { DATABASE_PATH: deps.config.databasePath };
+  const run = (...words: string[]) => profilectl(['keys', ...words], { variables });
+  return { used, idle, run, nowMs };
+}
+
+const w = await world();
+
+describe('keys usage', () => {
+  test('draws a bar for each day, as wide as there is room, and tells the sums', async () => {
+    const { code, stdout } = await w.run('usage', w.used, '--days', '7');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toStartWith(`Key ${w.used}: 501 requests in 7 days, last used `);
+    const bars = lines.slice(2, 9);
+    expect(bars.slice(0, 5).every((line) => /^\d{4}-\d\d-\d\d {4}0$/.test(line))).toBe(true);
+    expect(bars[5]).toMatch(/^\d{4}-\d\d-\d\d {2}500 {2}█{50}░{13}$/);
+    expect(bars[5]).toHaveLength(80);
+    expect(bars[6]).toMatch(/^\d{4}-\d\d-\d\d {4}1 {2}█$/);
+    expect(lines.at(-1)).toBe('█ 401 answered   ░ 100 over a limit');
+  });
+
+  test('prints one JSON value', async () => {
+    const { stdout } = await w.run('usage', w.used, '--days', '2', '--json');
+    const { identifier, days, lastUsedAt } = JSON.parse(stdout);
+    expect([identifier, days.length, days[0].ok, days[0].limited, days[1].ok]).toEqual([w.used, 2, 400, 100, 1]);
+    expect(Date.parse(lastUsedAt)).toBe(w.nowMs - 3_600_000);
+    expect(Object.keys(days[0])).toEqual(['day', ...Object.keys(NOTHING)]);
+    const idle = JSON.parse((await w.run('usage', w.idle, '--json')).stdout);
+    expect([idle.days.length, idle.lastUsedAt]).toEqual([30, null]);
+  });
+
+  test('refuses what is no number of days, and an unknown key', async () => {
+    for (const days of ['0', '401', '1.5', 'x', '-1']) {
+      const { code, stderr } = await w.run('usage', w.used, `--days=${days}`);
+      expect([code, stderr]).toEqual([2, '--days must be a whole number from 1 to 400.\n']);
+    }
+    expect((await w.run('usage', '00000000')).code).toBe(1);
+  });
+
+  test('fits any width, and whatever is there at all has a cell', () => {
+    const days = [
+      { day: '2026-01-01', ...NOTHING, ok: 1_000_000, failed: 1 },
+      { day: '2026-01-02', ...NOTHING, notFound: 1 },
+      { day: '2026-01-03', ...NOTHING, ok: 1 },
+    ];
+    for (const columns of [1, 20, 24, 30, 100, 237]) {
+      const bars = usageText({ identifier: 'k7Qm2XaB', days, lastUsedAt: null }, columns).split('\n').slice(2, 5);
+      expect(Math.max(...bars.map((line) => line.length))).toBe(Math.max(22, columns));
+      expect(bars[0]).toEndWith('░');
+      expect([bars[1]?.endsWith('  ░'), bars[2]?.endsWith('  █')]).toEqual([true, true]);
+    }
+    const none = usageText({ identifier: 'k7Qm2XaB', days: [{ day: '2026-01-01', ...NOTHING }], lastUsedAt: null }, 80);
+    expect(none).toBe(
+      'Key k7Qm2XaB: 0 requests in 1 day, last used never\n\n2026-01-01  0\n\n█ 0 answered   ░ none refused',
+    );
+  });
+});
+
+describe('keys list', () => {
+  test('shows when each key was last used', async () => {
+    const { stdout } = await w.run('list');
+    const line = (name: string) => stdout.split('\n').find((text) => text.includes(` ${name} `));
+    expect(stdout.split('\n')[0]).toEndWith('Last used');
+    expect(line('Busy')).toEndWith('1h ago');
+    expect(line('Idle')).toEndWith('never');
+    expect(line('Waiting')).toEndWith('Z');
+    expect((await w.run('list', '--state', 'pending')).stdout).not.toContain('Last used');
+  });
+
+  test('--unused leaves only Active keys that nobody asked with, and --json keeps its shape', async () => {
+    const names = async (...words: string[]) =>
+      JSON.parse((await w.run('list', '--json', ...words)).stdout).keys.map(({ name }: { name: string }) => name);
+    expect(await names('--unused', '30m')).toEqual(['Busy']);
+    expect(await names('--unused', '2h')).toEqual([]);
+    const [key] = JSON.parse((await w.run('list', '--json', '--unused', '30m')).stdout).keys;
+    expect(Object.keys(key)).not.toContain('lastUsedAt');
+  });
+
+  test('--unused refuses what is no span, one beyond what is kept, and --state beside it', async () => {
+    for (const words of [['soon'], ['401d'], ['90d', '--state', 'Active'], ['2027-01-01']]) {
+      const { code, stderr } = await w.run('list', '--unused', ...words);
+      expect(code).toBe(2);
+      expect(stderr).toContain('--unused');
+    }
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkDatabase } from '../../../shared/db/check.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { profilectl } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const ADA = {
+  id: 7,
+  username: 'Ada',
+  aliases: ['lovelace', 'countess'],
+  email: 'ada@example.org',
+  authId: 'auth0|ada',
+};
+const BOB = { id: 8, username: 'bob', authId: 'auth0|bob' };
+
+async function world() {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  await profilectl(['profiles', 'import', '-', '--db', db], { stdin: jsonLines(ADA, BOB) });
+  const run = (words: string[], stdin?: string) =>
+    profilectl(['profiles', ...words, '--db', db], stdin === undefined ? {} : { stdin });
+  /** The profile that a command prints as JSON. */
+  const change = async (words: string[], stdin?: string) => {
+    const { code, stdout, stderr } = await run([...words, '--json'], stdin);
+    if (code !== 0) throw new Error(stderr);
+    expect(stdout).toBe((await run(['show', JSON.parse(stdout).username, '--json'])).stdout);
+    return JSON.parse(stdout);
+  };
+  const faults = () => {
+    const opened = openDatabase(db, 'use');
+    const found = checkDatabase(opened).faults;
+    opened.$client.close();
+    return found;
+  };
+  return { folder, run, change, faults };
+}
+
+describe('profiles set', () => {
+  test('changes what is given, texts as they are and all else as JSON, and prints the profile', async () => {
+    const { run, change, faults } = await world();
+    const done = await change([
+      'set',
+      'LOVELACE',
+      'displayName=Ada = "Countess"',
+      'viewsCount=12',
+      'banned=true',
+      'customize={"theme":"dark"}',
+      'createdAt=2024-05-01T00:00:00Z',
+    ]);
+    expect(done).toMatchObject({
+      ...ADA,
+      displayName: 'Ada = "Countess"',
+      viewsCount: 12,
+      banned: true,
+      customize: { theme: 'dark' },
+      createdAt: '2024-05-01T00:00:00.000Z',
+    });
+    expect((await run(['set', 'ada', 'followersCount=3'])).stdout).toMatch(/^Username +Ada\n/);
+    expect(faults()).toEqual([]);
+  });
+
+  test('"field=" takes away what may be null, and is refused for all else', async () => {
+    const { run, change } = await world();
+    expect(await change(['set', 'ada', 'email=', 'authId='])).toMatchObject({ email: null, authId: null });
+    expect(await run(['set', 'ada', 'displayName='])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'displayName must be a string.\n',
+    });
+    expect((await run(['set', 'ada', 'viewsCount='])).code).toBe(2);
+  });
+
+  const refused: [string, string[], number, RegExp][] = [
+    ['an unknown field', ['colour=red'], 2, /^Give field=value, the field being one of username/],
+    ['no assignment', ['displayName'], 2, /^Give field=value/],
+    ['the id', ['id=9'], 2, /^Give field=value/],
+    ['an erasure', ['deleted=true'], 2, /^Give field=value/],
+    ['a field twice', ['viewsCount=1', 'viewsCount=2'], 2, /^viewsCount is given twice/],
+    ['what is no JSON', ['viewsCount=many'], 2, /^The value of viewsCount must be JSON/],
+    ['a value against its rule', ['viewsCount=-1'], 2, /^viewsCount must be a whole number/],
+    ['a list of addresses', ['email=a@example.org,b@example.org'], 2, /^email must be one plain/],
+    [
+      'an unknown field inside',
+      ['badges=[{"name":"x","enabled":true,"colour":1}]'],
+      2,
+      /^There is no field badges.colour/,
+    ],
+    ['another’s auth ID', ['authId=auth0|bob'], 1, /^The authId is held by profile 8/],
+    ['another’s name', ['username=BOB'], 1, /^The name "BOB" is held by profile 8/],
+    ['its own alias twice', ['aliases=["x","X"]'], 2, /^aliases may not hold the same name twice/],
+  ];
+  for (const [what, words, code, sentence] of refused) {
+    test(`refuses ${what}, and changes nothing of the rest either: ${code}`, async () => {
+      const { run } = await world();
+      const before = (await run(['export'])).stdout;
+      const done = await run(['set', 'ada', 'displayName=New', ...words]);
+      expect(done.stderr).toMatch(sentence);
+      expect({ code: done.code, stdout: done.stdout }).toEqual({ code, stdout: '' });
+      expect((await run(['export'])).stdout).toBe(before);
+    });
+  }
+
+  test('of a profile that is not there: 1', async () => {
+    const { run } = await world();
+    expect(await run(['set', 'nobody', 'viewsCount=1'])).toMatchObject({ code: 1, stdout: '' });
+    expect((await run(['set', 'ada'])).code).toBe(2);
+  });
+});
+
+describe('names', () => {
+  test('rename frees the old name, or keeps it as the first alias', async () => {
+    const { run, change, faults } = await world();
+    expect(await change(['rename', 'ada', 'Augusta'])).toMatchObject({
+      username: 'Augusta',
+      aliases: ['lovelace', 'countess'],
+    });
+    expect((await run(['show', 'ada'])).code).toBe(1);
+    expect(await change(['rename', 'bob', 'ada', '--keep-alias'])).toMatchObject({ username: 'ada', aliases: ['bob'] });
+    expect(faults()).toEqual([]);
+  });
+
+  test('an alias can become the username, and a username be spelled otherwise', async () => {
+    const { change, faults } = await world();
+    const renamed = await change(['rename', 'ada', 'Countess', '--keep-alias']);
+    expect(renamed).toMatchObject({ username: 'Countess', aliases: ['Ada', 'lovelace'] });
+    const respelled = await change(['rename', 'countess', 'COUNTESS', '--keep-alias']);
+    expect(respelled).toMatchObject({ username: 'COUNTESS', aliases: ['Ada', 'lovelace'] });
+    expect(faults()).toEqual([]);
+  });
+
+  test('a name that another holds, or that can’t be, is refused', async () => {
+    const { run } = await world();
+    const taken = await run(['rename', 'bob', 'Lovelace']);
+    expect(taken).toMatchObject({ code: 1, stderr: 'The name "Lovelace" is held by profile 7.\n' });
+    expect(await run(['rename', 'bob', 'a/b'])).toMatchObject({ code: 2, stderr: 'username may not hold a slash.\n' });
+  });
+
+  test('aliases come last and go however they are spelled', async () => {
+    const { run, change, faults } = await world();
+    expect((await change(['alias', 'add', 'ada', 'Augusta'])).aliases).toEqual(['lovelace', 'countess', 'Augusta']);
+    expect((await change(['alias', 'remove', 'ada', 'LOVELACE'])).aliases).toEqual(['countess', 'Augusta']);
+    expect((await run(['alias', 'add', 'ada', 'COUNTESS'])).code).toBe(2);
+    expect((await run(['alias', 'add', 'ada', 'BOB'])).stderr).toBe('The name "BOB" is held by profile 8.\n');
+    expect((await run(['alias', 'remove', 'ada', 'lovelace'])).stderr).toBe('Ada has no such alias.\n');
+    expect((await run(['alias', 'remove', 'ada', 'ADA'])).stderr).toContain('the username itself');
+    expect(faults()).toEqual([]);
+  });
+});
+
+test('ban and unban', async () => {
+  const { change } = await world();
+  expect(await change(['ban', 'ada'])).toMatchObject({ banned: true, email: 'ada@example.org' });
+  expect(await change(['ban', 'ada'])).toMatchObject({ banned: true });
+  expect(await change(['unban', 'lovelace'])).toMatchObject({ banned: false });
+});
+
+describe('profiles links set', () => {
+  const LINKS = [
+    { id: 'b', name: 'site', link: 'https://b.example.org', clicksCount: 2 },
+    { id: 'a', name: 'code', link: 'https://a.example.org', title: 'Code' },
+  ];
+
+  test('replaces all links, in their order, from a file or stdin', async () => {
+    const { folder, change, faults } = await world();
+    const file = join(folder, 'links.json');
+    writeFileSync(file, JSON.stringify(LINKS, null, 2));
+    expect((await change(['links', 'set', 'ada', file])).links).toEqual(LINKS);
+    expect((await change(['links', 'set', 'ada', '-'], JSON.stringify(LINKS.toReversed()))).links).toEqual(
+      LINKS.toReversed(),
+    );
+    expect((await change(['links', 'set', 'ada', '-'], '[]')).links).toEqual([]);
+    expect(faults()).toEqual([]);
+  });
+
+  test('refuses what is no list of links, and a file that is not there', async () => {
+    const { run } = await world();
+    for (const text of ['', '{}', '[', '[1]', '[{"id":"a"}]', '[{"id":"a","name":"b","link":"c","colour":"red"}]']) {
+      expect(await run(['links', 'set', 'ada', '-'], text)).toMatchObject({ code: 2, stdout: '' });
+    }
+    expect((await run(['links', 'set', 'ada', '/none.json'])).stderr).toBe('There is no file /none.json.\n');
+    const huge = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ ...LINKS[0], id: `${index}` })));
+    expect(await run(['links', 'set', 'ada', '-'], huge)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('1 MiB'),
+    });
+  });
+});

@@ -1,0 +1,137 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { PROJECT } from '../support/cli.ts';
+import { startTestServer } from '../support/http.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { CLIENT_ADDRESS, programPath, type ReverseProxy, startCaddy, startNginx, through } from '../support/proxy.ts';
+import { prepare } from '../support/requests.ts';
+import { tempFolder } from '../support/world.ts';
+
+// The two configurations of `deploy/`, run by the real programs; skipped by name where those are not installed.
+
+const SPOOFED = { 'X-Forwarded-For': '203.0.113.5', 'X-Forwarded-Proto': 'http', Forwarded: 'for=203.0.113.5' };
+
+const PREFIX = {
+  caddy: { '# uri strip_prefix': 'uri strip_prefix' },
+  nginx: {
+    '# map $request_uri': 'map $request_uri',
+    '        proxy_pass http://profile_lookup;\n        # proxy_pass': '        proxy_pass',
+  },
+};
+
+/** A server that says how requests reached it. */
+function startEcho(): number {
+  const echo = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url, headers }) =>
+      Response.json({ target: url.replace(/^https?:\/\/[^/]*/, ''), headers: Object.fromEntries(headers) }),
+  });
+  afterAll(() => echo.stop(true));
+  return echo.port ?? 0;
+}
+
+for (const [name, start] of [
+  ['caddy', startCaddy],
+  ['nginx', startNginx],
+] as const) {
+  describe.skipIf(programPath(name) === null)(name, () => {
+    test('a lookup over HTTPS; the log has the client’s own address, whatever it claims', async () => {
+      const server = await startTestServer({
+        variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
+      });
+      const secret = await prepare(server.deps);
+      for (let id = 100; id < 120; id++) insertProfile(server.deps.db, { id });
+      const proxy = await start(server.port);
+      const ask = (path: string, headers: Record<string, string> = {}) =>
+        through(proxy, path, { Authorization: `Bearer ${secret}`, ...headers });
+      for (const headers of [{}, SPOOFED]) {
+        const found = await ask('/api/lookup/uid/7', headers);
+        expect(found).toMatchObject({
+          status: 200,
+          headers: { 'strict-transport-security': 'max-age=63072000', 'cache-control': 'private, no-cache' },
+        });
+        expect(JSON.parse(found.body.toString())).toMatchObject({ id: 7, username: 'Ada' });
+        expect(server.log.at(-1)).toMatchObject({ status: 200, address: CLIENT_ADDRESS });
+      }
+      await expectConditional(ask);
+      expect(await through(proxy, '/api/key')).toMatchObject({ status: 401, headers: { 'cache-control': 'no-store' } });
+    });
+
+    test('it says how the request came, and leaves the path as it was', async () => {
+      const port = startEcho();
+      const proxy = await start(port);
+      const target = '/api/lookup/authid/auth0%7Ca%2Fd%20a?x=%2F+';
+      const seen = await seenBy(proxy, target, SPOOFED);
+      expect(seen.target).toBe(target);
+      expect(seen.headers).toMatchObject({
+        host: 'localhost',
+        'x-forwarded-for': CLIENT_ADDRESS,
+        'x-forwarded-proto': 'https',
+      });
+    });
+
+    test('under a prefix, with the line for it: the prefix goes, the rest stays', async () => {
+      const proxy = await start(startEcho(), PREFIX[name]);
+      for (const rest of ['/api/lookup/authid/a%2Fb%7C', '/api/leaderboard?limit=1']) {
+        expect((await seenBy(proxy, `/community${rest}`)).target).toBe(rest);
+      }
+    });
+
+    test('plain HTTP is refused, not redirected', async () => {
+      const proxy = await start(startEcho());
+      const refused = await through(proxy, '/api/key', {}, 'http');
+      expect(refused).toMatchObject({ status: 403, headers: { 'cache-control': 'no-store' } });
+      expect(refused.headers['content-type']).toStartWith('application/json');
+      expect(JSON.parse(refused.body.toString())).toEqual({ error: 'This API is served over HTTPS only.' });
+    });
+
+    test('while the server is away: 503 as JSON, and no path in the proxy’s log', async () => {
+      const gone = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('') });
+      const proxy = await start(gone.port ?? 0);
+      await gone.stop(true);
+      const answer = await through(proxy, '/api/lookup/authid/very-private', { Authorization: 'Bearer very-secret' });
+      expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5', 'cache-control': 'no-store' } });
+      expect(answer.headers['content-type']).toStartWith('application/json');
+      expect(JSON.parse(answer.body.toString())).toEqual({ error: expect.stringContaining('try again') });
+      expect(proxy.printed()).not.toContain('very-');
+    });
+  });
+}
+
+test.skipIf(programPath('caddy') === null)(
+  'caddy: the file as it stands is valid, and formatted as Caddy likes it',
+  () => {
+    const file = join(PROJECT, 'deploy/Caddyfile');
+    const folder = tempFolder();
+    const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    const caddy = (...words: string[]) => Bun.spawnSync([programPath('caddy') ?? '', ...words], { env });
+    const { exitCode, stderr } = caddy('validate', '--adapter', 'caddyfile', '--config', file);
+    expect([exitCode, /not formatted/.exec(stderr.toString())]).toEqual([0, null]);
+  },
+);
+
+/** A longer answer is compressed, and its ETag, sent back as it was given, costs no body. */
+async function expectConditional(
+  ask: (path: string, headers?: Record<string, string>) => ReturnType<typeof through>,
+): Promise<void> {
+  const plain = await ask('/api/leaderboard');
+  const packed = await ask('/api/leaderboard', { 'Accept-Encoding': 'gzip' });
+  expect(packed.headers['content-encoding']).toBe('gzip');
+  expect(gunzipSync(new Uint8Array(packed.body)).toString()).toBe(plain.body.toString());
+  const again = await ask('/api/leaderboard', {
+    'Accept-Encoding': 'gzip',
+    'If-None-Match': String(packed.headers.etag),
+  });
+  expect([again.status, again.body.length]).toEqual([304, 0]);
+}
+
+async function seenBy(
+  proxy: ReverseProxy,
+  target: string,
+  headers: Record<string, string> = {},
+): Promise<{ target: string; headers: Record<string, string> }> {
+  const { body } = await through(proxy, target, headers);
+  return JSON.parse(body.toString());
+}

@@ -1,0 +1,210 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openDatabase } from '../../shared/db/open.ts';
+import { showKey } from '../../shared/keys/view.ts';
+import { profilectl } from '../support/cli.ts';
+import { get } from '../support/http.ts';
+import { importLines, jsonLines } from '../support/import.ts';
+import { DESCRIPTION, request } from '../support/keys.ts';
+import { keyFor } from '../support/requests.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { mountSmallDisk, NO_MOUNT } from '../support/small-disk.ts';
+import { startSmtp } from '../support/smtp.ts';
+import { testDeps } from '../support/world.ts';
+
+// A disk that is full, and one that can't be written, under real processes. Needs the right to mount, as root has it.
+
+const MIB = 1_048_576;
+
+/** A database with profiles, an Active key and a pending one, on a disk of its own. */
+async function world() {
+  const disk = mountSmallDisk(6 * MIB);
+  const databasePath = join(disk.folder, 'profiles.db');
+  const base = testDeps();
+  const db = openDatabase(databasePath, 'serve');
+  const deps = { ...base, db };
+  const { secret } = await keyFor(deps, ['1000000/1d']);
+  const lines = Array.from({ length: 200 }, (_, at) => ({
+    id: at + 1,
+    username: `n${at + 1}`,
+    email: 'o@example.org',
+  }));
+  await importLines(deps, lines);
+  const pending = await request(deps, { profile: 'n1' });
+  const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(base.folder, 'mail')}` };
+  const close = () => db.$client.close();
+  return { disk, databasePath, deps, secret, pending, variables, close };
+}
+
+/** Every command that writes, with what it reads from stdin. */
+function writers(pending: string): [string[], string?][] {
+  // Far more than any room that is left: some of it may get in.
+  const many = jsonLines(
+    ...Array.from({ length: 2_000 }, (_, at) => ({
+      id: at + 1,
+      username: `m${at + 1}`,
+      customize: { x: 'x'.repeat(5_000) },
+    })),
+  );
+  const [approve, edit] = [
+    ['keys', 'approve', pending],
+    ['keys', 'edit', pending, '--name', 'Another'],
+  ];
+  const ask = ['keys', 'request', '--profile', 'n2', '--name', 'Bot', '--permission', 'api.lookup'];
+  return [
+    [['profiles', 'import', '-'], many],
+    [['profiles', 'import', '-', '--strict'], many],
+    [edit],
+    [approve],
+    [['keys', 'reject', pending, '--reason', 'No.']],
+    [['keys', 'withdraw', pending]],
+    [[...ask, '--description', DESCRIPTION]],
+    [['profiles', 'erase', 'n3', '--yes']],
+  ];
+}
+
+/** That this is a refusal in one sentence that says what is wrong; nothing of a library, no stack. */
+function expectSentence(done: { code: number; stdout: string; stderr: string }, sentence: RegExp): void {
+  expect(done).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+  expect(done.stderr.trimEnd().split('\n').length).toBe(1);
+  expect(done.stderr).not.toMatch(/Error:|\bat \/|this is a bug/);
+}
+
+function expectSound(path: string): void {
+  const sqlite = new Database(path);
+  expect(sqlite.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+  expect(sqlite.query('PRAGMA foreign_key_check').all()).toEqual([]);
+  sqlite.close();
+}
+
+describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
+  test('full: reads are served, writes refused with a sentence, quotas go on counting; with room all is as before', async () => {
+    const { disk, databasePath, secret, pending, variables, close } = await world();
+    const server = await startServerProcess(variables);
+    const remaining = async () => {
+      const answer = await get(server, '/api/lookup/username/n7', secret);
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ id: 7 });
+      return Number(/;r=(\d+);/.exec(answer.headers.get('ratelimit') ?? '')?.[1]);
+    };
+    const first = await remaining();
+    disk.fill();
+    for (const [words, stdin] of writers(pending)) {
+      const done = await profilectl(words, { variables, ...(stdin !== undefined && { stdin }) });
+      expectSentence(done, /^There is no room left on the disk /);
+    }
+    for (const words of [
+      ['keys', 'list'],
+      ['keys', 'show', pending],
+      ['profiles', 'show', 'n4'],
+      ['profiles', 'export'],
+    ]) {
+      expect(await profilectl(words, { variables })).toMatchObject({ code: 0, stderr: '' });
+    }
+    let asked = 1;
+    while (!server.printed().includes('Quotas can not be written')) {
+      expect(await remaining()).toBe(first - asked++);
+      expect(asked).toBeLessThan(5_000);
+    }
+    expect(server.printed().split('Quotas can not be written').length).toBe(2);
+    expect((await get(server, '/readyz')).status).toBe(200);
+    disk.empty();
+    expect(await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables })).toMatchObject({ code: 0 });
+    await remaining();
+    // What was counted while nothing could be written is written now.
+    expect(await server.end()).toBe(0);
+    close();
+    const again = await startServerProcess(variables);
+    const answer = await get(again, '/api/key', secret);
+    expect(answer.headers.get('ratelimit')).toContain(`;r=${first - asked};`);
+    expect(await again.end()).toBe(0);
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('full half-way through an import: what was reported is in, whole batches only, and run again it ends well', async () => {
+    const { disk, databasePath, variables, close } = await world();
+    const count = 1_000;
+    const lines = Array.from({ length: count }, (_, at) => ({
+      id: 10_000 + at,
+      username: `big${at}`,
+      customize: { x: 'x'.repeat(1_500) },
+      links: [{ id: 'l', name: 'n', link: 'https://x' }],
+    }));
+    disk.fill(1.5 * MIB);
+    const stdin = jsonLines(...lines);
+    const refused = await profilectl(['profiles', 'import', '-'], { variables, stdin });
+    expectSentence(refused, /^There is no room left on the disk of .*; nothing of this step was written\.$/m);
+    close();
+    const sqlite = new Database(databasePath);
+    const [torn] = sqlite
+      .query(
+        `SELECT count(*) FROM profiles p WHERE id BETWEEN 10000 AND 20000 AND (SELECT count(*) FROM links l WHERE l.profile_id = p.id)
+          + (SELECT count(*) FROM profile_names n WHERE n.profile_id = p.id) <> 2`,
+      )
+      .values()[0] as [number];
+    expect(torn).toBe(0);
+    const [inNow] = sqlite.query('SELECT count(*) FROM profiles WHERE id BETWEEN 10000 AND 20000').values()[0] as [
+      number,
+    ];
+    expect([inNow > 0, inNow < count]).toEqual([true, true]);
+    sqlite.close();
+    expectSound(databasePath);
+    disk.empty();
+    const done = await profilectl(['profiles', 'import', '-'], { variables, stdin });
+    expect(done).toMatchObject({ code: 0, stdout: `Imported ${count} lines; erased 0 profiles.\n` });
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('full when the mail was accepted: the key becomes Active once there is room', async () => {
+    const { disk, deps, databasePath, pending, variables, close } = await world();
+    const smtp = await startSmtp({
+      onMessage: () => {
+        disk.fill();
+        setTimeout(disk.empty, 700);
+      },
+    });
+    const mail = { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' };
+    const done = await profilectl(['keys', 'approve', pending], { variables: { ...variables, ...mail } });
+    expect(done.code).toBe(0);
+    expect(smtp.received).toHaveLength(1);
+    expect(showKey(deps, pending)).toMatchObject({ state: 'Active', attempt: { result: 'accepted' } });
+    close();
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('full before a server starts: it says so, and the database is sound', async () => {
+    const { disk, databasePath, variables, close } = await world();
+    close();
+    disk.fill();
+    const done = await profilectl(['serve'], { variables });
+    expectSentence(done, /^(There is no room left on the disk of|The database) .*profiles\.db/);
+    disk.empty();
+    const server = await startServerProcess(variables);
+    expect((await get(server, '/readyz')).status).toBe(200);
+    expect(await server.end()).toBe(0);
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('read-only: a running server serves on, commands read, writes are refused with a sentence', async () => {
+    const { disk, databasePath, secret, pending, variables, close } = await world();
+    const server = await startServerProcess(variables);
+    const readOnly = { ...variables, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
+    for (const [words, stdin] of writers(pending)) {
+      const done = await profilectl(words, { variables: readOnly, ...(stdin !== undefined && { stdin }) });
+      expectSentence(done, /can't be (used|read) \((SQLITE_READONLY|EROFS)/);
+    }
+    for (const words of [
+      ['keys', 'list'],
+      ['keys', 'show', pending],
+      ['profiles', 'export'],
+    ]) {
+      expect(await profilectl(words, { variables: readOnly })).toMatchObject({ code: 0, stderr: '' });
+    }
+    expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+    expect(await server.end()).toBe(0);
+    close();
+    expectSentence(await profilectl(['serve'], { variables: readOnly }), /can't be used \(SQLITE_(READONLY|CANTOPEN)/);
+    expectSound(databasePath);
+  }, 60_000);
+});

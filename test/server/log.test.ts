@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'bun:test';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLog } from '../../server/log.ts';
+import { openLogOutput } from '../../server/log-output.ts';
+import { LOG_LEVELS } from '../../shared/config.ts';
+import { get, getRaw, startTestServer } from '../support/http.ts';
+import { prepare } from '../support/requests.ts';
+import { tempFolder } from '../support/world.ts';
+
+const server = await startTestServer();
+const secret = await prepare(server.deps);
+const FIELDS = ['time', 'level', 'requestId', 'key', 'method', 'route', 'status', 'milliseconds', 'address'];
+
+describe('the line of a request', () => {
+  test('has these fields, the route as it is written in the list, and the id that the client got', async () => {
+    const answer = await get(server, '/api/lookup/username/Ada?x=1', secret);
+    const line = server.log.at(-1);
+    expect(Object.keys(line ?? {})).toEqual(FIELDS);
+    expect(line).toEqual({
+      time: '2026-01-01T00:00:00.000Z',
+      level: 'info',
+      requestId: answer.headers.get('x-request-id'),
+      key: secret.slice(4, 12),
+      method: 'GET',
+      route: '/api/lookup/username/:username',
+      status: 400,
+      milliseconds: 0,
+      address: '127.0.0.1',
+    });
+  });
+
+  test('says nothing that a stranger wrote', async () => {
+    const canary = 'Canary"\\';
+    const encoded = encodeURIComponent(canary);
+    const lines = [
+      `Authorization: Bearer ${secret}`,
+      `X-Canary: ${canary}`,
+      `X-Request-Id: ${canary}`,
+      `User-Agent: ${canary}`,
+    ];
+    for (const target of [`/${encoded}`, `/api/${encoded}`, `/api/lookup/username/${encoded}?${encoded}=${encoded}`]) {
+      await getRaw(server, target, lines);
+    }
+    await getRaw(server, '/api/key', [`Authorization: ${canary}`, `X-Forwarded-For: ${canary}`]);
+    await getRaw(server, '/healthz', [], 'PROPFIND');
+    expect(server.log.at(-1)).toMatchObject({ method: 'OTHER', route: '/healthz' });
+    const text = JSON.stringify(server.log);
+    for (const sign of ['anary', 'PROPFIND', secret.slice(13)]) expect(text).not.toContain(sign);
+  });
+
+  test('of an unknown path has no route, and of a bad key no key', async () => {
+    await get(server, '/nothing', secret);
+    expect(server.log.at(-1)).toMatchObject({ route: null, key: null, status: 404 });
+    await get(server, '/api/nothing', 'plk_guess');
+    expect(server.log.at(-1)).toMatchObject({ route: null, key: null, status: 401 });
+    await get(server, '/api/nothing', secret);
+    expect(server.log.at(-1)).toMatchObject({ route: null, key: secret.slice(4, 12), status: 404 });
+  });
+});
+
+describe('levels', () => {
+  for (const [index, level] of LOG_LEVELS.entries()) {
+    test(level, () => {
+      const lines: string[] = [];
+      const log = createLog(
+        level,
+        () => 0,
+        (line) => void lines.push(JSON.parse(line).level),
+      );
+      const exchange = { requestId: 'a', key: null, method: 'GET', address: '' };
+      log.request(exchange as Parameters<typeof log.request>[0], null, 200, 1);
+      for (const of of ['info', 'warn', 'error'] as const) log.event(of, 'Something happened.');
+      const wanted = ['info', 'info', 'warn', 'error'].filter((of) => LOG_LEVELS.indexOf(of as 'info') >= index);
+      expect(lines).toEqual(wanted);
+    });
+  }
+});
+
+test('the cause of a fault is told without secrets and addresses', () => {
+  const lines: string[] = [];
+  const log = createLog(
+    'info',
+    () => 0,
+    (line) => void lines.push(line),
+  );
+  const cause = new Error(`no room for ada@example.org, who has ${secret}`, { cause: new Error('<bob@example.org>') });
+  log.event('error', 'A request failed.', { requestId: 'r-1', cause });
+  expect(lines[0]).toContain('no room for');
+  expect(lines[0]).toContain(secret.slice(0, 12));
+  for (const sign of ['@example', 'ada@', 'bob', secret.slice(13)]) expect(lines[0]).not.toContain(sign);
+});
+
+describe('writing', () => {
+  test('everything arrives, in order', async () => {
+    const path = join(tempFolder(), 'log');
+    const descriptor = openSync(path, 'w');
+    const output = openLogOutput(descriptor);
+    const lines = Array.from({ length: 5_000 }, (_, index) => `{"line":${index}}\n`);
+    for (const [index, line] of lines.entries()) {
+      output.write(line);
+      if (index % 500 === 0) await Promise.resolve();
+    }
+    await output.drain();
+    expect(readFileSync(path, 'utf8')).toBe(lines.join(''));
+    closeSync(descriptor);
+    await output.drain();
+  });
+
+  /** A process that logs to a reader of ours, and reports on stderr how far it got. */
+  function logger(body: string) {
+    const script = `
+      const { openLogOutput } = await import('${join(import.meta.dir, '../../server/log-output.ts')}');
+      const output = openLogOutput(1);
+      ${body}
+      console.error('done');
+      process.exit(0);`;
+    return Bun.spawn([process.execPath, '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  test('a reader that goes away ends the log, not the server', async () => {
+    const child = logger(`
+      for (let turn = 0; turn < 200; turn++) { output.write('x'.repeat(10_000) + '\\n'); await Bun.sleep(1); }
+      await output.drain();`);
+    await child.stdout.cancel();
+    expect(await new Response(child.stderr).text()).toBe('done\n');
+    expect(await child.exited).toBe(0);
+  });
+
+  test('a reader that stops reading costs lines, not memory or time, and stopping waits a second for it', async () => {
+    const child = logger(`
+      const before = process.memoryUsage.rss();
+      for (let turn = 0; turn < 200_000; turn++) output.write('x'.repeat(1_000) + '\\n');
+      await output.drain();
+      if (process.memoryUsage.rss() - before > 100_000_000) console.error('too much memory');`);
+    expect(await new Response(child.stderr).text()).toBe('done\n');
+    expect(await child.exited).toBe(0);
+  });
+
+  test('what was dropped is said once somebody reads again', async () => {
+    const child = logger(`
+      for (let turn = 0; turn < 6_000; turn++) output.write('x'.repeat(1_000) + '\\n');
+      await output.drain(); await output.drain();`);
+    const text = await new Response(child.stdout).text();
+    expect(text).toMatch(/\{"level":"warn","message":"\d+ log lines were dropped, as nobody read them\."\}\n$/);
+    expect(await child.exited).toBe(0);
+  });
+});

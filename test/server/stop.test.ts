@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { createApp } from '../../server/app.ts';
+import { openExchange } from '../../server/chain.ts';
+import { startServer } from '../../server/main.ts';
+import { closeService, createService } from '../../server/service.ts';
+import { get, serverOn, startTestServer, takeApart } from '../support/http.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { expectRefusal, keyFor, prepare } from '../support/requests.ts';
+import { testClock, testDeps } from '../support/world.ts';
+
+/** A connection that reads only when it is told to. */
+function slowClient(port: number): Promise<Socket> {
+  const { promise, resolve } = Promise.withResolvers<Socket>();
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.pause();
+    resolve(socket);
+  });
+  return promise;
+}
+
+/** All that a connection says until it is closed. */
+function readAll(socket: Socket): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => resolve(text));
+  socket.resume();
+  return promise;
+}
+
+describe('stopping', () => {
+  test('an answer in flight is finished, new connections are refused, quotas are written', async () => {
+    const deps = { ...testDeps(), clock: testClock() };
+    const server = await serverOn(deps);
+    await prepare(deps);
+    // An answer far larger than what the sockets hold.
+    const padding = JSON.stringify({ padding: 'x'.repeat(1_000_000) });
+    for (let id = 100; id < 130; id++) insertProfile(deps.db, { id, viewsCount: 5, customize: padding });
+    const { secret } = await keyFor(deps, ['9/1h']);
+    const socket = await slowClient(server.port);
+    const request = `GET /api/leaderboard?limit=30 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
+    socket.write(request);
+    while (!server.log.some((line) => line.route === '/api/leaderboard')) await Bun.sleep(1);
+
+    const stopped = server.stop();
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+    // Nothing more is sent meanwhile: Bun 1.4.5 cuts off an answer when another request comes before it is through.
+    const text = await readAll(socket);
+    await stopped;
+    const { status, body } = takeApart(text);
+    expect(status).toBe(200);
+    expect(JSON.parse(body).leaderboard.length).toBe(30);
+    expect(server.log.at(-1)).toMatchObject({ level: 'info', message: 'Stopped.' });
+
+    const again = await serverOn(deps);
+    expect((await get(again, '/api/key', secret)).headers.get('ratelimit')).toBe('"1h";r=8;t=3600');
+    await again.stop();
+  });
+
+  // Bun closes what is idle at once, a connection with half a request on it too.
+  test('a connection that waits is closed, and nobody on it is kept waiting', async () => {
+    const server = await startTestServer();
+    const socket = await slowClient(server.port);
+    const text = readAll(socket);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\n');
+    while (server.log.length < 2) await Bun.sleep(1);
+    await server.stop();
+    const answers = (await text).split(/(?=HTTP\/1\.1 )/);
+    expect(answers.map((answer) => takeApart(answer).status)).toEqual([200]);
+  });
+
+  test('a request that gets in meanwhile is told to come back, whatever it asks for', async () => {
+    const service = createService(testDeps(), () => undefined);
+    const app = createApp(service);
+    service.isStopping = true;
+    for (const path of ['/healthz', '/api/key', '/nothing']) {
+      const answer = await app(openExchange(service, new Request(`http://a${path}`), '127.0.0.1'));
+      const headers = { 'Retry-After': '5', Connection: 'close' };
+      expect(await expectRefusal(answer, 503, headers)).toBe('The server is shutting down.');
+    }
+    closeService(service);
+  });
+
+  test('twice is once', async () => {
+    const server = await startTestServer();
+    await Promise.all([server.stop(), server.stop()]);
+    await server.stop();
+    expect(server.log.filter((line) => line.message === 'Stopped.').length).toBe(1);
+  });
+});
+
+describe('one server', () => {
+  test('per database, until it has stopped', async () => {
+    const deps = { ...testDeps(), clock: testClock() };
+    const server = await serverOn(deps);
+    const error = await startServer(deps, { port: 0 }).catch((error) => error);
+    expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('already running')]);
+    await server.stop();
+    await (await serverOn(deps)).stop();
+  });
+
+  test('per port: the next is told which one and what to set, and leaves its database free', async () => {
+    const server = await startTestServer();
+    const deps = { ...testDeps(), clock: testClock() };
+    const error = await startServer(deps, { port: server.port }).catch((error) => error);
+    expect(error.code).toBe('refused');
+    expect(error.message).toContain(`Port ${server.port} on 127.0.0.1 is in use`);
+    expect(error.message).toContain('PORT');
+    await (await serverOn(deps)).stop();
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test';
+import { openFile } from '../../shared/db/open.ts';
+import { keyUsage } from '../../shared/keys/usage-view.ts';
+import { get, startTestServer } from '../support/http.ts';
+import { keyFor, prepare } from '../support/requests.ts';
+
+test('every answer to a valid key is counted for it, and is in the database once the server has stopped', async () => {
+  const server = await startTestServer();
+  const { deps } = server;
+  const other = (await prepare(deps)).slice(4, 12);
+  const { identifier, secret } = await keyFor(deps, ['7/1d'], ['api.lookup']);
+  const asked = [
+    '/api/lookup/uid/7',
+    '/api/key',
+    '/api/lookup/uid/8',
+    '/api/lookup/uid/x',
+    '/api/leaderboard',
+    '/api/no',
+  ];
+  for (const path of asked) await get(server, path, secret);
+  await get(server, '/api/key', secret, { method: 'POST' });
+  for (let turn = 0; turn < 3; turn++) await get(server, '/api/lookup/uid/7', secret);
+  // Neither of these is anybody's.
+  await get(server, '/api/key', 'guess');
+  await get(server, '/healthz', secret);
+  await server.stop();
+  const { days, lastUsedAt } = keyUsage(deps, identifier, 1);
+  expect(days).toEqual([{ day: '2026-01-01', ok: 4, notFound: 2, forbidden: 1, malformed: 2, limited: 1, failed: 0 }]);
+  expect(lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
+  expect(keyUsage(deps, other, 1).lastUsedAt).toBeNull();
+});
+
+test('a client that has the answer already is one that was answered, and a fault is a failure', async () => {
+  const server = await startTestServer();
+  await prepare(server.deps);
+  const { identifier, secret } = await keyFor(server.deps, ['9/1d']);
+  const etag = (await get(server, '/api/lookup/uid/7', secret)).headers.get('etag') as string;
+  const again = await get(server, '/api/lookup/uid/7', secret, { headers: { 'If-None-Match': etag } });
+  expect(again.status).toBe(304);
+  server.deps.db.$client.run('UPDATE profiles SET created_at = 8640000000000001 WHERE id = 7');
+  expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(500);
+  await server.stop();
+  expect(keyUsage(server.deps, identifier, 1).days[0]).toMatchObject({ ok: 2, failed: 1 });
+});
+
+test('an import that holds the database does not hold up a request that is counted', async () => {
+  const server = await startTestServer();
+  const secret = await prepare(server.deps);
+  const importing = openFile(server.deps.config.databasePath, 0);
+  importing.run('BEGIN IMMEDIATE');
+  for (let turn = 0; turn < 50; turn++) expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+  importing.run('ROLLBACK');
+  importing.close();
+  await server.stop();
+  expect(keyUsage(server.deps, secret.slice(4, 12), 1).days[0]?.ok).toBe(50);
+});

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkDatabase } from '../../../shared/db/check.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { KEY_STATES } from '../../../shared/keys/key.ts';
+import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { importLines } from '../../support/import.ts';
+import { issue, keyIn } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+/** A database with a bit of everything, and its one Active key. */
+async function world() {
+  const deps = testDeps({ clock: testClock() });
+  await importLines(deps, [
+    {
+      id: 1,
+      username: 'Ada',
+      aliases: ['lovelace'],
+      email: 'ada@example.org',
+      badges: [{ name: 'early', enabled: true }],
+    },
+    { id: 2, username: 'bob', links: [{ id: 'l', name: 'n', link: 'https://example.org' }] },
+  ]);
+  const { identifier } = await issue(deps, { profile: 'Ada' });
+  const sqlite = deps.db.$client;
+  /** Does what no rule lets through. */
+  const force = (...statements: string[]) => {
+    sqlite.run('PRAGMA ignore_check_constraints = ON');
+    sqlite.run('PRAGMA foreign_keys = OFF');
+    for (const statement of statements) sqlite.run(statement);
+    sqlite.run('PRAGMA ignore_check_constraints = OFF');
+    sqlite.run('PRAGMA foreign_keys = ON');
+  };
+  return { deps, sqlite, identifier, force, faults: () => checkDatabase(deps.db).faults };
+}
+
+test('a database in ordinary use, with keys in every state and an erased profile, has no faults', async () => {
+  const { deps, faults } = await world();
+  for (const [index, state] of KEY_STATES.entries()) {
+    insertProfile(deps.db, { id: 10 + index });
+    await keyIn(state, { ...deps, clock: testClock() }, `user${10 + index}`);
+  }
+  eraseProfile(deps, 'Ada', 'operator');
+  expect(faults()).toEqual([]);
+});
+
+const NO_TRIGGER = 'DROP TRIGGER api_keys_three_places';
+
+describe('each fault is named, and nothing private with it', () => {
+  const cases: [string, string[], RegExp][] = [
+    [
+      'a check that does not hold',
+      ['UPDATE profiles SET banned = 7 WHERE id = 2'],
+      /CHECK constraint failed in profiles/,
+    ],
+    ['a reference to nothing', ['UPDATE links SET profile_id = 99'], /a row of links refers to a row of profiles/],
+    ['a missing trigger', [NO_TRIGGER], /^the trigger api_keys_three_places is missing$/],
+    ['a foreign table', ['CREATE TABLE notes (x)'], /^the table notes is not ours$/],
+    [
+      'a changed index',
+      ['DROP INDEX api_keys_profile', 'CREATE INDEX api_keys_profile ON api_keys (name)'],
+      /not as its/,
+    ],
+    [
+      'a username that is not the first name',
+      ["UPDATE profiles SET username = 'eve' WHERE id = 2"],
+      /^profile 2: its first/,
+    ],
+    ['a profile without a name', ['DELETE FROM profile_names WHERE profile_id = 2'], /^profile 2: its first name/],
+    ['names with a gap', ['UPDATE profile_names SET position = 5 WHERE position = 1'], /^profile 1: its names are not/],
+    [
+      'a name folded otherwise',
+      ["UPDATE profile_names SET folded = 'Bob' WHERE profile_id = 2"],
+      /^profile 2: a name of it/,
+    ],
+    ['a name that can’t be', ["UPDATE profile_names SET name = 'a/b', folded = 'a/b' WHERE position = 1"], /a slash$/],
+    ['a badge that is none', [`UPDATE profiles SET badges = '[{"name":1}]' WHERE id = 1`], /^profile 1: .*badges\[0\]/],
+    ['a key without history', ['DROP TRIGGER key_events_never_deleted', 'DELETE FROM key_events'], /has no history$/],
+    [
+      'a history that begins late',
+      ['DROP TRIGGER key_events_never_deleted', "DELETE FROM key_events WHERE event = 'requested'"],
+      /does not begin with the request$/,
+    ],
+    [
+      'a history that ends elsewhere',
+      ['DROP TRIGGER key_events_never_deleted', "DELETE FROM key_events WHERE event = 'approved'"],
+      /does not end in Active$/,
+    ],
+    ['an Active key with another fence', ['UPDATE api_keys SET attempt_number = 9'], /no accepted attempt/],
+    ['an Active key whose attempt was refused', ["UPDATE key_attempts SET result = 'refused'"], /no accepted attempt/],
+    [
+      'permissions that are none',
+      [`UPDATE api_keys SET permissions = '["api.admin"]'`],
+      /its permissions or rate limits/,
+    ],
+    ['rate limits that are no JSON', ["UPDATE api_keys SET rate_limits = 'x'"], /its permissions or rate limits/],
+    [
+      'requested permissions that are none',
+      [`UPDATE api_keys SET requested_permissions = '{}'`],
+      /requested permissions/,
+    ],
+    [
+      'a fourth key',
+      [
+        NO_TRIGGER,
+        ...['aaaaaaaa', 'bbbbbbbb', 'cccccccc'].map(
+          (
+            name,
+          ) => `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+            SELECT '${name}', profile_id, name, description, 'pending', requested_permissions, 0 FROM api_keys LIMIT 1`,
+        ),
+      ],
+      /^profile 1: 4 keys hold a place, of 3 that may$/,
+    ],
+  ];
+  for (const [what, statements, sentence] of cases) {
+    test(what, async () => {
+      const { force, faults } = await world();
+      force(...statements);
+      const found = faults();
+      expect(found.some((fault) => sentence.test(fault)) ? 'found' : found).toBe('found');
+      expect(found.join()).not.toMatch(/ada@|lovelace/);
+    });
+  }
+});
+
+test('a file with a torn page is reported, not thrown over', async () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const deps = { ...testDeps(), db: openDatabase(path, 'serve') };
+  const many = Array.from({ length: 200 }, (_, index) => ({
+    id: index + 1,
+    username: `user${index}`,
+    customize: { x: 'y'.repeat(500) },
+  }));
+  await importLines(deps, many);
+  deps.db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  deps.db.$client.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, bytes.length - 40_000, bytes.length - 20_000);
+  writeFileSync(path, bytes);
+  const db = openDatabase(path, 'look');
+  const { faults } = checkDatabase(db);
+  db.$client.close();
+  expect(faults.length).toBeGreaterThan(0);
+});
+
+test('a thousand faults are listed and the others counted', async () => {
+  const { deps, force, faults } = await world();
+  await importLines(
+    deps,
+    Array.from({ length: 1500 }, (_, index) => ({ id: index + 100, username: `user${index}` })),
+  );
+  force("UPDATE profiles SET username = 'x' WHERE id >= 100");
+  const found = faults();
+  expect(found).toHaveLength(1001);
+  expect(found.at(-1)).toBe('and 500 more');
+});

@@ -1,0 +1,99 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { migrate } from '../../../shared/db/migrate.ts';
+import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { openBare, openDatabase, openFile } from '../../../shared/db/open.ts';
+import { copyBeforeMigration } from '../../../shared/db/snapshot.ts';
+import { PROJECT, profilectl } from '../../support/cli.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { makeOlderDatabase } from '../../support/upgrade.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const OLD = MIGRATIONS.length - 1;
+const MARK = ['CREATE TABLE mark (text TEXT) STRICT', "INSERT INTO mark VALUES ('as it was')"];
+
+function copies(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.includes('.before-schema-'));
+}
+
+test('before a server upgrades a database it copies it aside, for its owner only, and says where', async () => {
+  const folder = tempFolder();
+  const DATABASE_PATH = join(folder, 'profiles.db');
+  makeOlderDatabase(DATABASE_PATH, OLD, MARK);
+  const server = await startServerProcess({ DATABASE_PATH });
+  expect(await server.end()).toBe(0);
+  const [copy = '', ...more] = copies(folder);
+  expect(more).toEqual([]);
+  expect(copy).toMatch(new RegExp(`^profiles\\.db\\.before-schema-${OLD + 1}-\\d{8}T\\d{6}\\.\\d{3}Z$`));
+  expect(server.printed()).toContain(join(folder, copy));
+  expect(statSync(join(folder, copy)).mode & 0o777).toBe(0o600);
+  const kept = openBare(join(folder, copy), 'read');
+  expect(kept.query('SELECT text FROM mark').all()).toEqual([{ text: 'as it was' }]);
+  expect(kept.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: OLD });
+  kept.close();
+  const again = await startServerProcess({ DATABASE_PATH });
+  expect(await again.end()).toBe(0);
+  expect(copies(folder)).toHaveLength(1);
+});
+
+test('a new database is not copied', () => {
+  const folder = tempFolder();
+  openDatabase(join(folder, 'profiles.db'), 'serve').$client.close();
+  expect(copies(folder)).toEqual([]);
+});
+
+test('of eight that start at once on an older database one copies and upgrades it, and all find it upgraded', async () => {
+  const folder = tempFolder();
+  const path = join(folder, 'profiles.db');
+  makeOlderDatabase(path, OLD, MARK);
+  const script = join(folder, 'open.ts');
+  writeFileSync(
+    script,
+    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db/open.ts'))};
+     const db = openDatabase(${JSON.stringify(path)}, 'serve');
+     console.log(db.$client.query('SELECT count(*) AS n FROM migrations').get().n);`,
+  );
+  const runs = Array.from({ length: 8 }, () =>
+    Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'pipe' }),
+  );
+  for (const run of runs) {
+    expect(await new Response(run.stderr).text()).toBe('');
+    expect((await new Response(run.stdout).text()).trim()).toBe(String(MIGRATIONS.length));
+  }
+  expect(copies(folder)).toHaveLength(1);
+}, 30_000);
+
+test('where it can’t be copied it is not upgraded', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  makeOlderDatabase(path, OLD);
+  const sqlite = openFile(path, 1000);
+  const noRoom = () => {
+    throw new Error('no room');
+  };
+  expect(() => migrate(sqlite, path, MIGRATIONS, noRoom)).toThrow('no room');
+  expect(sqlite.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: OLD });
+  sqlite.close();
+});
+
+test('the copy is made of what is committed, while the write lock is held by whoever upgrades', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  makeOlderDatabase(path, OLD, MARK);
+  const sqlite = openFile(path, 1000);
+  sqlite.run('BEGIN IMMEDIATE');
+  sqlite.run("INSERT INTO mark VALUES ('not yet')");
+  const copy = openBare(copyBeforeMigration(path, OLD), 'read');
+  expect(copy.query('SELECT text FROM mark').all()).toEqual([{ text: 'as it was' }]);
+  copy.close();
+  sqlite.close();
+});
+
+test('commands refuse an older database, but a backup of it can be made and it can be checked', async () => {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  makeOlderDatabase(db, OLD);
+  expect((await profilectl(['keys', 'list', '--db', db])).stderr).toContain('older schema');
+  expect((await profilectl(['db', 'backup', join(folder, 'copy.db'), '--db', db])).code).toBe(0);
+  expect(existsSync(join(folder, 'copy.db'))).toBe(true);
+  expect((await profilectl(['db', 'check', '--db', db])).code).toBe(0);
+});

@@ -1,0 +1,132 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { foldName, nameFault } from '../../../shared/profiles/name.ts';
+import { importLines, namesById } from '../../support/import.ts';
+import { testDeps } from '../../support/world.ts';
+
+// Names that are one name in many spellings, brought in from every side.
+
+/** Pieces that fold together, or look as if they did. */
+const PIECES = [
+  ...['a', 'A', 'ａ', 'Ａ', 'ª', 'ᵃ', '𝐀', '𝔞', 'а', 'α'], // Latin, full-width, superscript, mathematical; Cyrillic, Greek
+  ...['s', 'S', 'ſ', 'ß', 'ẞ', 'ss', 'SS', 'ς', 'σ', 'Σ'],
+  ...['i', 'I', 'İ', 'ı', 'i\u0307', 'Ⅰ', 'ﬁ', 'fi', 'Å', 'Å', 'A\u030a', 'å'],
+  ...[
+    'é',
+    'e\u0301',
+    'É',
+    'E\u0301',
+    'ﬀ',
+    'ff',
+    'K',
+    'k',
+    'Ω',
+    'Ω',
+    'ω',
+    'ϒ\u0308',
+    'ϔ',
+    'q\u0323\u0307',
+    'q\u0307\u0323',
+  ],
+  ...[
+    '½',
+    '1⁄2',
+    '２',
+    '2',
+    '²',
+    '℀',
+    '℃',
+    '°C',
+    '…',
+    '...',
+    ' ',
+    '\u00a0',
+    '\u3000',
+    '-',
+    '‑',
+    '\u200d',
+    '\u00ad',
+    '\u202e',
+  ],
+];
+
+const name = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 3 }).map((pieces) => pieces.join(''));
+
+/** Another spelling of a name: normalised, upper-cased, full-width. */
+const respelled = fc.tuple(name, fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD'), fc.nat(3)).map(([text, form, how]) => {
+  const normal = text.normalize(form);
+  if (how === 0) return normal.toUpperCase();
+  if (how === 1) return normal.toLowerCase();
+  if (how === 2)
+    return normal.replace(/[!-~]/g, (letter) => String.fromCodePoint((letter.codePointAt(0) as number) + 0xfee0));
+  return normal;
+});
+
+test('two names that fold alike never coexist, whoever brings them in and however they are spelled', async () => {
+  const deps = testDeps();
+  const line = fc.record({
+    id: fc.integer({ min: 1, max: 6 }),
+    username: fc.oneof(name, respelled),
+    aliases: fc.array(fc.oneof(name, respelled), { maxLength: 2 }),
+  });
+  let refusals = 0;
+  let taken = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(line, { minLength: 1, maxLength: 8 }),
+      fc.boolean(),
+      fc.boolean(),
+      async (lines, strict, merge) => {
+        const { refused, imported } = await importLines(deps, lines, { strict, merge });
+        refusals += refused.length;
+        taken += imported;
+        const held = Object.values(await namesById(deps)).flat();
+        const folded = held.map(foldName);
+        expect(new Set(folded).size).toBe(folded.length);
+        for (const text of held) expect(nameFault(text)).toBeNull();
+        // The database holds it a second time, whatever the program does.
+        const stored = deps.db.$client.query('SELECT folded, name FROM profile_names ORDER BY folded').values() as [
+          string,
+          string,
+        ][];
+        expect(stored.map(([, spelled]) => foldName(spelled))).toEqual(stored.map(([of]) => of));
+      },
+    ),
+    { numRuns: 250 },
+  );
+  expect(Math.min(refusals, taken)).toBeGreaterThan(50);
+});
+
+test('a name can’t be taken beside its twin: the other spelling is refused, and the holder named', async () => {
+  const deps = testDeps();
+  await fc.assert(
+    fc.asyncProperty(name, respelled, async (one, other) => {
+      fc.pre(nameFault(one) === null && nameFault(other) === null);
+      await importLines(deps, [
+        { id: 1, deleted: true },
+        { id: 2, deleted: true },
+      ]);
+      const { refused } = await importLines(deps, [
+        { id: 1, username: one },
+        { id: 2, username: other },
+      ]);
+      const alike = foldName(one) === foldName(other);
+      expect(refused).toEqual(alike ? [{ line: 2, reason: `the name "${other}" is held by profile 1` }] : []);
+    }),
+    { numRuns: 120 },
+  );
+});
+
+test('what a name may not hold it may not fold to either, for every character there is', () => {
+  const offences: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const letter = String.fromCodePoint(code);
+    const folded = foldName(letter);
+    if (foldName(folded) !== folded) offences.push(`U+${code.toString(16)} folds on`);
+    const isBad = /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}/]/u;
+    const accepted = nameFault(`a${letter}b`) === null;
+    if (accepted && (isBad.test(letter) || isBad.test(foldName(`a${letter}b`))))
+      offences.push(`U+${code.toString(16)}`);
+  }
+  expect(offences).toEqual([]);
+});

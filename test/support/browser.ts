@@ -1,0 +1,57 @@
+import { afterAll } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+
+/** Whether this machine has Debian's Chromium. */
+export const hasChromium = existsSync(CHROMIUM);
+
+/** Opens pages in one browser, which is closed when the test file is done; call it outside any test. */
+export async function startBrowser(): Promise<OpenPage> {
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    // Nothing of its own on the network: whatever it asks for, the page has asked for.
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+      '--no-proxy-server',
+    ],
+  });
+  afterAll(() => browser.close());
+  return (url, size) => openPage(browser, url, size);
+}
+
+/** What a page has done that it should not have, or asked for at all. */
+export type Watched = { page: Page; requests: string[]; troubles: string[] };
+
+/** A window's width in CSS pixels, and what its owner prefers. */
+export type Size = { width: number; colorScheme: 'light' | 'dark' };
+
+/** Opens an address in a new window of this size, and watches what it does. */
+export type OpenPage = (url: string, size: Size) => Promise<Watched>;
+
+async function openPage(browser: Browser, url: string, { width, colorScheme }: Size): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width, height: 844 },
+    colorScheme,
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const troubles: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('requestfailed', (request) => troubles.push(`failed: ${request.url()}`));
+  page.on(
+    'response',
+    (response) => response.status() >= 400 && troubles.push(`${response.status()}: ${response.url()}`),
+  );
+  page.on('console', (message) => troubles.push(`console: ${message.text()}`));
+  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
+  await page.goto(url, { waitUntil: 'networkidle' });
+  return { page, requests, troubles };
+}

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../shared/config.ts';
+import { openDatabase } from '../../shared/db/open.ts';
+import { createDeps } from '../../shared/deps.ts';
+import { beginAttempt } from '../../shared/keys/attempt.ts';
+import { expireKeys } from '../../shared/keys/expire.ts';
+import { KEY_STATES } from '../../shared/keys/key.ts';
+import { editKey } from '../../shared/keys/lifecycle.ts';
+import { eraseProfile } from '../../shared/profiles/erase.ts';
+import { importProfiles } from '../../shared/profiles/import.ts';
+import { PROJECT } from './cli.ts';
+import { keyIn, mailedSecrets, request } from './keys.ts';
+import { makeOlderDatabase } from './upgrade.ts';
+
+// Made test/fixtures/first-schema.db, once: `bun test/support/make-first-schema.ts <file>`. The fixture stands for the
+// databases that people have, so it is never made again; a later schema gets a fixture of its own.
+
+const START_MS = Date.parse('2026-01-01T00:00:00Z');
+
+/** The sample's profiles, a key in every state, an erased profile's, one renamed, one whose approval is under way. */
+async function make(file: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-fixture-'));
+  const path = join(folder, 'profiles.db');
+  makeOlderDatabase(path, 1);
+  const db = openDatabase(path, 'look');
+  const config = readConfig({ DATABASE_PATH: path, MAIL_URL: `file:${join(folder, 'mail')}` });
+  let nowMs = START_MS;
+  const clock = {
+    nowMs: () => nowMs,
+    monotonicMs: () => nowMs - START_MS,
+    advance: (ms: number) => void (nowMs += ms),
+  };
+  const deps = { ...createDeps(db, config), clock };
+  const source = join(PROJECT, 'shared/sample/profiles.jsonl');
+  await importProfiles(deps, source, { merge: false, strict: true, by: 'operator' });
+  const names = db.$client
+    .query('SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 ORDER BY id')
+    .all();
+  const [gone, ...others] = (names as { username: string }[]).map(({ username }) => username);
+  for (const [index, state] of KEY_STATES.entries()) {
+    const identifier = await keyIn(state, deps, others[index] as string);
+    deps.clock.advance(3_600_000);
+    if (state === 'Active') {
+      editKey(deps, { identifier, name: 'Renamed', by: 'owner' });
+      process.stdout.write(`${mailedSecrets(deps, identifier).at(-1)}\n`);
+    }
+    await keyIn(state, deps, gone as string).catch(() => undefined);
+  }
+  expireKeys(db, nowMs);
+  eraseProfile(deps, gone as string, 'operator');
+  const identifier = await request(deps, { profile: others[10] as string });
+  beginAttempt(deps, { identifier, grant: {}, by: 'admin' });
+  db.$client.run('VACUUM INTO ?', [file]);
+  db.$client.close();
+  rmSync(folder, { recursive: true });
+}
+
+await make(process.argv[2] as string);

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { ROUTES } from '../../server/app.ts';
+import { openApiDocument } from '../../server/openapi/document.ts';
+import { importProfiles } from '../../shared/profiles/import.ts';
+import { PROJECT } from './cli.ts';
+import { startTestServer } from './http.ts';
+import { keyFor } from './requests.ts';
+
+/** What is in `METRICS_TOKEN` of the server of {@link startSampleServer}. */
+export const METRICS_TOKEN = 'metrics-token-of-the-tests';
+
+/**
+ * A server with the sample profiles and everything configured, behind a trusted proxy on 127.0.0.1, its document, and
+ * keys of owners who are not on the leaderboard.
+ */
+export async function startSampleServer() {
+  const variables = { TRUSTED_PROXIES: '127.0.0.1', SECURITY_CONTACT: 'security@example.org', METRICS_TOKEN };
+  const server = await startTestServer({ variables });
+  const keys = {
+    both: await keyFor(server.deps, ['1000000/1s']),
+    byDefault: await keyFor(server.deps, ['60/1m', '5000/1d']),
+    once: await keyFor(server.deps, ['1/1m']),
+    lookup: await keyFor(server.deps, ['1000000/1s'], ['api.lookup']),
+    leaderboard: await keyFor(server.deps, ['1000000/1s'], ['api.leaderboard']),
+  };
+  server.deps.db.$client.run('UPDATE profiles SET banned = 1');
+  const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
+  await importProfiles(server.deps, sample, { merge: false, strict: true, by: 'test' });
+  return { server, keys, document: openApiDocument(server.deps.config.publicUrl, ROUTES) };
+}

@@ -1,0 +1,48 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
+import { searchForSecrets } from './secret-search.ts';
+
+/** A folder with a secret in a mail, another in the notes, and this in a file of a folder in it. */
+function folderWith(content: (mailed: string, noted: string) => string | Uint8Array): string {
+  const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-search-'));
+  // What is hidden here must be gone by the time that the whole suite's leavings are searched.
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const [mailed, noted] = [newSecret('k7Qm2XaB', systemRandom), newSecret('k7Qm2XaC', systemRandom)];
+  mkdirSync(join(folder, 'mail'), { recursive: true });
+  writeFileSync(join(folder, 'mail/one.eml'), `To: a@example.org\n\n${mailed}\n`);
+  writeFileSync(join(folder, 'secrets.txt'), `${noted}\n`);
+  writeFileSync(join(folder, 'mail/left-behind'), content(mailed, noted));
+  return folder;
+}
+
+test('the mails themselves are no find', () => {
+  const result = searchForSecrets(folderWith(() => 'nothing'));
+  expect(result).toEqual({ secrets: 2, files: 1, bytes: 7, found: [] });
+});
+
+test('a secret that was left behind is found, whole or in part, mailed or noted, wherever it stands', () => {
+  const contents: ((mailed: string, noted: string) => string | Uint8Array)[] = [
+    (mailed) => mailed,
+    (_mailed, noted) => `{"line":"${noted}"}`,
+    (mailed) => mailed.slice(13),
+    (mailed) => `abc${mailed.slice(20, 36)}`,
+    (mailed) => Buffer.concat([Buffer.alloc(1000, 0xff), Buffer.from(mailed.slice(13, 45)), Buffer.alloc(10)]),
+    // Across the border of two chunks.
+    (mailed) => Buffer.concat([Buffer.alloc(8 * 1024 * 1024 - 10, 0x20), Buffer.from(mailed.slice(13, 29))]),
+  ];
+  for (const content of contents) {
+    const folder = folderWith(content);
+    expect(searchForSecrets(folder).found).toEqual([join(folder, 'mail/left-behind')]);
+    writeFileSync(join(folder, 'mail/left-behind'), '');
+  }
+});
+
+test('a secret that was never mailed is nobody’s', () => {
+  const folder = folderWith(
+    (mailed) => `${newSecret('k7Qm2XaB', systemRandom)} ${mailed.slice(0, 13)} ${'x'.repeat(99)}`,
+  );
+  expect(searchForSecrets(folder).found).toEqual([]);
+});
