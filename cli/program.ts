@@ -28,6 +28,7 @@ import { addAlias, addRename } from './profiles/names.ts';
 import { addSet } from './profiles/set.ts';
 import { addShow as addShowProfile } from './profiles/show.ts';
 import { addServe } from './serve.ts';
+import { addStatus } from './status.ts';
 
 /**
  * The whole command tree. Nothing is printed or exited here: usage errors are thrown as `CommanderError`, everything
@@ -83,6 +84,7 @@ Examples:
   addCheckConfig(program.command('config').description('Look at the configuration.'));
   addTest(program.command('mail').description('Try the way that mail takes.'));
   addServe(program);
+  addStatus(program);
   addHealthcheck(program);
   addDemo(program);
   addCompletion(program);

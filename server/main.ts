@@ -6,6 +6,7 @@ import { openExchange } from './chain.ts';
 import { type Fetch, type Listener, startListening } from './listener.ts';
 import { type LogOutput, openLogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
+import { startReminding } from './reminding.ts';
 import { closeService, createService, type Service } from './service.ts';
 
 /** A server that accepts requests. */
@@ -60,11 +61,12 @@ function fetchOf(service: Service): Fetch {
 }
 
 function running(service: Service, listener: Listener, log: LogOutput, release: () => void): RunningServer {
+  const reminding = startReminding(service);
   let stopped: Promise<void> | null = null;
   async function stop(): Promise<void> {
     service.isStopping = true;
     service.log.event('info', 'Stopping: finishing what is in flight.');
-    await listener.stop();
+    await Promise.all([listener.stop(), reminding.stop()]);
     closeService(service);
     service.log.event('info', 'Stopped.');
     await log.drain();

@@ -114,10 +114,10 @@ function describeKeys(registry: Registry, clock: Clock): (figures: KeyFigures) =
     labelNames: ['outcome'],
     registers,
   });
-  const reminders = new Counter({
-    name: 'profile_lookup_reminder_mails_total',
-    help: 'Reminders of an expiry by outcome, since the database was made.',
-    labelNames: ['outcome'],
+  const reminders = new Gauge({
+    name: 'profile_lookup_reminders',
+    help: 'Reminders of an expiry, by what became of the last try.',
+    labelNames: ['result'],
     registers,
   });
   return ({ states, oldestPendingAt, attempts, reminders: sent }) => {
@@ -125,15 +125,14 @@ function describeKeys(registry: Registry, clock: Clock): (figures: KeyFigures) =
     oldest.set(oldestPendingAt === null ? 0 : Math.max(0, clock.nowMs() - oldestPendingAt) / 1000);
     const { open: underWay, ...ended } = attempts;
     open.set(underWay);
-    setCounter(approvals, ended);
-    const { sending: _, 'to be repeated': __, ...done } = sent;
-    setCounter(reminders, done);
+    approvals.reset();
+    for (const [name, count] of Object.entries(ended)) approvals.inc({ outcome: labelOf(name) }, count);
+    for (const [name, count] of Object.entries(sent)) reminders.set({ result: labelOf(name) }, count);
   };
 }
 
-function setCounter(counter: Counter<'outcome'>, counts: Record<string, number>): void {
-  counter.reset();
-  for (const [name, count] of Object.entries(counts)) counter.inc({ outcome: name.replaceAll(' ', '_') }, count);
+function labelOf(name: string): string {
+  return name.replaceAll(' ', '_');
 }
 
 function describeProcess(registry: Registry, db: Db, clock: Clock): void {

@@ -1,6 +1,6 @@
 import type { BlockList } from 'node:net';
 import type { Config } from '../shared/config.ts';
-import { isLoopback } from '../shared/config-network.ts';
+import { exposureFault, isLoopback } from '../shared/config-network.ts';
 import { AppError } from '../shared/errors.ts';
 import { isTrusted, normaliseAddress } from './client-address.ts';
 
@@ -12,15 +12,10 @@ export type Transport = {
 };
 
 /** Reads the rules out of the configuration. Throws `bad_config` where secrets would travel in clear. */
-export function checkTransport({ host, tls, trustedProxies }: Config): Transport {
-  const isExposed = tls === null && !isLoopback(host);
-  if (isExposed && trustedProxies === null) {
-    throw new AppError(
-      'bad_config',
-      `HOST ${host} can be reached from other machines, and API keys may not travel over plain HTTP: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES where a proxy in front speaks HTTPS, or HOST=127.0.0.1.`,
-    );
-  }
-  return { proxies: trustedProxies, isExposed };
+export function checkTransport(config: Config): Transport {
+  const fault = exposureFault(config);
+  if (fault !== null) throw new AppError('bad_config', fault);
+  return { proxies: config.trustedProxies, isExposed: config.tls === null && !isLoopback(config.host) };
 }
 
 /** Throws `plain_http` for a request that came, or was forwarded from, plain HTTP where that is not allowed. */

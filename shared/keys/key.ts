@@ -48,8 +48,8 @@ export function attemptResultAt(result: AttemptResult, leaseEndsAtMs: number, no
 }
 
 /**
- * What became of a reminder. `sending` is written before the mail goes out: found again after a crash it reads as `not
- * confirmed`, and neither is ever repeated; `to be repeated` was certainly not accepted.
+ * What became of a reminder. `sending` is written before the mail goes out: what a crash leaves of it is never repeated,
+ * as little as `not confirmed`. `to be repeated` and `refused` were certainly not accepted.
  */
 export const REMINDER_RESULTS = ['sending', 'accepted', 'refused', 'not confirmed', 'to be repeated'] as const;
 

@@ -166,7 +166,8 @@ function grantFacts(news: ApprovalNews): Fact[] {
 
 type Fact = { label: string; values: readonly string[] };
 
-function fact(label: string, ...values: readonly string[]): Fact {
+/** A line of a list of facts. */
+export function fact(label: string, ...values: readonly string[]): Fact {
   return { label, values };
 }
 
@@ -178,7 +179,13 @@ function quoted(label: string, text: string | null): Block[] {
   ];
 }
 
-function compose(kind: Mail['kind'], to: { to: string; identifier: string }, title: string, blocks: Block[]): Mail {
+/** A mail whose text and HTML say the same. */
+export function compose(
+  kind: Mail['kind'],
+  to: { to: string; identifier: string },
+  title: string,
+  blocks: Block[],
+): Mail {
   return {
     kind,
     identifier: to.identifier,

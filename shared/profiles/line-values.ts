@@ -1,5 +1,5 @@
-import { isMailAddress } from '../mail/address.ts';
 import { parseIsoTime } from '../iso-time.ts';
+import { isMailAddress } from '../mail/address.ts';
 import { authIdFault, foldName, nameFault } from './name.ts';
 
 // Readers of one value of an import line: each returns what is stored, or throws a LineFault that names the field and the

@@ -155,7 +155,7 @@ test('an import that is killed at any instant leaves every batch wholly in or wh
   const deps = testDeps();
   const { databasePath } = deps.config;
   const rounds = 32;
-  const count = 4_000;
+  const count = 3_000;
   const sqlite = deps.db.$client;
   const tornRows = sqlite.prepare<{ id: number }, []>(
     `SELECT p.id FROM profiles p

@@ -47,7 +47,7 @@ describe('over the end of a server process', () => {
   }, 60_000);
 
   test('SIGKILL at any instant forgets at most the last second, and never counts what was not asked', async () => {
-    const runs = 18;
+    const runs = 12;
     const losses: number[] = [];
     const instants = fc.sample(fc.integer({ min: 50, max: 1_800 }), { numRuns: runs, seed: 20260103 });
     const kill = async (afterMs: number): Promise<void> => {

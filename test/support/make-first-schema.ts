@@ -30,7 +30,9 @@ async function make(file: string): Promise<void> {
   const clock = {
     nowMs: () => nowMs,
     monotonicMs: () => nowMs - START_MS,
-    advance: (ms: number) => void (nowMs += ms),
+    advance: (ms: number) => {
+      nowMs += ms;
+    },
   };
   const deps = { ...createDeps(db, config), clock };
   const source = join(PROJECT, 'shared/sample/profiles.jsonl');

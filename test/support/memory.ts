@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
 
+/** What a process has in memory now, bytes; Linux only. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes ?? 0) * 1024;
+}
+
 /**
  * The most memory that a process takes until it ends, bytes, as the system sees it; Linux only. The usage that is
  * reported at its end would count what its parent had when it was forked.

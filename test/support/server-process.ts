@@ -6,6 +6,7 @@ import { noteOutput } from './secret-search.ts';
 export type ServerProcess = {
   url: string;
   port: number;
+  pid: number;
   /** All that it has printed so far. */
   printed: () => string;
   /** Waits until it has printed this; fails after 10 s with what there is. Returns the match. */
@@ -79,6 +80,7 @@ export async function startServerProcess(
   return {
     url,
     port: Number(new URL(url).port),
+    pid: child.pid,
     printed: () => printed,
     see,
     signal: (name) => void child.kill(name),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Mail } from '../../../shared/mail/mail.ts';
 import { approvalMail, rejectionMail, requestMail, revocationMail } from '../../../shared/mail/messages.ts';
+import { reminderMail } from '../../../shared/mail/reminder.ts';
 import { rateLimitInWords } from '../../../shared/mail/wording.ts';
 import { NEWS, SECRET, TO } from './sample.ts';
 
@@ -34,6 +35,7 @@ function allMails(foreign?: string): Mail[] {
     rejectionMail(decision),
     revocationMail(decision),
     requestMail({ ...REQUEST, keyName, ...request }),
+    reminderMail({ ...DECISION, keyName, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
   ];
 }
 
@@ -76,6 +78,15 @@ describe('the other mails', () => {
       expect(mail.html).toContain(DECISION.reason);
       expect(mail.text).toMatch(/Name +Nightly statistics\n/);
     }
+  });
+
+  test('a reminder says when, that it can’t be moved, and what to do', () => {
+    const news = { ...DECISION, expiresAtMs: Date.parse('2027-01-31T12:00:00Z') };
+    const { text } = reminderMail({ ...news, daysLeft: 30 });
+    for (const words of ['in 30 days', '2027-01-31 12:00:00 UTC', 'Nightly statistics', 'request a new key']) {
+      expect(text.replace(/\s+/g, ' ')).toContain(words);
+    }
+    expect(reminderMail({ ...news, daysLeft: 1 }).text).toContain('within a day');
   });
 
   test('a request carries all that was said, and how to decide on it', () => {

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../shared/clock.ts';
+import { lockForServing } from '../../shared/db/open.ts';
+import { isServed } from '../../shared/db/serving.ts';
+import { testCertificate } from '../support/certificates.ts';
+import { profilectl } from '../support/cli.ts';
+import { issue, request } from '../support/keys.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { makeOlderDatabase } from '../support/upgrade.ts';
+import { tempFolder, testClock, testDeps } from '../support/world.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A database with these keys, and `profilectl status` on it. */
+function world(ageDays = 0) {
+  const clock = testClock(systemClock.nowMs() - ageDays * DAY_MS);
+  const deps = testDeps({ clock });
+  insertProfile(deps.db);
+  const { databasePath } = deps.config;
+  const base = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+  const status = async (variables: Record<string, string> = {}) => {
+    const { code, stdout, stderr } = await profilectl(['status', '--json'], { variables: { ...base, ...variables } });
+    expect([code, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout);
+  };
+  const text = async (variables: Record<string, string> = {}) =>
+    (await profilectl(['status'], { variables: { ...base, ...variables } })).stdout;
+  return { deps, clock, databasePath, base, status, text };
+}
+
+describe('without a server', () => {
+  test('says so, counts the keys, and warns of what an operator should do', async () => {
+    const { deps, status, text } = world();
+    await request(deps);
+    const { identifier } = await issue(deps, {}, { expiresAtMs: systemClock.nowMs() + 29 * DAY_MS });
+    await issue(deps, {}, { expiresAtMs: systemClock.nowMs() + 31 * DAY_MS });
+    const found = await status({ MAIL_URL: '' });
+    expect(found.server).toMatchObject({ running: false, ready: null });
+    expect(found.keys).toMatchObject({ pending: 1, Active: 2, revoked: 0 });
+    expect(found.queue.pending).toBe(1);
+    expect(found.warnings).toEqual([
+      'MAIL_URL is not set: no key can be approved.',
+      'No backup was ever made; "profilectl db backup <file>" makes one.',
+      `Within 30 days these keys expire: ${identifier}.`,
+    ]);
+    const shown = await text({ MAIL_URL: '' });
+    expect(shown).toMatch(/^Server +not running$/m);
+    expect(shown).toMatch(/^Queue +1 request, the oldest waiting for \d+s$/m);
+    expect(shown.match(/^Warning: /gm)).toHaveLength(3);
+  });
+
+  test('a backup within the week is shown and not warned of; an older one, an old request and loose modes are', async () => {
+    const { deps, status, databasePath } = world(8);
+    await request(deps);
+    const file = join(deps.folder, 'backup.db');
+    await profilectl(['db', 'backup', file], { variables: { DATABASE_PATH: databasePath } });
+    const young = await status();
+    expect(young.lastBackup.file).toBe(file);
+    expect(young.warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
+    const at = new Date(systemClock.nowMs() - 7 * DAY_MS).toISOString();
+    writeFileSync(`${databasePath}.last-backup`, JSON.stringify({ at, file }));
+    chmodSync(databasePath, 0o644);
+    const { warnings } = await status();
+    expect(warnings[0]).toContain('mode 644');
+    expect(warnings).toContain('The last backup is 7 days old.');
+  });
+
+  test('a certificate that is there for long is not warned of, one that can’t be read is', async () => {
+    const { deps, status } = world();
+    const { certFile, keyFile } = testCertificate();
+    expect((await status({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })).warnings).toHaveLength(1);
+    const broken = join(deps.folder, 'broken.pem');
+    writeFileSync(broken, 'none');
+    const { warnings } = await status({ TLS_CERT_FILE: broken, TLS_KEY_FILE: keyFile });
+    expect(warnings).toContain(`The certificate in ${broken} can't be read.`);
+  });
+
+  test('a database of an older schema is one that waits for its upgrade', async () => {
+    const path = join(tempFolder(), 'profiles.db');
+    makeOlderDatabase(path, 1);
+    const { code, stdout } = await profilectl(['status', '--db', path]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Version .+, schema 1 \(this version has \d+\)$/m);
+    expect(stdout).toContain('has an older schema');
+  });
+
+  test('a missing database is refused, naming its path', async () => {
+    const { code, stderr } = await profilectl(['status', '--db', '/none/profiles.db']);
+    expect([code, stderr.includes('/none/profiles.db')]).toEqual([1, true]);
+  });
+});
+
+describe('beside a server', () => {
+  test('says where it is, that it is ready and, with the token, how long it is up and how busy', async () => {
+    const { base, status, text } = world();
+    const METRICS_TOKEN = 'a-token';
+    const server = await startServerProcess({ ...base, METRICS_TOKEN });
+    for (let turn = 0; turn < 3; turn++) await fetch(`${server.url}/api/key`);
+    const beside = { PORT: String(server.port) };
+    const without = await status(beside);
+    expect(without.server).toMatchObject({
+      running: true,
+      url: server.url,
+      ready: true,
+      startedAt: null,
+      requests: null,
+    });
+    const found = await status({ ...beside, METRICS_TOKEN });
+    expect(found.server).toMatchObject({ ready: true, requests: 3, requestsPerSecond: 0 });
+    const upMs = systemClock.nowMs() - Date.parse(found.server.startedAt);
+    expect(upMs).toBeGreaterThan(0);
+    expect(await text({ ...beside, METRICS_TOKEN })).toMatch(
+      /^Server +running on http:\S+, ready, up for \d+s, 3 API requests since then, 0\/s now$/m,
+    );
+    const wrong = await status({ ...beside, METRICS_TOKEN: 'another' });
+    expect(wrong.server).toMatchObject({ ready: true, startedAt: null });
+    expect(wrong.warnings.join()).toContain('/metrics answers 401');
+    const elsewhere = await status({ PORT: '1' });
+    expect(elsewhere.server).toMatchObject({ running: true, ready: null });
+    expect(elsewhere.warnings.join()).toContain("can't be asked");
+    expect(await server.end()).toBe(0);
+    expect((await status(beside)).server.running).toBe(false);
+  });
+
+  test('looking whether one runs takes nothing from one that starts', () => {
+    const path = join(tempFolder(), 'profiles.db');
+    expect(isServed(path)).toBe(false);
+    const lock = lockForServing(path);
+    expect([isServed(path), isServed(path)]).toEqual([true, true]);
+    lock.close();
+    expect(isServed(path)).toBe(false);
+    lockForServing(path).close();
+  });
+});
