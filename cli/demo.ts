@@ -15,7 +15,10 @@ export function addDemo(parent: Command): void {
   parent
     .command('demo')
     .description('Try it out: sample profiles, an approved key, a running server and a curl line for it.')
-    .addHelpText('after', '\nTouches no real data: everything lies in a temporary folder that is removed at the end.')
+    .addHelpText(
+      'after',
+      '\nTouches no real data: everything lies in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',
+    )
     .action(async () => {
       const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));
       try {

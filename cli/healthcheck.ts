@@ -11,7 +11,14 @@ export function addHealthcheck(parent: Command): void {
   parent
     .command('healthcheck')
     .description('Ask the running server whether it is ready: 0 if so, 1 if not.')
-    .addHelpText('after', '\nIt reads the same variables as "serve" (HOST, PORT, TLS_CERT_FILE) and opens no database.')
+    .addHelpText(
+      'after',
+      `
+It reads the same variables as "serve" (HOST, PORT, TLS_CERT_FILE) and opens no database.
+
+Example:
+  profilectl healthcheck --env-file /etc/profile-lookup.env`,
+    )
     .action(async (_options: unknown, command: Command) => {
       const globals = globalsOf(command);
       const url = serverUrl(configOf(globals), '/readyz');

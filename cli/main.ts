@@ -1,21 +1,7 @@
 #!/usr/bin/env bun
-import { CommanderError } from 'commander';
-import { AppError } from '../shared/errors.ts';
-import { exitCodeOf } from './exit-codes.ts';
+import { isDebugging } from '../shared/config.ts';
+import { describeFault } from './faults.ts';
 import { createProgram } from './program.ts';
-
-/** Commander's sentence without its "error: " and with its suggestion, if any, on the same line. */
-function usageSentence(error: CommanderError): string {
-  return error.message.replace(/^error: /, '').replaceAll('\n', ' ');
-}
-
-/** A sentence and an exit code for whatever was thrown; no stack and no library's text reaches a person. */
-function describe(error: unknown): { code: number; sentence: string } {
-  if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message };
-  if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, sentence: usageSentence(error) };
-  const kind = error instanceof Error ? error.name : typeof error;
-  return { code: 1, sentence: `Something went wrong inside profilectl (${kind}); this is a bug.` };
-}
 
 async function run(): Promise<number> {
   const program = createProgram();
@@ -23,11 +9,13 @@ async function run(): Promise<number> {
     await program.parseAsync();
     return 0;
   } catch (error) {
-    const { code, sentence } = describe(error);
+    const { code, sentence, places } = describeFault(error, program, process.argv.slice(2), isDebugging());
     if (code === 0) return 0;
-    const noCommand = error instanceof CommanderError && error.code === 'commander.help';
-    const text = noCommand ? 'A command is missing; see profilectl --help.' : sentence;
-    process.stderr.write(process.argv.includes('--json') ? `${JSON.stringify({ error: text })}\n` : `${text}\n`);
+    // Commander has read the program's own options before it finds anything else wrong.
+    const json = program.opts<{ json?: boolean }>().json === true;
+    const more = places.length > 0 ? { places } : {};
+    const text = json ? JSON.stringify({ error: sentence, ...more }) : [sentence, ...places].join('\n');
+    process.stderr.write(`${text}\n`);
     return code;
   }
 }

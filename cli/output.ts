@@ -20,6 +20,26 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** How many columns a stream's terminal has, 100 where it does not say; without end where it is no terminal. */
+export function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
+  return isTTY === true ? columns || 100 : Number.POSITIVE_INFINITY;
+}
+
+/** Breaks a line at its spaces so that each part fits into so many columns; a word that is longer stays whole. */
+export function wrapLine(line: string, columns: number): string[] {
+  if (Bun.stringWidth(line) <= columns) return [line];
+  const lines: string[] = [];
+  let current: string | null = null;
+  for (const word of line.split(' ')) {
+    if (current !== null && Bun.stringWidth(`${current} ${word}`) <= columns) current = `${current} ${word}`;
+    else {
+      if (current !== null) lines.push(current);
+      current = word;
+    }
+  }
+  return [...lines, current ?? ''];
+}
+
 /** Whether a person is there to be asked: prompts read stdin and write stderr. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;

@@ -73,6 +73,10 @@ export function etagOf(body: string): string {
   return `"${Bun.SHA256.hash(body, 'base64').slice(0, 22)}"`;
 }
 
+// RFC 9110, sections 5.6.1 and 8.8.3; a list may have empty elements.
+const TAG_LIST =
+  /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
+
 /**
  * Whether `If-None-Match` names this tag: `*`, or a list compared weakly (RFC 9110, section 13.1.2). What is malformed
  * matches nothing.
@@ -80,6 +84,7 @@ export function etagOf(body: string): string {
 export function matches(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;
   if (ifNoneMatch.trim() === '*') return true;
+  if (!TAG_LIST.test(ifNoneMatch)) return false;
   const tags = ifNoneMatch.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
 }

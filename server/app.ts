@@ -2,11 +2,11 @@ import { Elysia } from 'elysia';
 import { answerExchange, type Route } from './chain.ts';
 import type { Exchange } from './exchange.ts';
 import { docs, home, openApi } from './routes/document.ts';
-import { health, readiness, securityContact } from './routes/health.ts';
+import { hasContact, health, readiness, securityContact } from './routes/health.ts';
 import { ownKey } from './routes/key.ts';
 import { leaderboardPage } from './routes/leaderboard.ts';
 import { linksBy, profileBy, profilesOfMany } from './routes/lookup.ts';
-import { metrics } from './routes/metrics.ts';
+import { hasMetrics, metrics } from './routes/metrics.ts';
 import type { Service } from './service.ts';
 
 /** The whole HTTP surface. Tests run every refusal against every entry, and the OpenAPI document is made of it. */
@@ -22,8 +22,8 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/key', access: 'any key', isFree: true, answer: ownKey },
   { path: '/healthz', access: 'anyone', answer: health },
   { path: '/readyz', access: 'anyone', answer: readiness },
-  { path: '/metrics', access: 'anyone', answer: metrics },
-  { path: '/.well-known/security.txt', access: 'anyone', answer: securityContact },
+  { path: '/metrics', access: 'anyone', isThere: hasMetrics, answer: metrics },
+  { path: '/.well-known/security.txt', access: 'anyone', isThere: hasContact, answer: securityContact },
   { path: '/openapi.json', access: 'anyone', answer: openApi(() => ROUTES) },
   { path: '/docs', access: 'anyone', answer: docs(() => ROUTES) },
   { path: '/', access: 'anyone', answer: home },

@@ -17,6 +17,8 @@ export type Route = {
   access: 'anyone' | 'any key' | Permission;
   /** Whether a request spends nothing of the key's rate limits. */
   isFree?: true;
+  /** False while the configuration leaves this path out: then it is as unknown as any other. */
+  isThere?: (service: Service) => boolean;
   /** Reads the parameters, then looks up. Absent where there is nothing: unknown paths. */
   answer?: (service: Service, exchange: Exchange, route: Route) => Answer | Promise<Answer>;
 };
@@ -89,7 +91,7 @@ function templateOf(route: Route, { path }: Exchange): string | null {
   return route.answer === undefined || path === null ? null : route.path;
 }
 
-/** The order in which a request is judged (README, "Errors"): each step may throw, and the rest never runs. */
+/** The order in which a request is judged (README, "Architecture in ten lines"): each step may throw, and the rest never runs. */
 function decide(service: Service, route: Route, exchange: Exchange): Answer | Promise<Answer> {
   const { transport } = service;
   exchange.address = clientAddress(transport.proxies, exchange.peer, exchange.headers.get('x-forwarded-for'));
@@ -100,7 +102,8 @@ function decide(service: Service, route: Route, exchange: Exchange): Answer | Pr
     throw new AppError('uri_too_long', `The path is longer than ${MAX_PATH_LENGTH} bytes.`);
   }
   if (route.access !== 'anyone') admitKey(service, route, exchange);
-  if (route.answer === undefined) throw new AppError('unknown_path', 'There is nothing at this path.');
+  if (route.answer === undefined || route.isThere?.(service) === false)
+    throw new AppError('unknown_path', 'There is nothing at this path.');
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
     throw new AppError('method_not_allowed', 'This path answers GET and HEAD only.');
   }

@@ -1,10 +1,13 @@
 import { type BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** An address as it is compared and logged: IPv4-mapped IPv6 (`::ffff:192.0.2.1`) as IPv4, without a zone. */
+/** An address as it is compared and logged: IPv4-mapped IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`) as IPv4, without a zone. */
 export function normaliseAddress(address: string): string {
   const bare = address.split('%', 1)[0] as string;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
-  return mapped ?? bare.toLowerCase();
+  if (mapped !== undefined) return mapped;
+  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(bare) ?? [];
+  if (high === undefined || low === undefined) return bare.toLowerCase();
+  return [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]).join('.');
 }
 
 /** Whether an address is one of the trusted proxies. */

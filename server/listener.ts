@@ -10,7 +10,7 @@ export type Listener = {
   port: number;
   /** Reads the certificate again and changes over to it. Throws `bad_config`. */
   reloadTls: () => void;
-  /** Accepts nothing more, waits for what is in flight, and cuts it off after {@link STOP_MS}. */
+  /** Soon accepts nothing more, waits for what is in flight, and cuts it off after {@link STOP_MS}. */
   stop: () => Promise<void>;
 };
 
@@ -20,10 +20,15 @@ export type Fetch = (request: Request, peer: string) => Response | Promise<Respo
 /** How long requests in flight may take to finish when the server stops. */
 const STOP_MS = 10_000;
 
+/** How long a stopping server reads on, so that requests on their way are told to come back. */
+const LINGER_MS = 50;
+
+const STEP_MS = 10;
+
 /** Longer without a byte either way, and the connection is closed; Bun ends slow bodies by it too. */
 const IDLE_SECONDS = 10;
 
-/** No request of this API has a body; Bun answers longer ones with 413 before anything else. */
+/** No request of this API has a body, and none is read; Bun answers most longer ones with 413 by itself. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** Binds and starts. Throws `refused` where the address is taken or not to be had, `bad_config` for a bad certificate. */
@@ -35,7 +40,8 @@ export function startListening(config: Config, port: number, fetch: Fetch): List
   let server = bind(config, port, tls, tls !== null, fetch);
   const boundPort = server.port as number;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  const former: Promise<void>[] = [];
+  /** Those with an earlier certificate, until what was in flight on them is done. */
+  const former: (typeof server)[] = [];
   return {
     url: `${tls === null ? 'http' : 'https'}://${host}:${boundPort}`,
     port: boundPort,
@@ -44,15 +50,20 @@ export function startListening(config: Config, port: number, fetch: Fetch): List
       tls = readTls(config);
       const next = bind(config, boundPort, tls, true, fetch);
       // Keeps what is in flight on the old certificate until it is done.
-      former.push(server.stop());
+      void server.stop();
+      former.push(server);
       server = next;
     },
     stop: async () => {
-      const { promise: tooLate, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, STOP_MS);
-      await Promise.race([Promise.all([server.stop(), ...former]), tooLate]);
-      clearTimeout(timer);
-      await server.stop(true);
+      // What has arrived already is read and answered first: Bun drops it where a connection looks idle.
+      await Bun.sleep(LINGER_MS);
+      void server.stop();
+      const all = [server, ...former];
+      // Not the promises of stop(): they wait for connections that only stay open, over TLS all of them.
+      for (let waited = 0; waited < STOP_MS && all.some((one) => one.pendingRequests > 0); waited += STEP_MS) {
+        await Bun.sleep(STEP_MS);
+      }
+      await Promise.all(all.map((one) => one.stop(true)));
     },
   };
 }

@@ -14,7 +14,9 @@ export function pathParameter(template: string, path: string): string {
   const raw = path.slice(start, end === -1 ? undefined : end);
   if (!raw.includes('%')) return raw;
   const name = template.slice(start + 1).split('/', 1)[0] as string;
-  return decode(raw) ?? malformed(name);
+  const value = decode(raw);
+  // Bun's URL parser has put U+FFFD for raw bytes that are no UTF-8, so a name with it can't be told from those.
+  return value?.includes('\ufffd') === false ? value : malformed(name);
 }
 
 /**

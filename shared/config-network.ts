@@ -78,10 +78,11 @@ export function checkProxies(text: string | null): BlockList | null {
   return list;
 }
 
-/** What a bearer can carry (RFC 6750, section 2.1): any other token could never be sent. */
-export function checkToken(text: string | null): string | null {
+/** What a bearer can carry (RFC 6750, section 2.1): any other token could never be sent. `name` is where it came from. */
+export function checkToken(text: string | null, name: string): string | null {
   if (text !== null && !/^[A-Za-z0-9\-._~+/]+=*$/.test(text)) {
-    throw badVariable('METRICS_TOKEN', 'must consist of letters, digits and - . _ ~ + /');
+    const verb = name.endsWith('_FILE') ? 'must name a file of' : 'must consist of';
+    throw badVariable(name, `${verb} letters, digits and - . _ ~ + /`);
   }
   return text;
 }

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { BlockList } from 'node:net';
 import { parseEnv } from 'node:util';
+import { checkAddress, checkContact, checkMail, checkSender } from './config-mail.ts';
 import {
   badVariable,
   checkHost,
@@ -12,8 +13,7 @@ import {
 } from './config-network.ts';
 import { AppError } from './errors.ts';
 import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from './keys/rate-limit.ts';
-import { isMailAddress } from './mail/address.ts';
-import { MAIL_URL_SYNTAX, type MailTarget, parseMailUrl } from './mail/target.ts';
+import type { MailTarget } from './mail/target.ts';
 
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
 export type Config = {
@@ -79,6 +79,11 @@ export function readEnvironment(envFile: string | undefined): Source {
   return { ...parseEnv(readTextFile('--env-file', envFile)), ...environment };
 }
 
+/** Whether `LOG_LEVEL` asks for everything, before anything else is known of the configuration. Never throws. */
+export function isDebugging(): boolean {
+  return process.env.LOG_LEVEL === 'debug';
+}
+
 /** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
 export function readConfig(source: Source): Config {
   return parseConfig(source, (check) => check());
@@ -113,7 +118,7 @@ function parseConfig(source: Source, attempt: Attempt): Config {
   const host = attempt(() => checkHost(read('HOST')), VARIABLES.HOST);
   const port = attempt(() => wholeNumber('PORT', read('PORT'), 0, 65_535), Number(VARIABLES.PORT));
   const tls = attempt(() => checkTls(optional('TLS_CERT_FILE'), optional('TLS_KEY_FILE')), null);
-  const mail = attempt(() => checkMail(source, secretOf(source, 'MAIL_URL')), null);
+  const mail = attempt(() => checkMail(...secretOf(source, 'MAIL_URL')), null);
   return {
     databasePath: attempt(() => checkDatabasePath('DATABASE_PATH', read('DATABASE_PATH')), VARIABLES.DATABASE_PATH),
     host,
@@ -128,7 +133,7 @@ function parseConfig(source: Source, attempt: Attempt): Config {
     defaultRateLimits: attempt(() => checkRateLimits(read('DEFAULT_RATE_LIMITS')), []),
     workers: attempt(() => wholeNumber('WORKERS', read('WORKERS'), 1, 64), Number(VARIABLES.WORKERS)),
     logLevel: attempt(() => oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS), VARIABLES.LOG_LEVEL),
-    metricsToken: attempt(() => checkToken(secretOf(source, 'METRICS_TOKEN')), null),
+    metricsToken: attempt(() => checkToken(...secretOf(source, 'METRICS_TOKEN')), null),
     sudoUser: source.SUDO_USER || null,
   };
 }
@@ -136,6 +141,9 @@ function parseConfig(source: Source, attempt: Attempt): Config {
 /** A file's path. SQLite would take an empty one and `:memory:` for a database that is gone with the process. */
 export function checkDatabasePath(name: 'DATABASE_PATH' | '--db', text: string): string {
   if (text.trim() === '' || text.startsWith(':') || text.includes('\0')) throw badVariable(name, 'must name a file');
+  if (statSync(text, { throwIfNoEntry: false })?.isDirectory()) {
+    throw badVariable(name, `must name a file, and ${text} is a folder`);
+  }
   return text;
 }
 
@@ -161,47 +169,18 @@ function oneOf<T extends string>(name: Variable, text: string, allowed: readonly
   return found;
 }
 
-/** A secret from `NAME`, or from the file that `NAME_FILE` names (without the white space at its ends); not from both. */
-function secretOf(source: Source, name: 'MAIL_URL' | 'METRICS_TOKEN'): string | null {
+/**
+ * A secret from `NAME`, or from the file that `NAME_FILE` names (without the white space at its ends), not from both;
+ * and the variable that it came by.
+ */
+function secretOf(source: Source, name: 'MAIL_URL' | 'METRICS_TOKEN'): [text: string | null, variable: Variable] {
   const path = source[`${name}_FILE`] || null;
   const value = source[name] || null;
-  if (path === null) return value;
+  if (path === null) return [value, name];
   if (value !== null) throw badVariable(`${name}_FILE`, `and ${name} may not both be set`);
   const text = readTextFile(`${name}_FILE`, path).trim();
   if (text === '') throw badVariable(`${name}_FILE`, `names an empty file: ${path}`);
-  return text;
-}
-
-function checkMail(source: Source, text: string | null): MailTarget | null {
-  if (text === null) return null;
-  const target = parseMailUrl(text);
-  if (target === null) {
-    const [name, verb] = source.MAIL_URL ? ['MAIL_URL', 'must be'] : ['MAIL_URL_FILE', 'must name a file that holds'];
-    throw badVariable(name, `${verb} ${MAIL_URL_SYNTAX}`);
-  }
-  return target;
-}
-
-function checkAddress(name: Variable, text: string | null): string | null {
-  if (text !== null && !isMailAddress(text)) throw badVariable(name, 'must be one plain e-mail address');
-  return text;
-}
-
-function checkSender(from: string | null, mail: MailTarget | null): string | null {
-  if (from === null && mail?.kind === 'server') {
-    throw badVariable('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
-  }
-  return from;
-}
-
-function checkContact(text: string | null): string | null {
-  if (text === null) return null;
-  if (isMailAddress(text)) return `mailto:${text}`;
-  const url = URL.parse(text);
-  if (url === null || !/^(https|mailto|tel):$/.test(url.protocol)) {
-    throw badVariable('SECURITY_CONTACT', 'must be an e-mail address or a https, mailto or tel address');
-  }
-  return url.href;
+  return [text, `${name}_FILE`];
 }
 
 function checkRateLimits(text: string): RateLimit[] {

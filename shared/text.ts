@@ -4,9 +4,6 @@ export const CONTROL = /\p{Cc}/u;
 /** Control characters but the line feed. */
 export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 
-/** Characters that reorder what stands around them (Unicode Bidi_Control). */
-export const BIDI_CONTROL = /\p{Bidi_Control}/u;
-
 /** The number of code points; an unpaired surrogate counts as one. */
 export function codePoints(text: string): number {
   let count = 0;

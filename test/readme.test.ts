@@ -14,7 +14,9 @@ import { RATE_LIMIT_BOUNDS } from '../shared/keys/rate-limit.ts';
 import { MAX_GROUPS } from '../shared/keys/ring.ts';
 import { importProfiles } from '../shared/profiles/import.ts';
 import { BOARD_SIZE } from '../shared/profiles/leaderboard.ts';
+import { MAX_LINE_BYTES } from '../shared/profiles/line.ts';
 import { prepareLookup } from '../shared/profiles/lookup.ts';
+import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
 import { PROJECT } from './support/cli.ts';
 import { testDeps } from './support/world.ts';
 
@@ -90,13 +92,16 @@ test('the limits', () => {
   const { name, description, expectedUsage } = TEXT_RULES;
   const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
   const shown = Object.fromEntries(table('What').map(([what, limit]) => [what, limit]));
-  expect(shown).toMatchObject({
+  expect(shown).toEqual({
     'Keys of a profile that are pending or Active': String(KEYS_PER_PROFILE),
     'Name of a key': `${name.least}–${name.most} characters`,
     Description: `${description.least}–${description.most} characters`,
     'Project URL': `${MAX_PROJECT_URL} characters`,
     'Expected usage': `${expectedUsage.most} characters`,
     'Rate limits of a key': `1–${maxPerKey}, quota 1–${maxQuota}, window 1 s–${maxWindowSeconds / 86_400} d`,
+    'Username or alias': `1–${NAME_MAX_CODE_POINTS} characters`,
+    'Auth ID': `1–${AUTH_ID_MAX_BYTES} bytes`,
+    'Line of an import': `${MAX_LINE_BYTES / 2 ** 20} MiB`,
     Leaderboard: `${BOARD_SIZE} profiles`,
   });
   expect(README).toContain(`at most ${MAX_GROUPS} time stamps`);

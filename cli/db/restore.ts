@@ -36,7 +36,9 @@ Examples:
         if (kept !== null) notice(`The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`);
         if (isOlder)
           notice(`The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`);
-        notice('Keys that were revoked since this backup work again; see "profilectl keys list --state Active".');
+        notice(
+          'Keys that were revoked and profiles that were erased since this backup, if any, are as they were then.',
+        );
         if (globals.json) printJson({ file, profiles, keys, keptAside: kept?.path ?? null });
         else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
       } finally {

@@ -4,7 +4,7 @@ import type { Grant } from '../../shared/keys/attempt.ts';
 import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/keys/rate-limit.ts';
 import { type Context, globalsOf, withContext } from '../context.ts';
-import { canAsk, notice } from '../output.ts';
+import { canAsk, columnsOf, notice } from '../output.ts';
 import { askGrant, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
@@ -62,7 +62,7 @@ async function decide(context: Context, identifier: string, given: Grant): Promi
   const { checkApproval } = await import('../../shared/keys/approve.ts');
   const key = showKey(context.deps, identifier);
   await checkApproval(context.deps, identifier);
-  notice(`${keyText(key)}\n`);
+  notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const grant = await askGrant(context, key, given);
   if (grant === null) throw new AppError('cancelled', 'Cancelled; nothing was changed.');
   return grant;

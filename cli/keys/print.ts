@@ -2,12 +2,17 @@ import { isoTime } from '../../shared/clock.ts';
 import { formatRateLimit } from '../../shared/keys/rate-limit.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { table } from '../output.ts';
+import { table, wrapLine } from '../output.ts';
 
 const NONE = '–';
 
-/** A key as a person reads it: one fact a line, texts of strangers cleaned and their further lines indented. */
-export function keyText(key: KeyView): string {
+const LABEL_WIDTH = 16;
+
+/**
+ * A key as a person reads it: one fact a line, texts of strangers cleaned, wrapped at so many columns and their further
+ * lines indented. What only a grant fixes is left out where there was none.
+ */
+export function keyText(key: KeyView, columns: number): string {
   const facts: [string, string][] = [
     ['Identifier', key.identifier],
     ['State', key.state],
@@ -17,17 +22,29 @@ export function keyText(key: KeyView): string {
     ['Project URL', key.projectUrl ?? NONE],
     ['Expected usage', key.expectedUsage ?? NONE],
     ['Requested', `${key.requestedPermissions.join(', ')} at ${key.requestedAt}`],
-    ['Granted', key.permissions.join(', ') || NONE],
-    ['Rate limits', key.rateLimits.map(formatRateLimit).join(', ') || NONE],
-    ['Decided', key.decidedAt ?? NONE],
-    ['Expires', key.expiresAt ?? 'never'],
+    ...grantFacts(key),
     ['Last attempt', attemptText(key)],
   ];
-  return facts
-    .map(
-      ([label, value]) => `${label.padEnd(16)}${cleanForTerminal(value, true).replaceAll('\n', `\n${' '.repeat(16)}`)}`,
-    )
-    .join('\n');
+  return facts.map(([label, value]) => factText(label, value, columns)).join('\n');
+}
+
+function grantFacts(key: KeyView): [string, string][] {
+  const decided: [string, string][] = key.decidedAt === null ? [] : [['Decided', key.decidedAt]];
+  if (key.permissions.length === 0) return decided;
+  return [
+    ['Granted', key.permissions.join(', ')],
+    ['Rate limits', key.rateLimits.map(formatRateLimit).join(', ') || NONE],
+    ...decided,
+    ['Expires', key.expiresAt ?? 'never'],
+  ];
+}
+
+function factText(label: string, value: string, columns: number): string {
+  const width = Math.max(LABEL_WIDTH, columns - LABEL_WIDTH);
+  const lines = cleanForTerminal(value, true)
+    .split('\n')
+    .flatMap((line) => wrapLine(line, width));
+  return label.padEnd(LABEL_WIDTH) + lines.join(`\n${' '.repeat(LABEL_WIDTH)}`);
 }
 
 function attemptText({ attempt }: KeyView): string {

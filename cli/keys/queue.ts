@@ -5,7 +5,7 @@ import { TEXT_RULES, textFault } from '../../shared/keys/fields.ts';
 import { rejectKey } from '../../shared/keys/lifecycle.ts';
 import { type KeyView, keyHistory, listKeys, showKey } from '../../shared/keys/view.ts';
 import type { Context } from '../context.ts';
-import { counted, notice, print, printJson } from '../output.ts';
+import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { askGrant } from './grant.ts';
 import { ageText, historyText, keysText, keyText } from './print.ts';
@@ -51,7 +51,9 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
 }
 
 function layOut({ deps }: Context, key: KeyView, place: string): void {
-  notice(`\n${place}, ${ageText(key.requestedAt, deps.clock.nowMs())} old\n\n${keyText(key)}`);
+  notice(
+    `\n${place}, ${ageText(key.requestedAt, deps.clock.nowMs())} old\n\n${keyText(key, columnsOf(process.stderr))}`,
+  );
   notice(`\n${historyText(keyHistory(deps, key.identifier))}`);
   const all = key.profile === null ? [] : listKeys(deps, { profile: key.profile });
   const others = all.filter(({ identifier }) => identifier !== key.identifier);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withContext } from '../context.ts';
-import { print, printJson } from '../output.ts';
+import { columnsOf, print, printJson } from '../output.ts';
 import { historyText, keyText } from './print.ts';
 
 /** `keys show`: everything about one key, with its history. */
@@ -16,7 +16,7 @@ export function addShow(parent: Command): void {
         const key = showKey(deps, identifier);
         const history = keyHistory(deps, identifier);
         if (json) printJson({ ...key, history });
-        else print(`${keyText(key)}\n\n${historyText(history)}`);
+        else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`);
       }),
     );
 }

@@ -13,7 +13,7 @@ export function addUsage(parent: Command): void {
     .command('usage')
     .description('Show what a key was used for, day by day, as bars.')
     .argument('<identifier>', 'the 8 characters that name the key')
-    .option('--days <number>', `so many days up to today, 1 to ${USAGE_DAYS}`, String(DEFAULT_DAYS))
+    .option('--days <number>', `so many days up to today, 1 to ${USAGE_DAYS}; default: ${DEFAULT_DAYS}`)
     .addHelpText(
       'after',
       `
@@ -24,10 +24,10 @@ Examples:
   profilectl keys usage k7Qm2XaB
   profilectl keys usage k7Qm2XaB --days 7 --json`,
     )
-    .action((identifier: string, options: { days: string }, command: Command) =>
+    .action((identifier: string, options: { days?: string }, command: Command) =>
       withContext(command, 'use', async ({ deps, json }) => {
         const { keyUsage } = await import('../../shared/keys/usage-view.ts');
-        const usage = keyUsage(deps, identifier, checkDays(options.days));
+        const usage = keyUsage(deps, identifier, checkDays(options.days ?? String(DEFAULT_DAYS)));
         if (json) printJson(usage);
         else print(usageText(usage, process.stdout.columns || DEFAULT_COLUMNS));
       }),

@@ -19,7 +19,8 @@ export function addImport(parent: Command): void {
     .addHelpText(
       'after',
       `
-A bad line is reported with its number and left out; the exit code is then 1, and the rest is in.
+A bad line is reported with its number and left out; the exit code is then 1, and the rest is in. After ${MAX_LINES_SAID} such
+lines only their number is told; --json lists all.
 {"id":7,"deleted":true} erases a profile, as "profiles erase" does. customize, discordClean and assets are published as they are.
 
 Examples:
@@ -36,13 +37,16 @@ Examples:
     });
 }
 
+/** Of the lines that are refused, a person is shown so many. */
+const MAX_LINES_SAID = 20;
+
 async function importFile({ deps, by, json }: Context, file: string, options: Options): Promise<void> {
   const { importProfiles } = await import('../../shared/profiles/import.ts');
   const progress = createProgress(deps.clock);
   let refusedCount = 0;
   const onRefused = ({ line, reason }: RefusedLine): void => {
     refusedCount++;
-    if (!json) progress.notice(cleanForTerminal(`line ${line}: ${reason}`));
+    if (!json && refusedCount <= MAX_LINES_SAID) progress.notice(cleanForTerminal(`line ${line}: ${reason}`));
   };
   const strict = options.strict === true;
   let result: ImportResult;
@@ -58,6 +62,8 @@ async function importFile({ deps, by, json }: Context, file: string, options: Op
   } finally {
     progress.clear();
   }
+  const unsaid = refusedCount - MAX_LINES_SAID;
+  if (!json && unsaid > 0) notice(`… and ${unsaid} more; --json lists them`);
   if (json) printJson(result);
   else report(result);
   if (refusedCount === 0) return;

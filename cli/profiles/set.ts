@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import type { Changes } from '../../shared/profiles/change.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
 import { changeOne } from './change.ts';
 
 /** Fields whose value is a text; the others take JSON. */
@@ -19,6 +20,9 @@ const OTHERS = [
   'links',
 ] as const;
 
+/** Fields that can be taken away. */
+const NULLABLE: readonly string[] = ['email', 'authId', 'discordID'];
+
 /** `profiles set`: some fields of one profile, by hand. */
 export function addSet(parent: Command): void {
   parent
@@ -32,7 +36,7 @@ export function addSet(parent: Command): void {
 Texts are given as they are: ${TEXTS.join(', ')}.
 JSON: ${OTHERS.slice(0, 6).join(', ')},
   ${OTHERS.slice(6).join(', ')}.
-"field=" with nothing after it is null, which email, authId and discordID may be: it takes them away.
+"field=" with nothing after it takes the value away, from ${NULLABLE.join(', ')}.
 Everything is checked as in an import; all of it is changed, or nothing. customize, discordClean and assets are
 published as they are.
 
@@ -49,13 +53,16 @@ Examples:
 
 function parseAssignments(assignments: readonly string[]): Changes {
   const changes: Changes = {};
+  const fields = [...TEXTS, ...OTHERS];
   for (const assignment of assignments) {
     const [, name = '', text = ''] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
-    const field = [...TEXTS, ...OTHERS].find((known) => known === name);
+    const field = fields.find((known) => known === name);
     if (field === undefined) {
-      throw new AppError('usage', `Give field=value, the field being one of ${[...TEXTS, ...OTHERS].join(', ')}.`);
+      const fault = name === '' ? 'Give field=value' : `${cleanForTerminal(name)} is no field that can be set`;
+      throw new AppError('usage', `${fault}; the fields are ${fields.join(', ')}.`);
     }
     if (field in changes) throw new AppError('usage', `${field} is given twice.`);
+    if (text === '' && !NULLABLE.includes(field)) throw new AppError('usage', `${field} may not be empty.`);
     changes[field] = text === '' ? null : parseValue(field, text);
   }
   return changes;

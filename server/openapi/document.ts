@@ -42,7 +42,7 @@ export function openApiDocument(publicUrl: string, routes: readonly Route[]): Op
     paths: Object.fromEntries(paths),
     'x-other-requests': {
       description:
-        'What is answered to other methods than GET and HEAD, on `/`, and on every path that is not listed. Malformed HTTP gets an empty answer, before anything here looks at it.',
+        'What is answered to other methods than GET and HEAD, on `/`, and on every path that is not listed. Malformed HTTP gets an empty answer, and a method that no standard knows gets none, before anything here looks at it.',
       responses: { ...redirect(home, ask), ...refusalResponses(OTHER_REFUSALS, 'either') },
     },
     components: {

@@ -21,9 +21,13 @@ export function readiness(service: Service): Answer {
 /** The contact's date of expiry, days from today (RFC 9116, section 2.5.5: less than a year). */
 const EXPIRES_AFTER_DAYS = 180;
 
-/** `GET /.well-known/security.txt` (RFC 9116). Throws `unknown_path` where no contact is configured. */
+/** Whether a contact is configured. */
+export function hasContact({ deps: { config } }: Service): boolean {
+  return config.securityContact !== null;
+}
+
+/** `GET /.well-known/security.txt` (RFC 9116). */
 export function securityContact({ deps: { clock, config } }: Service): Answer {
-  if (config.securityContact === null) throw new AppError('unknown_path', 'There is nothing at this path.');
   const midnight = Math.floor(clock.nowMs() / 86_400_000) * 86_400_000;
   const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * 86_400_000);
   const lines = [`Contact: ${config.securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];

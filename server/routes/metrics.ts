@@ -4,6 +4,7 @@ import type { Answer } from '../answers.ts';
 import { credentialsOf } from '../authenticate.ts';
 import { blockOf } from '../client-address.ts';
 import type { Exchange } from '../exchange.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Service } from '../service.ts';
 
 /** How a request without, or with another, METRICS_TOKEN is refused; the OpenAPI document shows it too. */
@@ -15,21 +16,22 @@ export const METRICS_REFUSALS = {
   invalid_token: new AppError('invalid_token', 'This is not the token that METRICS_TOKEN holds.'),
 } as const;
 
+/** Whether METRICS_TOKEN is set. */
+export function hasMetrics(service: Service): boolean {
+  return service.metrics !== null && service.deps.config.metricsToken !== null;
+}
+
 /**
- * `GET /metrics`: how the server does, for Prometheus. Throws `unknown_path` while METRICS_TOKEN is unset; without the
- * token `no_credentials` or `invalid_token`, each of which counts against the address as on any other path.
+ * `GET /metrics`: how the server does, for Prometheus. Throws, without the token, `no_credentials` or `invalid_token`, each of which counts against the address as on any other path.
  */
 export function metrics(service: Service, { headers, address }: Exchange): Promise<Answer> {
   const { metricsToken } = service.deps.config;
-  if (service.metrics === null || metricsToken === null) {
-    throw new AppError('unknown_path', 'There is nothing at this path.');
-  }
   const token = credentialsOf(headers.get('authorization'));
-  if (token === null || !isSame(token, metricsToken)) {
+  if (token === null || metricsToken === null || !isSame(token, metricsToken)) {
     service.throttle.count(blockOf(address));
     throw METRICS_REFUSALS[token === null ? 'no_credentials' : 'invalid_token'];
   }
-  return scrape(service.metrics);
+  return scrape(service.metrics as Metrics);
 }
 
 async function scrape({ read, contentType }: NonNullable<Service['metrics']>): Promise<Answer> {

@@ -196,7 +196,7 @@ export function lockForServing(path: string): Sqlite {
   } catch (error) {
     const fault = databaseFault(lockPath, error);
     if (fault?.code !== 'busy') throw fault ?? error;
-    throw new AppError('refused', `A server is already running on ${path}; one database has one server.`);
+    throw new AppError('refused', `A server is running on ${path}; stop it first: one database has one server.`);
   } finally {
     process.umask(umask);
   }

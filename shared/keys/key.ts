@@ -24,10 +24,8 @@ export function isKeyState(text: string): text is KeyState {
   return (KEY_STATES as readonly string[]).includes(text);
 }
 
-/** Whether a key in this state takes one of the profile's three places. */
-export function holdsPlace(state: KeyState): boolean {
-  return state === 'pending' || state === 'Active';
-}
+/** The states in which a key takes one of the profile's places. */
+export const PLACE_HOLDERS = ['pending', 'Active'] as const satisfies KeyState[];
 
 /** At most so many keys of a profile are pending or Active (specification 8). */
 export const KEYS_PER_PROFILE = 3;

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
 import type { Approvable } from './approval.ts';
-import { canMove, type KeyEventName, type KeyState, MOVES, type Move } from './key.ts';
+import { canMove, type KeyEventName, type KeyState, MOVES, type Move, PLACE_HOLDERS } from './key.ts';
 
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
@@ -77,7 +77,7 @@ export function placeHolders(tx: Db | Tx, profileId: number): ApiKey[] {
   return tx
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, ['pending', 'Active'])))
+    .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, [...PLACE_HOLDERS])))
     .orderBy(apiKeys.requestedAt, sql`rowid`)
     .all();
 }

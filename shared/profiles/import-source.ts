@@ -20,7 +20,7 @@ export function sourceFault(source: ImportSource, error: unknown): AppError | nu
   if (!(error instanceof Error) || !('syscall' in error)) return null;
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault';
   const what = typeof source === 'string' ? source : 'The input';
-  if (code === 'ENOENT') return new AppError('refused', `There is no file ${what}.`);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return new AppError('refused', `There is no file ${what}.`);
   if (code === 'EISDIR') return isFolder(what);
   if (code === 'ENOSPC') return new AppError('refused', 'There is no room left on the disk beside the database.');
   return new AppError('refused', `${what} can't be read (${code}).`, { cause: error });

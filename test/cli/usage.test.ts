@@ -18,12 +18,35 @@ describe('bad input gets one sentence and the exit code that the README promises
   const broken = join(folder, 'broken.db');
   writeFileSync(broken, 'not a database at all, whatever its name says');
   const cases: [string, string[], number, RegExp][] = [
-    ['an unknown command', ['keys', 'aprove'], 2, /unknown command 'aprove'.*approve/],
-    ['no command', [], 2, /command is missing/],
-    ['no verb', ['keys'], 2, /command is missing/],
-    ['an unknown flag', ['keys', 'list', '--sate', 'pending'], 2, /--sate.*--state/],
-    ['a missing argument', ['keys', 'show'], 2, /identifier/],
-    ['an argument too many', ['keys', 'show', 'a', 'b'], 2, /too many/],
+    [
+      'a misspelled command',
+      ['keys', 'aprove'],
+      2,
+      /^There is no command "aprove"; did you mean approve\? See profilectl keys --help\.$/m,
+    ],
+    ['an unknown command', ['--db', 'keys', 'bogus'], 2, /^There is no command "bogus"; see profilectl --help\.$/m],
+    ['no command', [], 2, /^A command is missing; see profilectl --help\.$/m],
+    ['no verb', ['keys'], 2, /^A command is missing; see profilectl keys --help\.$/m],
+    [
+      'a misspelled flag',
+      ['keys', 'list', '--sate', 'pending'],
+      2,
+      /^There is no option --sate; did you mean --state\? See profilectl keys list --help\.$/m,
+    ],
+    ['an unknown flag', ['status', '--bogus'], 2, /^There is no option --bogus; see profilectl status --help\.$/m],
+    ['a flag without its value', ['keys', 'edit', 'a', '--name'], 2, /^The option --name <name> has no value; see /],
+    [
+      'a missing argument',
+      ['keys', 'show'],
+      2,
+      /^The argument <identifier> is missing; see profilectl keys show --help\.$/m,
+    ],
+    [
+      'an argument too many',
+      ['keys', 'show', 'a', 'b'],
+      2,
+      /^There are too many arguments \(1 expected\); see profilectl keys show/,
+    ],
     ['an unknown state', ['keys', 'list', '--state', 'active'], 2, /Active/],
     ['an unknown identifier', ['keys', 'show', '00000000'], 1, /no key/],
     ['a missing identifier off a terminal', ['keys', 'approve'], 2, /identifier is missing/],
@@ -36,6 +59,7 @@ describe('bad input gets one sentence and the exit code that the README promises
     ['an unknown profile', ['keys', 'list', '--profile', 'nobody'], 1, /no profile/],
     ['a missing database', ['--db', join(folder, 'none.db'), 'keys', 'list'], 1, /none\.db/],
     ['a database that is none', ['--db', broken, 'keys', 'list'], 1, /not a Profile Lookup database/],
+    ['a folder as database', ['--db', folder, 'keys', 'list'], 2, /^--db must name a file, and .* is a folder\.$/m],
     ['an empty database path', ['--db', '', 'keys', 'list'], 2, /^--db must name a file/],
     ['a database in memory', ['--db', ':memory:', 'keys', 'list'], 2, /^--db must name a file/],
     ['an unknown permission', ['keys', 'approve', '0', '--permission', 'api.lokup'], 2, /no other/],
@@ -79,6 +103,38 @@ describe('bad input gets one sentence and the exit code that the README promises
   }, 20_000);
 });
 
+test('--json counts where it is an option, and nowhere else', async () => {
+  const stderrOf = async (...words: string[]) => (await profilectl(words, { variables })).stderr;
+  expect(await stderrOf('keys', 'show', '--', '--json')).toBe('There is no key with this identifier.\n');
+  expect(await stderrOf('keys', 'list', '--db', '--json')).toStartWith('There is no database at --json.');
+  expect(await stderrOf('keys', '--json', 'bogus')).toStartWith('{"error":');
+  expect(await stderrOf('--json', 'keys', 'list', '--db')).toStartWith('{"error":');
+});
+
+test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, without what was in it', async () => {
+  const preload = join(folder, 'preload.ts');
+  const fault = 'throw new TypeError("hunter2\\n    at ada@example.org", { cause: new Error("hunter2") })';
+  writeFileSync(
+    preload,
+    `const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = function planted(text, done) { if (text) ${fault}; return write(text, done); };`,
+  );
+  const [bun = '', ...words] = profilectlWords(['completion', 'bash']);
+  const run = (more: Record<string, string>, ...last: string[]) => {
+    const child = Bun.spawnSync([bun, '--preload', preload, ...words, ...last], { env: cleanEnvironment(more) });
+    expect([child.exitCode, child.stdout.toString()]).toEqual([1, '']);
+    return child.stderr.toString();
+  };
+  const sentence = 'Something went wrong inside profilectl (TypeError); this is a bug.';
+  expect(run({})).toBe(`${sentence} LOG_LEVEL=debug shows where it happened.\n`);
+  const debug = run({ LOG_LEVEL: 'debug' });
+  expect(debug).toStartWith(`${sentence}\n    at planted (${preload}:`);
+  expect(debug).toContain('\ncaused by Error\n    at ');
+  expect(debug).not.toMatch(/hunter2|ada@/);
+  const { error, places } = JSON.parse(run({ LOG_LEVEL: 'debug' }, '--json'));
+  expect([error, places[0]]).toEqual([sentence, expect.stringContaining('at planted')]);
+});
+
 describe('help and version', () => {
   const paths = (command: Command, path: string[]): string[][] => [
     path,
@@ -90,9 +146,9 @@ describe('help and version', () => {
       expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
       expect(run.stdout).toContain('Usage: profilectl');
       expect(run.stdout).toContain('--json');
-      // Groups need none, and these two take nothing that an example could show.
+      // Groups need none.
       const isGroup = words.length > 0 && run.stdout.includes(' [command]');
-      if (!isGroup && !['demo', 'healthcheck'].includes(words[0] ?? '')) expect(run.stdout).toMatch(/Examples?:\n {2}/);
+      if (!isGroup) expect(run.stdout).toMatch(/Examples?:\n {2}/);
     });
   }
 

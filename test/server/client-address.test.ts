@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { blockOf, clientAddress } from '../../server/client-address.ts';
+import { blockOf, clientAddress, normaliseAddress } from '../../server/client-address.ts';
 import { testConfig } from '../support/world.ts';
 
 const proxies = testConfig({ TRUSTED_PROXIES: '127.0.0.1,::1,10.0.0.0/8,2001:db8:ffff::/48' }).trustedProxies;
@@ -48,4 +48,10 @@ describe('what shares a throttle', () => {
     ['', ''],
   ];
   for (const [address, block] of cases) test(address || 'none', () => expect(blockOf(address)).toBe(block));
+});
+
+test('an IPv4 address is the same one however it is mapped into IPv6', () => {
+  for (const mapped of ['::ffff:192.0.2.1', '::FFFF:c000:201', '::ffff:c000:0201']) {
+    expect(normaliseAddress(mapped)).toBe('192.0.2.1');
+  }
 });

@@ -160,7 +160,6 @@ describe('how a path parameter is decoded', () => {
     'a%20',
     '%E2%80%8B',
     '%E2%80%AE',
-    '%EF%BF%BD',
     'a'.repeat(65),
     'a'.repeat(4_000),
     '...',
@@ -174,14 +173,13 @@ describe('how a path parameter is decoded', () => {
     });
   }
 
-  test('raw bytes that are no UTF-8 arrive as U+FFFD, which is no error and nobody’s name', async () => {
-    expect(
-      (
-        await send(
-          `GET /api/lookup/username/\xe9\xff HTTP/1.1\r\nHost: a\r\n${credentials}\r\nConnection: close\r\n\r\n`,
-        )
-      ).status,
-    ).toBe(404);
+  // Bun's URL parser has put U+FFFD for the raw bytes: from there on they are the same.
+  test('raw bytes that are no UTF-8 are a bad parameter, and so is U+FFFD itself', async () => {
+    const rest = `HTTP/1.1\r\nHost: a\r\n${credentials}\r\nConnection: close\r\n\r\n`;
+    for (const name of ['\xe9\xff', '%EF%BF%BD']) {
+      expect((await send(`GET /api/lookup/username/${name} ${rest}`)).status).toBe(400);
+      expect((await send(`GET /api/lookup/authid/${name} ${rest}`)).status).toBe(400);
+    }
   });
 
   for (const uid of [

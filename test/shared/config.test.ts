@@ -76,7 +76,9 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['WORKERS', { WORKERS: '0' }],
     ['LOG_LEVEL', { LOG_LEVEL: 'verbose' }],
     ['METRICS_TOKEN_FILE', { METRICS_TOKEN_FILE: file('empty', '\n') }],
-    ['METRICS_TOKEN', { METRICS_TOKEN: 'two words' }],
+    ['METRICS_TOKEN ', { METRICS_TOKEN: 'two words' }],
+    ['METRICS_TOKEN_FILE ', { METRICS_TOKEN_FILE: file('words', 'two words\n') }],
+    ['DATABASE_PATH ', { DATABASE_PATH: folder }],
   ];
   for (const [name, variables] of cases) {
     test(`${name} in ${Object.keys(variables).join(', ')}: ${Object.values(variables).at(-1)?.split('/').at(-1)}`, () => {

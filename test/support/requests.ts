@@ -54,7 +54,7 @@ export async function keyFor(
   return issue(deps, { profile: `user${id}`, permissions: [...permissions] }, { rateLimits: limits });
 }
 
-/** That an answer is a refusal as the contract has it, with this status and these headers; returns its sentence. */
+/** That an answer is a refusal of the one shape, with this status and these headers; returns its sentence. */
 export async function expectRefusal(
   response: Response,
   status: number,

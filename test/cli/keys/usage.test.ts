@@ -54,6 +54,10 @@ describe('keys usage', () => {
     expect([idle.days.length, idle.lastUsedAt]).toEqual([30, null]);
   });
 
+  test('says in its help what it takes for granted, as a plain number', async () => {
+    expect((await w.run('usage', '--help')).stdout).toContain('1 to 400; default: 30\n');
+  });
+
   test('refuses what is no number of days, and an unknown key', async () => {
     for (const days of ['0', '401', '1.5', 'x', '-1']) {
       const { code, stderr } = await w.run('usage', w.used, `--days=${days}`);

@@ -68,16 +68,22 @@ describe('profiles set', () => {
     expect(await run(['set', 'ada', 'displayName='])).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'displayName must be a string.\n',
+      stderr: 'displayName may not be empty.\n',
     });
     expect((await run(['set', 'ada', 'viewsCount='])).code).toBe(2);
+    expect((await run(['set', 'ada', 'username='])).stderr).toBe('username may not be empty.\n');
   });
 
   const refused: [string, string[], number, RegExp][] = [
-    ['an unknown field', ['colour=red'], 2, /^Give field=value, the field being one of username/],
-    ['no assignment', ['displayName'], 2, /^Give field=value/],
-    ['the id', ['id=9'], 2, /^Give field=value/],
-    ['an erasure', ['deleted=true'], 2, /^Give field=value/],
+    [
+      'an unknown field',
+      ['colour=red'],
+      2,
+      /^colour is no field that can be set; the fields are username, displayName, /,
+    ],
+    ['no assignment', ['displayName'], 2, /^Give field=value; the fields are username/],
+    ['the id', ['id=9'], 2, /^id is no field that can be set/],
+    ['an erasure', ['deleted=true'], 2, /^deleted is no field/],
     ['a field twice', ['viewsCount=1', 'viewsCount=2'], 2, /^viewsCount is given twice/],
     ['what is no JSON', ['viewsCount=many'], 2, /^The value of viewsCount must be JSON/],
     ['a value against its rule', ['viewsCount=-1'], 2, /^viewsCount must be a whole number/],

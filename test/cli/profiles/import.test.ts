@@ -36,6 +36,18 @@ describe('profiles import', () => {
     });
   });
 
+  test('of many bad lines only the first twenty are shown; --json has all', async () => {
+    const { file, db } = world(Array.from({ length: 204 }, () => 'x'));
+    const { stderr } = await profilectl(['profiles', 'import', file, '--db', db]);
+    expect(stderr.trimEnd().split('\n').slice(19)).toEqual([
+      'line 20: the line is not valid JSON',
+      '… and 184 more; --json lists them',
+      '204 lines were refused; the rest is in.',
+    ]);
+    const { stdout } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
+    expect(JSON.parse(stdout).refused).toHaveLength(204);
+  });
+
   test('prints the result as JSON, and the refusal as an error', async () => {
     const { file, db } = world([{ ...ADA, x: 1 }, '[]', { id: 7, deleted: true }]);
     const { code, stdout, stderr } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
@@ -73,7 +85,15 @@ describe('profiles import', () => {
     const { folder, db } = world([]);
     const missing = await profilectl(['profiles', 'import', join(folder, 'none'), '--db', db]);
     expect(missing).toEqual({ code: 1, stdout: '', stderr: `There is no file ${join(folder, 'none')}.\n` });
-    expect((await profilectl(['profiles', 'import', folder, '--db', db])).code).toBe(1);
+    for (const [path, sentence] of [
+      [folder, `${folder} is a folder, not a file of JSON Lines.\n`],
+      [`${folder}/`, `${folder}/ is a folder, not a file of JSON Lines.\n`],
+      [join(folder, 'none/'), `There is no file ${join(folder, 'none/')}.\n`],
+      [join(folder, 'in.jsonl/'), `There is no file ${join(folder, 'in.jsonl/')}.\n`],
+    ] as const) {
+      const done = await profilectl(['profiles', 'import', path, '--db', db]);
+      expect(done).toEqual({ code: 1, stdout: '', stderr: sentence });
+    }
     expect(existsSync(db)).toBe(false);
   });
 

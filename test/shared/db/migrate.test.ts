@@ -141,12 +141,12 @@ test('new files are for their owner only, whatever the umask, and looser ones ar
 
 test('one database has one server', () => {
   const lock = lockForServing(path('lock'));
-  expect(() => lockForServing(path('lock'))).toThrow('already running');
+  expect(() => lockForServing(path('lock'))).toThrow('is running on');
   symlinkSync(path('lock'), join(folder, 'link.db'));
   openDatabase(path('lock'), 'serve').$client.close();
   lock.close();
   const again = lockForServing(path('lock'));
-  expect(() => lockForServing(join(folder, 'link.db'))).toThrow('already running');
+  expect(() => lockForServing(join(folder, 'link.db'))).toThrow('is running on');
   again.close();
   lockForServing(path('lock')).close();
 });

@@ -233,7 +233,7 @@ test('the database itself refuses what the rules forbid: a fourth place, an ille
   expect(() => sql.run("UPDATE key_events SET by = 'x' WHERE identifier = ?", [identifier])).toThrow('append-only');
 });
 
-describe('what an auditor found', () => {
+describe('time', () => {
   test('an expiry on a day that the calendar lacks is refused, not moved', () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     for (const text of ['2026-11-31', '2027-02-29T00:00:00Z', '2027-01-31T24:00Z', '2027-01-31T00:00:00']) {

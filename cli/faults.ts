@@ -1,0 +1,76 @@
+import { type Command, CommanderError } from 'commander';
+import { AppError } from '../shared/errors.ts';
+import { cleanForTerminal } from '../shared/text.ts';
+import { exitCodeOf } from './exit-codes.ts';
+
+/** What ends a command: its exit code, one sentence, and where it happened when that is asked for. */
+export type Fault = { code: number; sentence: string; places: string[] };
+
+/**
+ * A sentence and an exit code for whatever was thrown; no library's text reaches a person. `words` are the arguments as
+ * typed. With `isDebugging` a fault of our own also says where it happened.
+ */
+export function describeFault(error: unknown, program: Command, words: readonly string[], isDebugging: boolean): Fault {
+  if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, places: [] };
+  if (error instanceof CommanderError) {
+    const sentence = usageSentence(error, commandPath(program, words));
+    return { code: error.exitCode === 0 ? 0 : 2, sentence, places: [] };
+  }
+  const kind = error instanceof Error ? error.name : typeof error;
+  const sentence = `Something went wrong inside profilectl (${kind}); this is a bug.`;
+  if (isDebugging) return { code: 1, sentence, places: placesOf(error) };
+  return { code: 1, sentence: `${sentence} LOG_LEVEL=debug shows where it happened.`, places: [] };
+}
+
+/** What Commander found wrong with the words, as a sentence with advice; `path` is the command, `profilectl keys`. */
+function usageSentence(error: CommanderError, path: string): string {
+  const [, text = '', suggestion = ''] = /^(?:error: )?(.*?)(?:\n\(Did you mean (.*)\?\))?$/s.exec(error.message) ?? [];
+  const named = cleanForTerminal(/'(.*)'/s.exec(text)?.[1] ?? '');
+  const see = `${path} --help.`;
+  const advice = suggestion === '' ? `; see ${see}` : `; did you mean ${suggestion}? See ${see}`;
+  switch (error.code) {
+    case 'commander.help':
+      return `A command is missing; see ${see}`;
+    case 'commander.unknownCommand':
+      return `There is no command "${named}"${advice}`;
+    case 'commander.unknownOption':
+      return `There is no option ${named}${advice}`;
+    case 'commander.missingArgument':
+      return `The argument <${named}> is missing; see ${see}`;
+    case 'commander.optionMissingArgument':
+      return `The option ${named} has no value; see ${see}`;
+    case 'commander.excessArguments':
+      // The words themselves stay out: one may be a secret.
+      return `There are too many arguments (${/Expected (\d+)/.exec(text)?.[1]} expected); see ${see}`;
+    default:
+      return `${cleanForTerminal(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.?$/, '')}; see ${see}`;
+  }
+}
+
+/** The command that the words lead to, with its groups. Options go anywhere, some with a value of their own. */
+function commandPath(program: Command, words: readonly string[]): string {
+  const path = [program.name()];
+  let command = program;
+  for (let at = 0; at < words.length && words[at] !== '--'; at++) {
+    const word = words[at] as string;
+    const isValueNext = program.options.some(({ long, required }) => required && long === word);
+    if (isValueNext) at++;
+    if (word.startsWith('-')) continue;
+    const child = command.commands.find((candidate) => candidate.name() === word);
+    if (child === undefined) break;
+    command = child;
+    path.push(word);
+  }
+  return path.join(' ');
+}
+
+/** Functions and lines of an error and of what caused it; no message, since one could hold a secret or an address. */
+function placesOf(error: unknown): string[] {
+  const places: string[] = [];
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth++) {
+    if (depth > 0) places.push(`caused by ${cause.name}`);
+    const trace = (cause.stack ?? '').replace(cause.message, '').split('\n');
+    places.push(...trace.filter((line) => /^ +at /.test(line)));
+  }
+  return places;
+}

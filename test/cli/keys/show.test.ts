@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'bun:test';
+import { keyText } from '../../../cli/keys/print.ts';
+import { columnsOf, wrapLine } from '../../../cli/output.ts';
+import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { profilectl } from '../../support/cli.ts';
+import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { openTerminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+const deps = testDeps();
+insertProfile(deps.db);
+const variables = { DATABASE_PATH: deps.config.databasePath };
+const LONG = `${'word '.repeat(60)}end.\nhttps://example.org/${'x'.repeat(120)} and on.`;
+
+const labelsOf = (identifier: string) =>
+  keyText(showKey(deps, identifier), Number.POSITIVE_INFINITY)
+    .split('\n')
+    .map((line) => line.slice(0, 16).trim());
+
+describe('keys show', () => {
+  test('leaves out what only a grant fixes where there was none', async () => {
+    const grant = ['Granted', 'Rate limits', 'Expires'];
+    const pending = await request(deps, { name: 'Waiting' });
+    const asked = labelsOf(pending);
+    expect(asked.filter((label) => [...grant, 'Decided'].includes(label))).toEqual([]);
+    await rejectKey(deps, { identifier: pending, reason: 'Not yet.', by: 'admin' });
+    expect(labelsOf(pending).filter((label) => grant.includes(label))).toEqual([]);
+    expect(labelsOf(pending)).toContain('Decided');
+    const withdrawn = await request(deps, { name: 'Gone' });
+    await withdrawKey(deps, { identifier: withdrawn, by: 'ada' });
+    expect(labelsOf(withdrawn).filter((label) => grant.includes(label))).toEqual([]);
+    const { identifier } = await issue(deps, { name: 'Granted' });
+    expect(labelsOf(identifier)).toEqual(expect.arrayContaining([...grant, 'Decided']));
+  });
+
+  test('wraps long texts at the width of a terminal, under their beginning, and not elsewhere', async () => {
+    const identifier = await request(deps, { name: 'Long', description: `${DESCRIPTION} ${LONG}` });
+    const off = await profilectl(['keys', 'show', identifier], { variables });
+    expect(off.stdout).toContain(` ${LONG.split('\n')[0]}\n`);
+    const terminal = openTerminal(['keys', 'show', identifier], variables);
+    await terminal.see('Last attempt');
+    expect(await terminal.exited).toBe(0);
+    const lines = terminal.screen().replaceAll('\r', '').split('\n');
+    const from = lines.findIndex((line) => line.startsWith('Description'));
+    const text = lines.slice(
+      from,
+      lines.findIndex((line) => line.startsWith('Project URL')),
+    );
+    expect(text.length).toBeGreaterThan(4);
+    expect(text.slice(1).every((line) => /^ {16}\S/.test(line))).toBe(true);
+    // A word that is longer than a line stays whole.
+    expect(text.filter((line) => line.length > 100)).toHaveLength(1);
+    expect(text.map((line) => line.slice(16)).join(' ')).toBe(`${DESCRIPTION} ${LONG}`.replace('\n', ' '));
+  });
+
+  test('counts columns as a terminal does, where there is one', () => {
+    expect(wrapLine('日本 日本 日本', 9)).toEqual(['日本 日本', '日本']);
+    expect(wrapLine('', 9)).toEqual(['']);
+    expect(wrapLine('  indented text', 10)).toEqual(['  indented', 'text']);
+    const stream = (isTTY: boolean, columns: number) => ({ isTTY, columns }) as NodeJS.WriteStream;
+    expect([columnsOf(stream(true, 80)), columnsOf(stream(true, 0))]).toEqual([80, 100]);
+    expect(columnsOf(stream(false, 80))).toBe(Number.POSITIVE_INFINITY);
+  });
+});
