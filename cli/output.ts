@@ -45,16 +45,49 @@ export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** Lays out rows under their heads, columns padded by display width; cells are cleaned of control characters. */
-export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * Lays out rows under their heads, columns padded by display width; cells are cleaned of control characters. On a
+ * terminal the widest columns are cut so that each row fits its line; elsewhere everything is there.
+ */
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns = process.stdout.isTTY ? (process.stdout.columns ?? 0) : 0,
+): string {
   const cells = [heads, ...rows].map((row) => row.map((cell) => cleanForTerminal(cell)));
   const widths = heads.map((_, column) => Math.max(...cells.map((row) => Bun.stringWidth(row[column] ?? ''))));
+  if (columns > 0) narrow(widths, columns);
   return cells
     .map((row) =>
       row
-        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell)))
+        .map((cell, column) => padOrCut(cell, widths[column] ?? 0))
         .join('  ')
         .trimEnd(),
     )
     .join('\n');
+}
+
+const GAP = 2;
+
+/** Eight, so that an identifier is never cut. */
+const NARROWEST = 8;
+
+function narrow(widths: number[], columns: number): void {
+  const room = columns - GAP * (widths.length - 1);
+  for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; excess--) {
+    const widest = Math.max(...widths);
+    if (widest <= NARROWEST) return;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+}
+
+function padOrCut(cell: string, width: number): string {
+  const missing = width - Bun.stringWidth(cell);
+  if (missing >= 0) return cell + ' '.repeat(missing);
+  let kept = '';
+  for (const { segment } of new Intl.Segmenter().segment(cell)) {
+    if (Bun.stringWidth(kept + segment) >= width) break;
+    kept += segment;
+  }
+  return padOrCut(`${kept}…`, width);
 }

@@ -18,9 +18,14 @@ Example:
     .action((_options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps }) => {
         const { exportProfiles } = await import('../../shared/profiles/export.ts');
-        await exportProfiles(deps.db, async (chunk) => {
+        const { createProgress } = await import('../progress.ts');
+        // On the terminal that the lines go to, a progress line would only be in their way.
+        const progress = process.stdout.isTTY ? null : createProgress(deps.clock);
+        const write = async (chunk: string) => {
           if (!process.stdout.write(chunk)) await once(process.stdout, 'drain');
-        });
+        };
+        await exportProfiles(deps.db, write, (lines, total) => progress?.show(lines, lines, total));
+        progress?.clear();
       }),
     );
 }

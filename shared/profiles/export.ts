@@ -36,22 +36,33 @@ const CHUNK_CHARACTERS = 65_536;
 /**
  * Writes every profile as JSON Lines (README, "Profiles"), ordered by id, private fields too. `write` gets text of
  * whole lines and is waited for. Everything comes from one snapshot, however long the reader takes; at most a chunk and
- * a profile are in memory. The connection is busy with it until the end. Throws what `write` throws.
+ * a profile are in memory. The connection is busy with it until the end. `onProgress` hears how many lines of how many
+ * are written. Throws what `write` throws.
  */
-export async function exportProfiles(db: Db, write: (chunk: string) => void | Promise<void>): Promise<void> {
+export async function exportProfiles(
+  db: Db,
+  write: (chunk: string) => void | Promise<void>,
+  onProgress: (lines: number, total: number) => void = () => {},
+): Promise<void> {
   const path = db.$client.filename;
   const lines = linesOf(db);
   guardDatabase(path, () => db.$client.run('BEGIN'));
   try {
+    const { total } = guardDatabase(path, () => db.$client.query('SELECT count(*) AS total FROM profiles').get()) as {
+      total: number;
+    };
     let chunk = '';
+    let written = 0;
     for (
       let next = guardDatabase(path, () => lines.next());
       !next.done;
       next = guardDatabase(path, () => lines.next())
     ) {
       chunk += next.value;
+      written++;
       if (chunk.length < CHUNK_CHARACTERS) continue;
       await write(chunk);
+      onProgress(written, total);
       chunk = '';
     }
     if (chunk !== '') await write(chunk);
