@@ -40,6 +40,8 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
   try {
     service = createService(deps, log.write, await metricsOf(deps));
     const listener = startListening(config, options.port ?? config.port, fetchOf(service));
+    // PORT=0 lets the system choose: only now is it known where clients find this server.
+    if (config.publicUrl.endsWith(':0')) service.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
     service.log.event('info', `Listening on ${listener.url}.`);
     return running(service, listener, log, () => lock.close());
   } catch (error) {
