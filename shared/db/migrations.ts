@@ -1,5 +1,5 @@
 import first from '../../drizzle/0000_first.sql' with { type: 'text' };
-import usage from '../../drizzle/0001_usage.sql' with { type: 'text' };
+import usageAndReminders from '../../drizzle/0001_usage_and_reminders.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
 export type Migration = { name: string; sql: string };
@@ -7,5 +7,5 @@ export type Migration = { name: string; sql: string };
 /** Every migration in order. Never edited after release: their checksums stand in each database. */
 export const MIGRATIONS: readonly Migration[] = [
   { name: '0000_first', sql: first },
-  { name: '0001_usage', sql: usage },
+  { name: '0001_usage_and_reminders', sql: usageAndReminders },
 ];

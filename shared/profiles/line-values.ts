@@ -1,6 +1,7 @@
 import { parseIsoTime } from '../iso-time.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { authIdFault, foldName, nameFault } from './name.ts';
+import type { LinkRow } from './public.ts';
 
 // Readers of one value of an import line: each returns what is stored, or throws a LineFault that names the field and the
 // rule and never repeats the value, which may be private.
@@ -9,15 +10,7 @@ import { authIdFault, foldName, nameFault } from './name.ts';
 export type Name = { name: string; folded: string };
 
 /** A link as stored; null is absent. */
-export type LinkFields = {
-  id: string;
-  name: string;
-  link: string;
-  title: string | null;
-  image: string | null;
-  clicksCount: number | null;
-  linkMode: string | null;
-};
+export type LinkFields = LinkRow;
 
 /** How deep `customize` and `discordClean` may be nested, themselves included. */
 export const MAX_DEPTH = 64;

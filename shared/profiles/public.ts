@@ -68,18 +68,21 @@ function profileFields(row: PublicRow): string {
   return `"id":${row.id},"username":${JSON.stringify(row.username)},"displayName":${JSON.stringify(row.displayName)},"badges":${row.badges},"assets":${row.assets},"customize":${row.customize},"discordID":${JSON.stringify(row.discordID)},"discordClean":${row.discordClean},"banned":${row.banned === 1},"viewsCount":${row.viewsCount},"followersCount":${row.followersCount},"createdAt":"${isoTime(row.createdAt)}"`;
 }
 
-/** The links of a profile (specification 2.2) as JSON text; an optional field that has no value is absent. */
+/** The links of a profile as JSON text. */
 export function linksBody(rows: readonly LinkRow[]): string {
-  const links = rows.map(
-    (row): z.infer<typeof Link> => ({
-      id: row.id,
-      name: row.name,
-      link: row.link,
-      title: row.title ?? undefined,
-      image: row.image ?? undefined,
-      clicksCount: row.clicksCount ?? undefined,
-      linkMode: row.linkMode ?? undefined,
-    }),
-  );
-  return JSON.stringify({ links });
+  return `{"links":[${rows.map(linkJson).join(',')}]}`;
+}
+
+/** A link (specification 2.2) as JSON text, in answers and exports alike; an optional field without a value is absent. */
+export function linkJson(row: LinkRow): string {
+  const link: z.infer<typeof Link> = {
+    id: row.id,
+    name: row.name,
+    link: row.link,
+    title: row.title ?? undefined,
+    image: row.image ?? undefined,
+    clicksCount: row.clicksCount ?? undefined,
+    linkMode: row.linkMode ?? undefined,
+  };
+  return JSON.stringify(link);
 }

@@ -1,5 +1,7 @@
+import { isoTime } from '../clock.ts';
 import type { Sqlite } from '../db/open.ts';
 import type { LinkFields } from './line-values.ts';
+import { linkJson } from './public.ts';
 
 /** A row of `profiles` as the bare connection gives it: Drizzle's names, flags as 0 and 1. */
 export type StoredProfile = {
@@ -71,18 +73,6 @@ export function lineOf(row: StoredProfile, names: readonly { name: string }[], l
 "email":${text(row.email)},"displayName":${text(row.displayName)},"badges":${row.badges},"assets":${row.assets},\
 "customize":${row.customize},"discordID":${text(row.discordId)},"discordClean":${row.discordClean},\
 "banned":${row.banned === 1},"viewsCount":${row.viewsCount},"followersCount":${row.followersCount},\
-"showFollowersCount":${row.showFollowersCount === 1},"createdAt":"${new Date(row.createdAt).toISOString()}",\
-"links":[${links.map(linkText).join(',')}]}`;
-}
-
-function linkText(link: LinkFields): string {
-  return JSON.stringify({
-    id: link.id,
-    name: link.name,
-    link: link.link,
-    title: link.title ?? undefined,
-    image: link.image ?? undefined,
-    clicksCount: link.clicksCount ?? undefined,
-    linkMode: link.linkMode ?? undefined,
-  });
+"showFollowersCount":${row.showFollowersCount === 1},"createdAt":"${isoTime(row.createdAt)}",\
+"links":[${links.map(linkJson).join(',')}]}`;
 }
