@@ -91,12 +91,17 @@ export function openBare(path: string, access: 'read' | 'write'): Sqlite {
  * Opens any file of ours in WAL mode with the pragmas that every connection needs. `check` may throw before the first of
  * them that writes, so that a file of somebody else's is left as it was.
  */
-export function openFile(path: string, busyTimeoutMs: number, check: (sqlite: Sqlite) => void = () => {}): Sqlite {
+export function openFile(
+  path: string,
+  busyTimeoutMs: number,
+  check: (sqlite: Sqlite) => void = () => {},
+  create = true,
+): Sqlite {
   // SQLite gives its files the umask's mode; the WAL and the shared memory follow the main file.
   const umask = process.umask(0o077);
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const sqlite = new Database(path, { readwrite: true, create: true, strict: true });
+    if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const sqlite = new Database(path, { readwrite: true, create, strict: true });
     try {
       prepareConnection(sqlite, busyTimeoutMs, check);
       return sqlite;
@@ -107,6 +112,17 @@ export function openFile(path: string, busyTimeoutMs: number, check: (sqlite: Sq
   } finally {
     process.umask(umask);
   }
+}
+
+/**
+ * One more connection to a main database that is there and current, waiting for no lock. Throws `refused` for any other,
+ * and `busy`; it never makes a file, so a database that was taken away is not replaced by an empty one.
+ */
+export function openBeside(path: string): Sqlite {
+  const mustBeCurrent = (sqlite: Sqlite) => {
+    if (schemaState(sqlite, path) !== 'current') throw new AppError('refused', `The database ${path} is not current.`);
+  };
+  return guardDatabase(path, () => openFile(path, 0, mustBeCurrent, false));
 }
 
 function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, check: (sqlite: Sqlite) => void): void {

@@ -1,5 +1,5 @@
 import type { ReminderResult } from '../keys/key.ts';
-import { guardDatabase, openFile } from './open.ts';
+import { guardDatabase, openBeside } from './open.ts';
 
 /** An Active key with an end, and where its owner is reached; times are milliseconds since 1970. */
 export type ExpiringKey = {
@@ -41,7 +41,7 @@ function keyOf({ banned, ...row }: Row): ExpiringKey {
 
 /** Opens the store in an existing, current database. Throws `busy`, or `refused` where the file can't be used. */
 export function openReminderStore(path: string): ReminderStore {
-  const sqlite = guardDatabase(path, () => openFile(path, 0));
+  const sqlite = openBeside(path);
   // FULL: what is noted as being sent is so after a power cut, too.
   sqlite.run('PRAGMA synchronous = FULL');
   const expiring = sqlite.prepare<Row, [number, number]>(

@@ -1,5 +1,5 @@
 import type { Tally } from '../keys/usage.ts';
-import { guardDatabase, openFile } from './open.ts';
+import { guardDatabase, openBeside } from './open.ts';
 
 /** Where counts of requests go, on a connection of its own beside the one that answers. */
 export type UsageStore = {
@@ -16,7 +16,7 @@ const PRUNE_AT_ONCE = 500;
 
 /** Opens the store in an existing, current database. Throws `busy`, or `refused` where the file can't be used. */
 export function openUsageStore(path: string): UsageStore {
-  const sqlite = guardDatabase(path, () => openFile(path, 0));
+  const sqlite = openBeside(path);
   // NORMAL: survives a crash of the program; a power cut may take the latest minute of counts.
   sqlite.run('PRAGMA synchronous = NORMAL');
   const addTally = sqlite.prepare<undefined, [string, number, number, number, number, number, number, number, number]>(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { existsSync, rmSync } from 'node:fs';
 import { checkDatabase } from '../../../shared/db/check.ts';
 import { openFile } from '../../../shared/db/open.ts';
 import { openUsageStore } from '../../../shared/db/usage-store.ts';
@@ -146,4 +147,15 @@ test('unused keys are Active ones not asked with for so long; never used ones co
   expect(unusedKeys(deps, DAY_MS, 'user2').map(({ identifier }) => identifier)).toEqual([young]);
   expect([...lastUses(deps).keys()]).toEqual([old]);
   expect(() => unused(401)).toThrow('at most 400d');
+});
+
+test('a database that was taken away is not replaced by an empty one', async () => {
+  const { deps, identifier, usage, reports } = await world();
+  deps.db.$client.close();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(deps.config.databasePath + suffix, { force: true });
+  usage.count(identifier, null);
+  expect(usage.save()).toBe(false);
+  expect(reports).toEqual([expect.stringContaining('error: ')]);
+  expect(existsSync(deps.config.databasePath)).toBe(false);
+  usage.close();
 });
