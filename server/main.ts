@@ -1,4 +1,4 @@
-import { lockForServing } from '../shared/db/open.ts';
+import { lockForServing } from '../shared/db/serving.ts';
 import type { Deps } from '../shared/deps.ts';
 import { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';

@@ -113,7 +113,7 @@ describe('habits', () => {
 
   test('a file has at most about 200 lines, the schema aside', () => {
     const long = SOURCES.map(({ path, text }) => [path, text.split('\n').length - 1] as const)
-      .filter(([path, lines]) => lines > 220 && path !== 'shared/db/schema.ts')
+      .filter(([path, lines]) => lines > 210 && path !== 'shared/db/schema.ts')
       .map(([path, lines]) => `${path}: ${lines}`);
     expect(long).toEqual([]);
   });

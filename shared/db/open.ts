@@ -195,25 +195,3 @@ function unusable(path: string, cause: unknown): AppError {
 export function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
-
-/**
- * Holds the lock file beside the database until the process ends, however it ends. Throws `refused` where another
- * server holds it.
- */
-export function lockForServing(path: string): Sqlite {
-  const lockPath = `${realPath(path)}.lock`;
-  const umask = process.umask(0o077);
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const lock = new Database(lockPath, { readwrite: true, create: true });
-    lock.run('PRAGMA locking_mode = EXCLUSIVE');
-    lock.run('BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    const fault = databaseFault(lockPath, error);
-    if (fault?.code !== 'busy') throw fault ?? error;
-    throw new AppError('refused', `A server is running on ${path}; stop it first: one database has one server.`);
-  } finally {
-    process.umask(umask);
-  }
-}

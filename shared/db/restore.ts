@@ -3,7 +3,8 @@ import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync 
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
 import { APPLICATION_ID } from './migrate.ts';
-import { databaseFault, lockForServing, openBare, realPath, type Sqlite } from './open.ts';
+import { databaseFault, openBare, realPath, type Sqlite } from './open.ts';
+import { lockForServing } from './serving.ts';
 import { fileTime, giveToOwnerOf, syncPath, type Verified, verifyFile } from './snapshot.ts';
 
 /** A restore that is ready to be done: the source is sound, and no server runs while this is held. */

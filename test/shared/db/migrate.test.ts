@@ -5,7 +5,8 @@ import { join, relative } from 'node:path';
 import { looseModes } from '../../../shared/db/loose-modes.ts';
 import { migrate, schemaState } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS, type Migration } from '../../../shared/db/migrations.ts';
-import { lockForServing, openDatabase, openFile, write } from '../../../shared/db/open.ts';
+import { openDatabase, openFile, write } from '../../../shared/db/open.ts';
+import { isServed, lockForServing } from '../../../shared/db/serving.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -147,7 +148,9 @@ test('one database has one server', () => {
   lock.close();
   const again = lockForServing(path('lock'));
   expect(() => lockForServing(join(folder, 'link.db'))).toThrow('is running on');
+  expect(isServed(join(folder, 'link.db'))).toBe(true);
   again.close();
+  expect(isServed(join(folder, 'link.db'))).toBe(false);
   lockForServing(path('lock')).close();
 });
 
