@@ -92,6 +92,16 @@ describe('one owner each', () => {
       ['shared/clock.ts'],
     ],
     ['randomness', /getRandomValues|Math\.random|randomBytes/, ['shared/keys/secret.ts']],
+    [
+      'writing what servers show of profiles',
+      /(INTO|UPDATE|DELETE FROM) (profiles|profile_names|links)\b|\.(insert|update|delete)\((profiles|profileNames|links)\)/,
+      ['shared/profiles/apply.ts', 'shared/profiles/erase.ts', 'shared/profiles/stage.ts'],
+    ],
+    [
+      'noting it for their caches; stage.ts writes for apply.ts only',
+      /\bnoteChanges\(/,
+      ['shared/profiles/apply.ts', 'shared/profiles/changes.ts', 'shared/profiles/erase.ts'],
+    ],
     ['error statuses', /\b(4\d\d|5\d\d)\b/, ['server/refusals.ts']],
   ];
   for (const [what, sign, files] of owners) {

@@ -97,6 +97,13 @@ export const links = sqliteTable(
   ],
 );
 
+/** Which profiles each of the latest transactions changed (`shared/profiles/changes.ts`); `seq` never comes again. */
+export const profileChanges = sqliteTable('profile_changes', {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  /** Null where anything may have changed. */
+  profileIds: text('profile_ids', { mode: 'json' }).$type<number[]>(),
+});
+
 /** API keys. Rows are never deleted; an erased profile's keys keep identifier, times and state, and lose the rest. */
 export const apiKeys = sqliteTable(
   'api_keys',

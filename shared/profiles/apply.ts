@@ -1,4 +1,5 @@
 import type { Sqlite, Tx } from '../db/open.ts';
+import { MAX_NOTED_IDS, noteChanges } from './changes.ts';
 import { eraseById } from './erase.ts';
 import { MAX_LINE_BYTES, nameGivenTwice, type ProfileColumns, type ProfileLine } from './line.ts';
 import type { LinkFields, Name } from './line-values.ts';
@@ -34,7 +35,8 @@ const MAY_GROW_TOO_LONG_BYTES = MAX_LINE_BYTES / 8;
 
 /**
  * Prepares the statements of an import once. Later lines win; names and auth IDs that are given up anywhere in the pass
- * are free for the others; an existing row is changed in place, never deleted and made anew, for keys refer to it.
+ * are free for the others; an existing row is changed in place, never deleted and made anew, for keys refer to it. What
+ * a pass changes is noted for other processes.
  */
 export function createApplier(sqlite: Sqlite): Applier {
   const reader = createProfileReader(sqlite);
@@ -92,6 +94,7 @@ export function createApplier(sqlite: Sqlite): Applier {
 
   return (tx, entries, options) => {
     const done = { imported: 0, deleted: 0 };
+    const changed = new Set<number>();
     stage.begin();
     for (const entry of entries) {
       if (entry.line.deleted) {
@@ -100,10 +103,15 @@ export function createApplier(sqlite: Sqlite): Applier {
         continue;
       }
       const reason = put(entry, options);
-      if (reason === null) done.imported++;
-      else options.refuse(entry.number, reason);
+      if (reason !== null) options.refuse(entry.number, reason);
+      else {
+        done.imported++;
+        // One too many is enough to know.
+        if (changed.size <= MAX_NOTED_IDS) changed.add(entry.line.id);
+      }
     }
     stage.settle(options.takenAt, options.clash);
+    noteChanges(sqlite, done.deleted > 0 ? null : changed);
     return done;
   };
 }

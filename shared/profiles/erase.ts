@@ -5,6 +5,7 @@ import { profileNames, profiles } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { eraseKeysOfProfile } from '../keys/erase.ts';
+import { noteChanges } from './changes.ts';
 import { checkedFold } from './name.ts';
 
 /** Which profile a name leads to. */
@@ -23,12 +24,13 @@ export function eraseProfile(
   const erased = write(deps.db, (tx) => {
     const profile = findProfile(tx, username);
     eraseById(tx, profile.id, by, deps.clock.nowMs());
+    noteChanges(deps.db.$client, null);
     return profile;
   });
   return { ...erased, warning: emptyLog(deps.db) };
 }
 
-/** The same inside a transaction, by id. Returns whether there was such a profile. */
+/** The same inside a transaction, by id; to note it is the caller's matter. Returns whether there was such a profile. */
 export function eraseById(tx: Tx, id: number, by: string, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);
   return tx.delete(profiles).where(eq(profiles.id, id)).returning({ id: profiles.id }).all().length > 0;
