@@ -4,7 +4,7 @@ import { type Answer, commonHeaders } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { type Exchange, targetOf, urlForElysia } from './exchange.ts';
-import { admit, openQuota } from './quota.ts';
+import { admit, openQuota, showLevels } from './quota.ts';
 import { refuse } from './refusals.ts';
 import type { Service } from './service.ts';
 import { refusePlainHttp } from './transport.ts';
@@ -115,7 +115,8 @@ function admitKey(service: Service, route: Route, exchange: Exchange): void {
   const authorization = exchange.headers.get('authorization');
   exchange.key = authenticate(service.verify, service.throttle, authorization, exchange.address);
   exchange.quota = openQuota(service.ledger, exchange.key);
-  if (!route.isFree) admit(service.ledger, exchange.quota);
+  if (route.isFree) showLevels(service.ledger, exchange.quota);
+  else admit(service.ledger, exchange.quota);
 }
 
 function requirePermission({ key }: Exchange, permission: Permission): void {

@@ -1,7 +1,8 @@
 import { VARIABLES } from '../../shared/config.ts';
 import { AppError } from '../../shared/errors.ts';
+import { type Ledger, spend } from '../../shared/keys/quota-ledger.ts';
 import { parseRateLimits } from '../../shared/keys/rate-limit.ts';
-import { createRing, record } from '../../shared/keys/ring.ts';
+import { createRing, fullLevel } from '../../shared/keys/ring.ts';
 import { sampleAnswers } from '../../shared/sample/answers.ts';
 import type { Answer } from '../answers.ts';
 import type { Route } from '../chain.ts';
@@ -22,6 +23,7 @@ export function sampleAsker(publicUrl: string): AskSample {
       config: { publicUrl, securityContact: 'mailto:security@example.org' },
       clock: { nowMs: () => Date.UTC(2026, 0, 1), monotonicMs: () => 0 },
     },
+    ledger: SAMPLE_LEDGER,
     isReady: () => true,
     ...sampleAnswers(),
   } as unknown as Service;
@@ -44,11 +46,15 @@ const SAMPLE_KEY = {
   expiresAt: null,
 } as const;
 
+const SAMPLE_LEDGER = { now: () => 0 } as Ledger;
+
 /** The default rate limits after one request. */
 export function sampleQuota(): Quota {
-  const rings = parseRateLimits(VARIABLES.DEFAULT_RATE_LIMITS.split(',')).map((limit) => createRing(limit));
-  for (const ring of rings) record(ring, 0, 1);
+  const limits = parseRateLimits(VARIABLES.DEFAULT_RATE_LIMITS.split(','));
+  const rings = limits.map((limit) => createRing(limit));
+  const levels = limits.map(fullLevel);
   // Dirty already: nobody notes it for writing.
-  const account = { identifier: SAMPLE_KEY.identifier, rings, savedHeads: [], isDirty: true, isComplete: true };
-  return { account, now: 0, refused: 0 };
+  const account = { identifier: SAMPLE_KEY.identifier, levels, rings, savedHeads: [], isDirty: true, isComplete: true };
+  spend(SAMPLE_LEDGER, account);
+  return { account, refused: 0 };
 }

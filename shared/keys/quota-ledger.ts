@@ -1,20 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { openQuotaStore, type QuotaRow, type QuotaStore, quotaPath } from '../db/quota-store.ts';
+import { type Account, isUnused, newAccount, readLevels } from './quota-account.ts';
 import { startQuotaClock } from './quota-clock.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { createRing, type Ring, record, remainingAt, waitMs } from './ring.ts';
+import { createRing, type Ring, record, waitForAllMs } from './ring.ts';
 import { changedPages, restoreRing } from './ring-pages.ts';
-
-/** What a key has used of its rate limits: a ring for each, in the order in which they were granted. */
-export type Account = {
-  readonly identifier: string;
-  rings: Ring[];
-  /** For each ring, the head that is in the file. */
-  savedHeads: number[];
-  isDirty: boolean;
-  /** False while it is only known from the file, in the file's order. */
-  isComplete: boolean;
-};
 
 /** Everybody's accounts, in memory, written down at most twice a second. One per database: `serve` holds the lock. */
 export type Ledger = {
@@ -81,19 +71,12 @@ function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void {
   for (const [identifier, rows] of Map.groupBy(stored.rows, (row) => row.identifier)) {
     const windows = [...Map.groupBy(rows, (row) => row.windowSeconds).values()];
     const rings = windows.map((pages) => restoreRing(pages, now));
+    const limits = rings.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 }));
     // What this run has counted stands, where the file could only be opened later.
     if (isUnused(rings, now) || ledger.accounts.has(identifier)) ledger.forgotten.add(identifier);
-    else ledger.accounts.set(identifier, newAccount(identifier, rings, false));
+    else ledger.accounts.set(identifier, newAccount(identifier, limits, rings, false));
   }
   stored.rows.length = 0;
-}
-
-function isUnused(rings: readonly Ring[], now: number): boolean {
-  return rings.every((ring) => remainingAt(ring, now) === ring.quota);
-}
-
-function newAccount(identifier: string, rings: Ring[], isComplete: boolean): Account {
-  return { identifier, rings, savedHeads: rings.map((ring) => ring.head), isDirty: false, isComplete };
 }
 
 /** The account of a key; its rate limits were fixed at approval and are the same on every call. */
@@ -101,7 +84,7 @@ export function accountOf(ledger: Ledger, key: { identifier: string; rateLimits:
   const known = ledger.accounts.get(key.identifier);
   if (known?.isComplete) return known;
   const rings = key.rateLimits.map((limit) => known?.rings.find((ring) => isOf(ring, limit)) ?? createRing(limit));
-  const account = newAccount(key.identifier, rings, true);
+  const account = newAccount(key.identifier, key.rateLimits, rings, true);
   if (known !== undefined && rings.some((ring) => !known.rings.includes(ring))) {
     // Pages of a ring that this one can't go on with must not be mixed with its own.
     ledger.forgotten.add(key.identifier);
@@ -116,22 +99,27 @@ function isOf(ring: Ring, limit: RateLimit): boolean {
 }
 
 /**
- * Spends `count` of each limit at `now` (from the ledger's clock), of all or of none. Returns null where it was admitted,
- * otherwise the milliseconds after which it would be, Infinity where `count` is over a quota.
+ * Spends `count` of each limit now, of all or of none. Returns null where it was admitted, otherwise the milliseconds
+ * after which `again` would be, Infinity where that is over a quota. The account's levels are then those of this moment.
  */
-export function spend(ledger: Ledger, account: Account, now: number, count = 1): number | null {
-  let longestWait = 0;
-  for (const ring of account.rings) {
-    if (remainingAt(ring, now) < count) longestWait = Math.max(longestWait, waitMs(ring, now, count));
+export function spend(ledger: Ledger, account: Account, count = 1, again = count): number | null {
+  const now = ledger.now();
+  const wait = waitForAllMs(account.rings, now, count, again);
+  if (wait === null) {
+    for (const ring of account.rings) record(ring, now, count);
+    if (!account.isDirty) {
+      account.isDirty = true;
+      ledger.dirty.add(account);
+      ledger.timer ??= schedule(ledger, SAVE_EVERY_MS);
+    }
   }
-  if (longestWait > 0) return longestWait;
-  for (const ring of account.rings) record(ring, now, count);
-  if (!account.isDirty) {
-    account.isDirty = true;
-    ledger.dirty.add(account);
-    ledger.timer ??= schedule(ledger, SAVE_EVERY_MS);
-  }
-  return null;
+  readLevels(account, now);
+  return wait;
+}
+
+/** Brings an account's levels up to now without spending. */
+export function look(ledger: Ledger, account: Account): void {
+  readLevels(account, ledger.now());
 }
 
 function schedule(ledger: Ledger, delayMs: number): Timer {

@@ -30,6 +30,9 @@ export type Ring = {
   tail: number;
 };
 
+/** Where a rate limit stands: how many requests it admits, and the whole seconds within which no more than these. */
+export type Level = { readonly quota: number; readonly windowSeconds: number; remaining: number; resetSeconds: number };
+
 /** How many stamps a ring keeps at most. */
 export const MAX_GROUPS = 1_024;
 
@@ -113,6 +116,16 @@ export function record(ring: Ring, now: number, count: number): void {
   for (let group = first; group <= last; group++) ring.stamps[group % ring.stamps.length] = ring.newestStep;
 }
 
+/**
+ * Milliseconds after which `again` requests fit into every one of these rings, where `count` do not fit now; null where
+ * they do. Infinity where they never can.
+ */
+export function waitForAllMs(rings: readonly Ring[], now: number, count: number, again: number): number | null {
+  let hasRoom = true;
+  for (const ring of rings) hasRoom = remainingAt(ring, now) >= count && hasRoom;
+  return hasRoom ? null : Math.max(...rings.map((ring) => waitMs(ring, now, again)));
+}
+
 /** Milliseconds after which `count` requests fit, at the earliest; 0 if they fit now, Infinity if they never can. */
 export function waitMs(ring: Ring, now: number, count: number): number {
   if (count > ring.quota) return Number.POSITIVE_INFINITY;
@@ -134,4 +147,15 @@ export function resetSeconds(ring: Ring, now: number): number {
   if (remainingAt(ring, now) === ring.quota) return ring.windowMs / 1000;
   const age = ageOf(ring, ring.tail, Math.floor(now / ring.stepMs)) * ring.stepMs;
   return Math.floor((ring.windowMs - age) / 1000);
+}
+
+/** The level of a rate limit that nobody has used. */
+export function fullLevel({ quota, windowSeconds }: RateLimit): Level {
+  return { quota, windowSeconds, remaining: quota, resetSeconds: windowSeconds };
+}
+
+/** Writes where a ring stands at `now` into its level. */
+export function readLevel(ring: Ring, now: number, level: Level): void {
+  level.remaining = remainingAt(ring, now);
+  level.resetSeconds = resetSeconds(ring, now);
 }

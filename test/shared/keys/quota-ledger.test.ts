@@ -34,7 +34,7 @@ const KEY = {
   ],
 };
 
-const use = (ledger: Ledger, count = 1, key = KEY) => spend(ledger, accountOf(ledger, key), ledger.now(), count);
+const use = (ledger: Ledger, count = 1, key = KEY) => spend(ledger, accountOf(ledger, key), count);
 const left = (ledger: Ledger, key = KEY) => accountOf(ledger, key).rings.map((ring) => remainingAt(ring, ledger.now()));
 
 describe('spending', () => {
@@ -81,7 +81,7 @@ describe('several limits and any cost, against a naive record of everything', ()
         for (const { waitMs, count } of sequence) {
           clock.advance(waitMs);
           const now = ledger.now();
-          const wait = spend(ledger, account, now, count);
+          const wait = spend(ledger, account, count);
           expect(wait === null).toBe(hasRoom(now, count));
           if (wait === null) for (let turn = 0; turn < count; turn++) admitted.push(now);
           else if (wait !== Number.POSITIVE_INFINITY) {
@@ -198,7 +198,7 @@ describe('keys that are not used any more', () => {
     }
     const idle = bytesOf(ledger);
     for (const account of ledger.accounts.values()) {
-      for (let turn = 0; turn < 60; turn++) spend(ledger, account, ledger.now(), 1);
+      for (let turn = 0; turn < 60; turn++) spend(ledger, account);
     }
     expect(idle).toBeLessThan(1_000_000);
     expect(bytesOf(ledger)).toBeLessThan(10_000_000);
