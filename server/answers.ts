@@ -1,8 +1,10 @@
+import { etagOf } from '../shared/etag.ts';
+import type { Text } from '../shared/profiles/source.ts';
 import type { Exchange } from './exchange.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';
 
 /** What a route found: the body of a 200 (or an empty one and the place to go), and the headers that only this has. */
-export type Answer = { body: string; headers?: Record<string, string>; status?: 302 };
+export type Answer = Text & { headers?: Record<string, string>; status?: 302 };
 
 /** Sends what routes found. */
 export type Answers = {
@@ -37,20 +39,24 @@ export function prepareAnswers(isSecure: boolean): Answers {
   const secure = isSecure ? { 'Strict-Transport-Security': HSTS } : undefined;
   const found = new Headers({ ...FOR_KEY, ...secure, 'Content-Type': 'application/json' });
   const unchanged = new Headers({ ...FOR_KEY, ...secure });
+  const asFound = { status: 200, headers: found };
+  const asUnchanged = { status: 304, headers: unchanged };
 
   return {
-    toKey: (exchange, { body, headers: more }) => {
-      const etag = etagOf(body);
+    toKey: (exchange, answer) => {
+      const { body, headers: more } = answer;
+      answer.etag ??= etagOf(body);
+      const { etag } = answer;
       const isUnchanged = matches(exchange.headers.get('if-none-match'), etag);
-      const headers = isUnchanged ? unchanged : found;
+      const { headers } = isUnchanged ? asUnchanged : asFound;
       headers.set('ETag', etag);
       headers.set('X-Request-Id', exchange.requestId);
       if (exchange.quota !== null) {
         headers.set('RateLimit-Policy', rateLimitPolicy(exchange.quota));
         headers.set('RateLimit', rateLimit(exchange.quota));
       }
-      const response = new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : 200, headers });
-      for (const name in more) response.headers.set(name, more[name] as string);
+      const response = isUnchanged ? new Response(null, asUnchanged) : new Response(body, asFound);
+      if (more !== undefined) for (const name in more) response.headers.set(name, more[name] as string);
       return response;
     },
     toAnyone: (exchange, { body, headers: more, status = 200 }) => {
@@ -68,11 +74,6 @@ export function prepareAnswers(isSecure: boolean): Answers {
   };
 }
 
-/** A strong entity tag: 132 bits of the body's SHA-256, so equal tags mean equal bodies (RFC 9110, section 8.8.3). */
-export function etagOf(body: string): string {
-  return `"${Bun.SHA256.hash(body, 'base64').slice(0, 22)}"`;
-}
-
 // RFC 9110, sections 5.6.1 and 8.8.3; a list may have empty elements.
 const TAG_LIST =
   /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
@@ -83,6 +84,7 @@ const TAG_LIST =
  */
 export function matches(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;
+  if (ifNoneMatch === etag) return true;
   if (ifNoneMatch.trim() === '*') return true;
   if (!TAG_LIST.test(ifNoneMatch)) return false;
   const tags = ifNoneMatch.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];

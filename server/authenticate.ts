@@ -20,11 +20,15 @@ export function authenticate(
   const key = secret === null ? null : verify(secret);
   if (key !== null) return key;
   throttle.count(blockOf(address));
-  if (secret === null) {
-    throw new AppError('no_credentials', 'An API key is required, sent as "Authorization: Bearer <API key>".');
-  }
-  throw new AppError('invalid_token', 'This API key is not valid.');
+  throw secret === null ? NO_CREDENTIALS : INVALID_TOKEN;
 }
+
+// Made once: in a flood of bad keys, taking a stack for each would be most of the work.
+const NO_CREDENTIALS = new AppError(
+  'no_credentials',
+  'An API key is required, sent as "Authorization: Bearer <API key>".',
+);
+const INVALID_TOKEN = new AppError('invalid_token', 'This API key is not valid.');
 
 /** What an Authorization header carries as a bearer; null where there is none, or of another scheme. */
 export function credentialsOf(authorization: string | null): string | null {

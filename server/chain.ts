@@ -112,6 +112,7 @@ function decide(service: Service, route: Route, exchange: Exchange): Answer | Pr
 }
 
 function admitKey(service: Service, route: Route, exchange: Exchange): void {
+  service.reader.renew(exchange.startedAtMs);
   const authorization = exchange.headers.get('authorization');
   exchange.key = authenticate(service.verify, service.throttle, authorization, exchange.address);
   exchange.quota = openQuota(service.ledger, exchange.key);

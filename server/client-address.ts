@@ -2,6 +2,7 @@ import { type BlockList, isIPv4, isIPv6 } from 'node:net';
 
 /** An address as it is compared and logged: IPv4-mapped IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`) as IPv4, without a zone. */
 export function normaliseAddress(address: string): string {
+  if (!address.includes(':')) return address;
   const bare = address.split('%', 1)[0] as string;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
   if (mapped !== undefined) return mapped;

@@ -10,6 +10,9 @@ export type LogOutput = {
 /** What may wait for a reader that has stopped reading; what comes on top is dropped, and how much is said. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
+/** How long lines are gathered: what a crash may lose. */
+const GATHER_MS = 20;
+
 const DRAIN_MS = 1_000;
 
 /**
@@ -62,8 +65,8 @@ export function openLogOutput(descriptor: number): LogOutput {
       waiting += line;
       if (isBusy) return;
       isBusy = true;
-      // The rest of this turn's lines go along.
-      setImmediate(next);
+      // What comes meanwhile goes along: a write of its own would take as long as the request that it tells of.
+      setTimeout(next, GATHER_MS);
     },
     drain: async () => {
       if (!isBusy) return;

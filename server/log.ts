@@ -17,17 +17,28 @@ export function createLog(level: LogLevel, nowMs: () => number, write: (line: st
   const rank = LOG_LEVELS.indexOf(level);
   const isLogged = (of: LogLevel) => LOG_LEVELS.indexOf(of) >= rank && level !== 'silent';
   const logsRequests = isLogged('info');
+  // Many lines share a millisecond.
+  let lastMs = Number.NaN;
+  let lastTime = '';
+  function time(): string {
+    const ms = nowMs();
+    if (ms !== lastMs) {
+      lastMs = ms;
+      lastTime = isoTime(ms);
+    }
+    return lastTime;
+  }
   return {
     request: ({ requestId, key, method, address }, route, status, milliseconds) => {
       if (!logsRequests) return;
       // Joined by hand, as every value's alphabet is known: this runs for each request.
       write(
-        `{"time":"${isoTime(nowMs())}","level":"info","requestId":"${requestId}","key":${key === null ? null : `"${key.identifier}"`},"method":"${METHODS.has(method) ? method : 'OTHER'}","route":${route === null ? null : `"${route}"`},"status":${status},"milliseconds":${milliseconds.toFixed(3)},"address":"${address}"}\n`,
+        `{"time":"${time()}","level":"info","requestId":"${requestId}","key":${key === null ? null : `"${key.identifier}"`},"method":"${METHODS.has(method) ? method : 'OTHER'}","route":${route === null ? null : `"${route}"`},"status":${status},"milliseconds":${milliseconds.toFixed(3)},"address":"${address}"}\n`,
       );
     },
     event: (of, message, { requestId, cause } = {}) => {
       if (!isLogged(of)) return;
-      const line = { time: isoTime(nowMs()), level: of, message, requestId, cause: cause && describe(cause) };
+      const line = { time: time(), level: of, message, requestId, cause: cause && describe(cause) };
       write(`${JSON.stringify(line)}\n`);
     },
   };

@@ -59,15 +59,32 @@ export function levelsOf({ account }: Quota): Level[] {
 
 /** `RateLimit-Policy`, as in draft-ietf-httpapi-ratelimit-headers-11: `"1m";q=60;w=60`. */
 export function rateLimitPolicy({ account }: Quota): string {
-  return account.levels.map((level) => `"${nameOf(level)}";q=${level.quota};w=${level.windowSeconds}`).join(', ');
+  return textsOf(account).policy;
 }
 
 /** `RateLimit`: `"1m";r=59;t=60`; of a refused request only the limits that have no room for it. */
-export function rateLimit({ account: { levels }, refused }: Quota): string {
-  const shown = refused > 0 ? levels.filter(({ remaining }) => remaining < refused) : levels;
-  return shown.map((level) => `"${nameOf(level)}";r=${level.remaining};t=${level.resetSeconds}`).join(', ');
+export function rateLimit({ account, refused }: Quota): string {
+  const { names } = textsOf(account);
+  let list = '';
+  for (let index = 0; index < names.length; index++) {
+    const { remaining, resetSeconds } = account.levels[index] as Level;
+    if (refused > 0 && remaining >= refused) continue;
+    list += `${list === '' ? '' : ', '}${names[index]};r=${remaining};t=${resetSeconds}`;
+  }
+  return list;
 }
 
-function nameOf({ windowSeconds }: Level): string {
-  return formatWindow(windowSeconds);
+/** What never changes in a key's headers, made once for each account: they are in every answer. */
+const TEXTS = new WeakMap<Account, { policy: string; names: string[] }>();
+
+function textsOf(account: Account): { policy: string; names: string[] } {
+  const known = TEXTS.get(account);
+  if (known !== undefined) return known;
+  const names = account.levels.map(({ windowSeconds }) => `"${formatWindow(windowSeconds)}"`);
+  const policy = account.levels.map(
+    ({ quota, windowSeconds }, index) => `${names[index]};q=${quota};w=${windowSeconds}`,
+  );
+  const texts = { policy: policy.join(', '), names };
+  TEXTS.set(account, texts);
+  return texts;
 }

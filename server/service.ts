@@ -1,3 +1,4 @@
+import { openReader, type Reader } from '../shared/db/reader.ts';
 import { isReady } from '../shared/db/ready.ts';
 import type { Deps } from '../shared/deps.ts';
 import { closeLedger, type Ledger, openLedger, type Report } from '../shared/keys/quota-ledger.ts';
@@ -5,6 +6,7 @@ import { openUsage, type Usage } from '../shared/keys/usage.ts';
 import { prepareVerifier, type Verifier } from '../shared/keys/verify.ts';
 import { type Leaderboard, prepareLeaderboard } from '../shared/profiles/leaderboard.ts';
 import { type Lookup, prepareLookup } from '../shared/profiles/lookup.ts';
+import { prepareProfiles } from '../shared/profiles/source.ts';
 import { type Answers, prepareAnswers } from './answers.ts';
 import { requestIds } from './exchange.ts';
 import { createLog, type Log } from './log.ts';
@@ -16,6 +18,7 @@ import { checkTransport, type Transport } from './transport.ts';
 export type Service = {
   deps: Deps;
   transport: Transport;
+  reader: Reader;
   log: Log;
   nextRequestId: () => string;
   verify: Verifier;
@@ -40,18 +43,21 @@ export function createService(deps: Deps, writeLog: (line: string) => void, metr
   const log = createLog(config.logLevel, clock.nowMs, writeLog);
   const isSecure = config.tls !== null;
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
+  const reader = openReader(config.databasePath);
+  const profiles = prepareProfiles(reader);
   return {
     deps,
     transport,
+    reader,
     log,
     nextRequestId: requestIds(deps.random),
-    verify: prepareVerifier(db, clock),
+    verify: prepareVerifier(reader, db, clock),
     throttle: createThrottle(clock),
     ledger: openLedger(config.databasePath, clock, report),
     usage: openUsage(config.databasePath, clock, report),
     metrics,
-    lookup: prepareLookup(db),
-    leaderboard: prepareLeaderboard(db),
+    lookup: prepareLookup(reader, profiles),
+    leaderboard: prepareLeaderboard(reader, profiles),
     answers: prepareAnswers(isSecure),
     isSecure,
     isReady: () => isReady(db),
@@ -63,4 +69,5 @@ export function createService(deps: Deps, writeLog: (line: string) => void, metr
 export function closeService(service: Service): void {
   closeLedger(service.ledger);
   service.usage.close();
+  service.reader.close();
 }

@@ -15,9 +15,9 @@ import { MAX_GROUPS } from '../shared/keys/ring.ts';
 import { importProfiles } from '../shared/profiles/import.ts';
 import { BOARD_SIZE } from '../shared/profiles/leaderboard.ts';
 import { MAX_LINE_BYTES } from '../shared/profiles/line.ts';
-import { prepareLookup } from '../shared/profiles/lookup.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
 import { PROJECT } from './support/cli.ts';
+import { readingOf } from './support/reading.ts';
 import { testDeps } from './support/world.ts';
 
 // What the README says in tables is compared with the code, both ways.
@@ -122,7 +122,7 @@ test('the answer that it shows is the one that the sample profiles give', async 
   const deps = testDeps();
   await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), { merge: false, strict: true, by: 'test' });
   const shown = README.split('\n').find((line) => line.startsWith('{"id":7,"username":"Ada","displayName":"Ada L'));
-  expect(shown).toBe(prepareLookup(deps.db).profile('username', 'Ada').body);
+  expect(shown).toBe(readingOf(deps).lookup.profile('username', 'Ada').text.body);
 });
 
 test('the line that it shows for an import is one', async () => {

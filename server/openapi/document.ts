@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { BODIES } from '../../shared/api/bodies.ts';
 import { AppError } from '../../shared/errors.ts';
+import { etagOf } from '../../shared/etag.ts';
 import { isPermission } from '../../shared/keys/permissions.ts';
-import { type Answer, etagOf } from '../answers.ts';
+import type { Answer } from '../answers.ts';
 import { lackOf, type Route } from '../chain.ts';
 import { rateLimit, rateLimitPolicy } from '../quota.ts';
 import guide from './guide.md' with { type: 'text' };

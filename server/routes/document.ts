@@ -1,5 +1,6 @@
 import type { Deps } from '../../shared/deps.ts';
-import { type Answer, etagOf } from '../answers.ts';
+import { etagOf } from '../../shared/etag.ts';
+import type { Answer } from '../answers.ts';
 import type { Route } from '../chain.ts';
 import { docsPage } from '../docs/page.ts';
 import { openApiDocument } from '../openapi/document.ts';

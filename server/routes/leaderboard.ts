@@ -9,9 +9,9 @@ export function leaderboardPage(service: Service, { query }: Exchange): Answer {
   const parameters = queryParameters(query, ['limit', 'offset']);
   const limit = wholeNumber(parameters, 'limit', LIMIT);
   const offset = wholeNumber(parameters, 'offset', OFFSET);
-  const { body, total } = service.leaderboard(limit, offset);
+  const { text, total } = service.leaderboard(limit, offset);
   const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
-  return link === '' ? { body } : { body, headers: { Link: link } };
+  return link === '' ? text : { ...text, headers: { Link: link } };
 }
 
 function linksOf(publicUrl: string, limit: number, offset: number, total: number): string {

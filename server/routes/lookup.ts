@@ -41,8 +41,8 @@ function parameterOf({ path, query }: Exchange, route: Route): string {
 }
 
 /** Where an alias led here, the answer names the profile's own place (RFC 9110, section 8.7). */
-function answerWith(service: Service, { body, aliasOf }: Found, suffix: string): Answer {
-  if (aliasOf === null) return { body };
+function answerWith(service: Service, { text, aliasOf }: Found, suffix: string): Answer {
+  if (aliasOf === null) return text;
   const location = publicPath(service.deps.config, `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`);
-  return { body, headers: { 'Content-Location': location } };
+  return { ...text, headers: { 'Content-Location': location } };
 }

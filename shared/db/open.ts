@@ -115,14 +115,14 @@ export function openFile(
 }
 
 /**
- * One more connection to a main database that is there and current, waiting for no lock. Throws `refused` for any other,
+ * One more connection to a main database that is there and current; unless told otherwise it waits for no lock. Throws `refused` for any other,
  * and `busy`; it never makes a file, so a database that was taken away is not replaced by an empty one.
  */
-export function openBeside(path: string): Sqlite {
+export function openBeside(path: string, busyTimeoutMs = 0): Sqlite {
   const mustBeCurrent = (sqlite: Sqlite) => {
     if (schemaState(sqlite, path) !== 'current') throw new AppError('refused', `The database ${path} is not current.`);
   };
-  return guardDatabase(path, () => openFile(path, 0, mustBeCurrent, false));
+  return guardDatabase(path, () => openFile(path, busyTimeoutMs, mustBeCurrent, false));
 }
 
 function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, check: (sqlite: Sqlite) => void): void {

@@ -1,7 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const SECRET = /^plk_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
+const SECRET = /^plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
 
 /** Cryptographic randomness: so many bytes, anew on each call. Tests replace it. */
@@ -34,15 +34,22 @@ export function newSecret(identifier: string, random: Random): string {
 
 /** The identifier inside a well-formed secret whose checksum is right, or null. Touches no database. */
 export function identifierOfSecret(text: string): string | null {
-  const match = SECRET.exec(text);
-  if (match === null) return null;
+  if (!SECRET.test(text)) return null;
   const end = text.length - CHECKSUM_LENGTH;
-  return checksum(text.slice(0, end)) === text.slice(end) ? (match[1] as string) : null;
+  let written = 0;
+  for (let place = end; place < text.length; place++) written = written * 62 + digitOf(text.charCodeAt(place));
+  return written === Bun.hash.crc32(text.slice(0, end)) ? text.slice(4, 12) : null;
+}
+
+/** The value of a base62 digit, by its ASCII code. */
+function digitOf(code: number): number {
+  if (code < 58) return code - 48;
+  return code < 91 ? code - 55 : code - 61;
 }
 
 /** SHA-256 of the secret's ASCII, 32 bytes: the only form in which a secret is ever stored. */
 export function hashSecret(secret: string): Uint8Array {
-  return createHash('sha256').update(secret).digest();
+  return Bun.SHA256.hash(secret) as Uint8Array;
 }
 
 const NO_HASH = new Uint8Array(32);

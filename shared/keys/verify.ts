@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { type Db, guardDatabase } from '../db/open.ts';
+import type { Reader } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { expireKeys } from './expire.ts';
 import { isExpired, type KeyState } from './key.ts';
@@ -18,10 +19,13 @@ export type VerifiedKey = {
 };
 
 /**
- * Finds the key of a secret, or null for whatever is not an Active key: the caller learns no more. Reads the database on
- * every call, so that a revocation works from its commit on. Throws `busy` where the database is locked.
+ * Finds the key of a secret, or null for whatever is not an Active key: the caller learns no more. What was read of a key
+ * holds until the reader sees another commit, so that a revocation works from the next view on; the secret is compared
+ * on every call. Throws `busy` where the database is locked.
  */
 export type Verifier = (secret: string) => VerifiedKey | null;
+
+type ActiveKey = { key: VerifiedKey; secretHash: Uint8Array };
 
 type KeyRow = {
   identifier: string;
@@ -33,17 +37,39 @@ type KeyRow = {
   secretHash: Uint8Array | null;
 };
 
+/** How many keys are kept at most: a few megabytes. */
+const MAX_KEPT = 20_000;
+
 /** After the move to `expired` could not be stored: noticing it again must not freeze the server for each request. */
 const NEXT_TRY_MS = 10_000;
 
-/** Prepares the verifier of one database. */
-export function prepareVerifier(db: Db, clock: Clock): Verifier {
-  const { $client: sqlite } = db;
+/** Prepares the verifier of one database; `db` is where it notes that a key's time is over. */
+export function prepareVerifier(reader: Reader, db: Db, clock: Clock): Verifier {
+  const { sqlite } = reader;
   const keyOfIdentifier = sqlite.prepare<KeyRow, [string]>(
     `SELECT identifier, name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
       secret_hash AS secretHash FROM api_keys WHERE identifier = ?`,
   );
+  const kept = new Map<string, ActiveKey>();
+  reader.onCommit(() => kept.clear());
   let nextTryAtMs = Number.NEGATIVE_INFINITY;
+
+  function activeKeyOf(identifier: string): ActiveKey | null {
+    reader.view();
+    const known = kept.get(identifier);
+    if (known !== undefined) return known;
+    const row = keyOfIdentifier.get(identifier);
+    if (row?.state !== 'Active' || row.secretHash === null) return null;
+    const { name, permissions, rateLimits, expiresAt, secretHash } = row;
+    const key = {
+      identifier,
+      name,
+      permissions: JSON.parse(permissions),
+      rateLimits: JSON.parse(rateLimits),
+      expiresAt,
+    };
+    return { key, secretHash };
+  }
 
   function storeExpiry(identifier: string, nowMs: number): void {
     if (clock.monotonicMs() < nextTryAtMs) return;
@@ -59,19 +85,18 @@ export function prepareVerifier(db: Db, clock: Clock): Verifier {
   return (secret) => {
     const identifier = identifierOfSecret(secret);
     if (identifier === null) return null;
-    const row = guardDatabase(sqlite.filename, () => keyOfIdentifier.get(identifier));
-    if (!secretMatches(secret, row?.secretHash ?? null) || row?.state !== 'Active') return null;
-    const nowMs = clock.nowMs();
-    if (isExpired(row.expiresAt, nowMs)) {
-      storeExpiry(identifier, nowMs);
-      return null;
+    const active = guardDatabase(sqlite.filename, () => activeKeyOf(identifier));
+    if (!secretMatches(secret, active?.secretHash ?? null) || active === null) return null;
+    // Only what has proved itself, so that strangers can't push others out.
+    if (kept.get(identifier) !== active) {
+      if (kept.size >= MAX_KEPT) kept.clear();
+      kept.set(identifier, active);
     }
-    return {
-      identifier,
-      name: row.name,
-      permissions: JSON.parse(row.permissions),
-      rateLimits: JSON.parse(row.rateLimits),
-      expiresAt: row.expiresAt,
-    };
+    const { key } = active;
+    if (key.expiresAt === null) return key;
+    const nowMs = clock.nowMs();
+    if (!isExpired(key.expiresAt, nowMs)) return key;
+    storeExpiry(identifier, nowMs);
+    return null;
   };
 }

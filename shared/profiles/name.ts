@@ -45,6 +45,7 @@ export function nameFault(text: string): string | null {
 
 /** The folded form of a name that could exist, or null: no profile can be found by a text that is no name. */
 export function checkedFold(name: string): string | null {
+  if (PLAIN.test(name)) return name.toLowerCase();
   return nameFault(name) === null ? foldName(name) : null;
 }
 

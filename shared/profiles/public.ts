@@ -56,16 +56,7 @@ export type LinkRow = {
  * columns are joined in as they are stored, which is what parsing and writing them again would give.
  */
 export function simplifiedProfile(row: PublicRow): string {
-  return `{${profileFields(row)}}`;
-}
-
-/** A leaderboard entry: the rank, then all of the SimplifiedProfile. */
-export function leaderboardEntry(rank: number, row: PublicRow): string {
-  return `{"rank":${rank},${profileFields(row)}}`;
-}
-
-function profileFields(row: PublicRow): string {
-  return `"id":${row.id},"username":${JSON.stringify(row.username)},"displayName":${JSON.stringify(row.displayName)},"badges":${row.badges},"assets":${row.assets},"customize":${row.customize},"discordID":${JSON.stringify(row.discordID)},"discordClean":${row.discordClean},"banned":${row.banned === 1},"viewsCount":${row.viewsCount},"followersCount":${row.followersCount},"createdAt":"${isoTime(row.createdAt)}"`;
+  return `{"id":${row.id},"username":${JSON.stringify(row.username)},"displayName":${JSON.stringify(row.displayName)},"badges":${row.badges},"assets":${row.assets},"customize":${row.customize},"discordID":${JSON.stringify(row.discordID)},"discordClean":${row.discordClean},"banned":${row.banned === 1},"viewsCount":${row.viewsCount},"followersCount":${row.followersCount},"createdAt":"${isoTime(row.createdAt)}"}`;
 }
 
 /** The links of a profile as JSON text. */

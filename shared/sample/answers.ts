@@ -1,7 +1,8 @@
-import { BOARD_SIZE, boardPage, type Leaderboard } from '../profiles/leaderboard.ts';
+import { BOARD_SIZE, boardPage, type Leaderboard, standings } from '../profiles/leaderboard.ts';
 import { type ProfileLine, parseLine } from '../profiles/line.ts';
 import { type Lookup, lookupIn } from '../profiles/lookup.ts';
-import type { PublicRow } from '../profiles/public.ts';
+import { linksBody, type PublicRow } from '../profiles/public.ts';
+import { type Shown, shownOf } from '../profiles/source.ts';
 import text from './profiles.jsonl' with { type: 'text' };
 
 /** What the server answers once the sample profiles are imported: the same code, without a database. */
@@ -10,29 +11,27 @@ export type SampleAnswers = { lookup: Lookup; leaderboard: Leaderboard };
 /** Reads the sample; a few milliseconds. */
 export function sampleAnswers(): SampleAnswers {
   const lines = text.split('\n').filter(Boolean).map(parseSample);
-  const rows = new Map(lines.map((line) => [line.id, rowOf(line)]));
-  const ids = new Map<string, { id: number; position: number }>();
+  const rows = lines.map(rowOf);
+  const byId = new Map(rows.map((row) => [row.id, shownOf(row)]));
+  const ofId = (id: number | undefined) => byId.get(id ?? 0) ?? null;
+  const ids = new Map<string, number>();
   for (const { id, username, aliases = [] } of lines) {
-    for (const [position, name] of [username, ...aliases].entries()) if (name) ids.set(name.folded, { id, position });
+    for (const name of [username, ...aliases]) if (name) ids.set(name.folded, id);
   }
-  const board = [...rows.values()]
+  const board = rows
     .filter((row) => row.banned === 0)
     .sort((one, other) => other.viewsCount - one.viewsCount || one.id - other.id)
     .slice(0, BOARD_SIZE);
+  const order = standings(board.map((row) => [row.id, row.viewsCount]));
 
   return {
     lookup: lookupIn({
-      idOfName: (folded) => ids.get(folded) ?? null,
-      idOfAuthId: (authId) => lines.find((line) => line.columns.authId === authId) ?? null,
-      rowOfId: (id) => rows.get(id) ?? null,
-      usernameOfId: (id) => rows.get(id) ?? null,
-      linksOfId: (id) => lines.find((line) => line.id === id)?.links ?? [],
+      ofName: (folded) => ofId(ids.get(folded)),
+      ofId,
+      ofAuthId: (authId) => ofId(lines.find((line) => line.columns.authId === authId)?.id),
+      linksOf: ({ id }) => ({ body: linksBody(lines.find((line) => line.id === id)?.links ?? []) }),
     }),
-    leaderboard: (limit, offset) => {
-      const page = board.slice(offset, offset + limit);
-      const above = board.filter((row) => row.viewsCount > (page[0]?.viewsCount ?? 0)).length;
-      return boardPage(page, above, { limit, offset, total: board.length });
-    },
+    leaderboard: (limit, offset) => boardPage(order, (id) => ofId(id) as Shown, limit, offset),
   };
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { approveKey } from '../../shared/keys/approve.ts';
-import { prepareVerifier } from '../../shared/keys/verify.ts';
 import { showKey } from '../../shared/keys/view.ts';
 import { createMailer } from '../../shared/mail/mailer.ts';
 import { TEST_CA_FILE } from '../support/certificates.ts';
 import { profilectl } from '../support/cli.ts';
 import { mailedSecrets, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
+import { readingOf } from '../support/reading.ts';
 import { type SmtpFault, type SmtpSetup, type SmtpStage, startBrokenSmtp, startSmtp } from '../support/smtp.ts';
 import { testDeps } from '../support/world.ts';
 
@@ -14,7 +14,7 @@ import { testDeps } from '../support/world.ts';
 // on stderr, and what became of the key.
 
 const deps = testDeps();
-const verify = prepareVerifier(deps.db, deps.clock);
+const { verify } = readingOf(deps);
 let nextId = 1;
 
 async function newKey(): Promise<string> {

@@ -2,13 +2,14 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { Db } from '../../shared/db/open.ts';
+import type { Reader } from '../../shared/db/reader.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../shared/keys/verify.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { issue, keyIn } from '../support/keys.ts';
 import { residentBytes } from '../support/memory.ts';
 import { insertProfile } from '../support/profiles.ts';
+import { readingOf } from '../support/reading.ts';
 import { prepare } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { openConnection, readAnswers } from '../support/wire.ts';
@@ -212,12 +213,13 @@ describe('keys that do not work can’t be told apart', () => {
     kinds.set('unknown', newSecret('00000000', systemRandom));
     kinds.set('another secret of an Active key', newSecret(secret.slice(4, 12), systemRandom));
     let reads = 0;
-    const { $client } = deps.db;
+    const { reader } = readingOf(deps);
     const counting = {
-      $client: {
+      ...reader,
+      sqlite: {
         filename: '',
         prepare: (text: string) => {
-          const statement = $client.prepare(text);
+          const statement = reader.sqlite.prepare(text);
           const get = (...of: string[]) => {
             reads++;
             return statement.get(...of);
@@ -225,8 +227,8 @@ describe('keys that do not work can’t be told apart', () => {
           return { get };
         },
       },
-    } as unknown as Db;
-    const verify = prepareVerifier(counting, deps.clock);
+    } as unknown as Reader;
+    const verify = prepareVerifier(counting, deps.db, deps.clock);
     const times = new Map([...kinds.keys()].map((kind) => [kind, [] as number[]]));
     for (const [kind, text] of kinds) {
       reads = 0;

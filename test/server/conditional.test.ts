@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { etagOf } from '../../server/answers.ts';
+import { etagOf } from '../../shared/etag.ts';
 import { get, getRaw, sendRaw, startTestServer, takeApart } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { KEY_ROUTES, keyFor, pathOf, prepare } from '../support/requests.ts';

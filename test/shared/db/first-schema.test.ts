@@ -8,10 +8,10 @@ import { createDeps } from '../../../shared/deps.ts';
 import { KEY_STATES } from '../../../shared/keys/key.ts';
 import { openUsage } from '../../../shared/keys/usage.ts';
 import { keyUsage } from '../../../shared/keys/usage-view.ts';
-import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText } from '../../support/import.ts';
+import { readingOf } from '../../support/reading.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempFolder, testClock, testConfig } from '../../support/world.ts';
 
@@ -77,7 +77,7 @@ describe('a database of the first version, upgraded', () => {
   test('has its keys: the secret works, and what is new can be done with them', async () => {
     const { deps, path } = upgraded();
     const identifier = SECRET.slice(4, 12);
-    expect(prepareVerifier(deps.db, deps.clock)(SECRET)?.identifier).toBe(identifier);
+    expect(readingOf(deps).verify(SECRET)?.identifier).toBe(identifier);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', name: 'Renamed' });
     const usage = openUsage(path, deps.clock, () => undefined);
     usage.count(identifier, null);

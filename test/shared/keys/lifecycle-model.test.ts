@@ -6,11 +6,12 @@ import { AppError } from '../../../shared/errors.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import type { KeyState } from '../../../shared/keys/key.ts';
 import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
-import { prepareVerifier } from '../../../shared/keys/verify.ts';
+import type { Verifier } from '../../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
 import type { Delivery } from '../../../shared/mail/mail.ts';
 import { request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // Random lives of keys, several actors at once, against a small model. An approval's mail hangs in the air until a later
@@ -46,6 +47,7 @@ type InFlight = {
 
 type World = {
   deps: Deps;
+  verify: Verifier;
   keys: ModelKey[];
   flying: InFlight[];
   mailed: { key: ModelKey; number: number; secret: string }[];
@@ -80,7 +82,7 @@ test('whatever happens in whatever order, the promises hold after every step', a
   let count = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
-      const world: World = { deps: base, keys: [], flying: [], mailed: [] };
+      const world: World = { deps: base, verify: readingOf(base).verify, keys: [], flying: [], mailed: [] };
       const profiles = [0, 1].map(() => {
         insertProfile(base.db, { id: nextProfile });
         return `user${nextProfile++}`;
@@ -233,7 +235,7 @@ const LEGAL = [
 ];
 
 function checkPromises(world: World, profiles: string[]): void {
-  const verify = prepareVerifier(world.deps.db, clock);
+  const { verify } = world;
   for (const key of world.keys) {
     const shown = showKey(world.deps, key.identifier);
     expect([key.identifier, shown.state]).toEqual([key.identifier, key.state]);

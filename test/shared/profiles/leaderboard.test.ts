@@ -1,20 +1,22 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BOARD_SIZE, prepareLeaderboard } from '../../../shared/profiles/leaderboard.ts';
+import { BOARD_SIZE } from '../../../shared/profiles/leaderboard.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
 import { testDeps } from '../../support/world.ts';
 
 type Board = { leaderboard: { rank: number; id: number; viewsCount: number }[]; total: number };
 
 function boardOf(views: readonly number[], bannedIds: readonly number[] = []) {
-  const { db } = testDeps();
+  const deps = testDeps();
+  const { db } = deps;
   db.transaction(() => {
     for (const [index, viewsCount] of views.entries()) {
       insertProfile(db, { id: index + 1, viewsCount, banned: bannedIds.includes(index + 1) });
     }
   });
-  const read = prepareLeaderboard(db);
-  return { db, read: (limit: number, offset: number): Board => JSON.parse(read(limit, offset).body) };
+  const { leaderboard: read } = readingOf(deps);
+  return { db, read: (limit: number, offset: number): Board => JSON.parse(read(limit, offset).text.body) };
 }
 
 const ranksOf = ({ leaderboard }: Board) => leaderboard.map(({ id, rank }) => [id, rank]);

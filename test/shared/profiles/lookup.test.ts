@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { links } from '../../../shared/db/schema.ts';
-import { prepareLookup, type Way } from '../../../shared/profiles/lookup.ts';
+import type { Way } from '../../../shared/profiles/lookup.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
 import { testDeps } from '../../support/world.ts';
 
-const { db, config } = testDeps();
+const deps = testDeps();
+const { db, config } = deps;
 insertProfile(db, {
   id: 7,
   username: 'Ada',
@@ -18,9 +20,9 @@ insertProfile(db, { id: Number.MAX_SAFE_INTEGER, username: 'İstanbul' });
 for (const [position, id] of ['b', 'a', 'c'].entries()) {
   db.insert(links).values({ profileId: 7, position, id, name: id, link: 'https://x' }).run();
 }
-const lookup = prepareLookup(db);
+const { lookup } = readingOf(deps);
 
-const idOf = (way: Way, value: string) => JSON.parse(lookup.profile(way, value).body).id;
+const idOf = (way: Way, value: string) => JSON.parse(lookup.profile(way, value).text.body).id;
 
 describe('by name', () => {
   const same = ['Ada', 'ada', 'ADA', 'Ａｄａ', 'aDa'];
@@ -31,7 +33,7 @@ describe('by name', () => {
   for (const name of ['lovelace', 'LOVELACE', 'straße', 'STRAßE', 'fish', 'FISH', 'ﬁSH']) {
     test(`${name} is an alias, and the answer has the profile’s own spelling`, () => {
       const found = lookup.profile('username', name);
-      expect([found.aliasOf, JSON.parse(found.body).username]).toEqual(['Ada', 'Ada']);
+      expect([found.aliasOf, JSON.parse(found.text.body).username]).toEqual(['Ada', 'Ada']);
       expect(lookup.links('username', name).aliasOf).toBe('Ada');
     });
   }
@@ -81,21 +83,21 @@ test('nobody is told of with one sentence, whatever was asked for', () => {
 });
 
 test('a banned profile is found, and says so; a hidden followers count is null', () => {
-  expect(JSON.parse(lookup.profile('uid', '8').body)).toMatchObject({ banned: true, followersCount: null });
-  expect(JSON.parse(lookup.profile('uid', '7').body)).toMatchObject({ banned: false, followersCount: 5 });
+  expect(JSON.parse(lookup.profile('uid', '8').text.body)).toMatchObject({ banned: true, followersCount: null });
+  expect(JSON.parse(lookup.profile('uid', '7').text.body)).toMatchObject({ banned: false, followersCount: 5 });
 });
 
 test('links are in the owner’s order', () => {
-  const found = JSON.parse(lookup.links('uid', '7').body) as { links: { id: string }[] };
+  const found = JSON.parse(lookup.links('uid', '7').text.body) as { links: { id: string }[] };
   expect(found.links.map(({ id }) => id)).toEqual(['b', 'a', 'c']);
-  expect(lookup.links('uid', '8').body).toBe('{"links":[]}');
+  expect(lookup.links('uid', '8').text.body).toBe('{"links":[]}');
 });
 
 test('a lookup counts no view, and waits for no writer', () => {
   const other = openDatabase(config.databasePath, 'use');
   other.$client.run('BEGIN IMMEDIATE');
   other.$client.run('UPDATE profiles SET views_count = 99');
-  expect(JSON.parse(lookup.profile('uid', '7').body).viewsCount).toBe(0);
+  expect(JSON.parse(lookup.profile('uid', '7').text.body).viewsCount).toBe(0);
   other.$client.run('ROLLBACK');
   other.$client.close();
 });

@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  type LinkRow,
-  leaderboardEntry,
-  linksBody,
-  type PublicRow,
-  simplifiedProfile,
-} from '../../../shared/profiles/public.ts';
+import { type LinkRow, linksBody, type PublicRow, simplifiedProfile } from '../../../shared/profiles/public.ts';
 
 const ROW: PublicRow = {
   id: 7,
@@ -52,10 +46,6 @@ describe('a SimplifiedProfile', () => {
       banned: true,
       discordID: '1"',
     });
-  });
-
-  test('on the board it has its rank first', () => {
-    expect(leaderboardEntry(3, ROW)).toBe(`{"rank":3,${simplifiedProfile(ROW).slice(1)}`);
   });
 });
 

@@ -1,0 +1,116 @@
+import { expect, test } from 'bun:test';
+import { changeProfile } from '../../shared/profiles/change.ts';
+import { get } from '../support/http.ts';
+import { importLines } from '../support/import.ts';
+import { keyFor } from '../support/requests.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { testDeps } from '../support/world.ts';
+
+// What this process commits, another that serves must show; it keeps what it has read in memory.
+
+const PROFILES = 20;
+const ROUNDS = 400;
+
+const createdAt = '2024-05-01T00:00:00.000Z';
+
+/** A request that is begun so long after a commit sees it. */
+const BOUND_MS = 10;
+
+type Commit = { value: number; atMs: number };
+
+/** The last value that had been committed for so long when a request began. */
+function leastOf(commits: readonly Commit[], begunAtMs: number): number {
+  return commits.findLast(({ atMs }) => atMs <= begunAtMs - BOUND_MS)?.value ?? 0;
+}
+
+test('no answer is older than 10 ms, whatever a writer does beside the readers', async () => {
+  const deps = testDeps();
+  const { secret } = await keyFor(deps, ['1000000/1s']);
+  const ids = Array.from({ length: PROFILES }, (_, index) => index + 1);
+  const version = (id: number, value: number) => ({
+    id,
+    username: `name${id}`,
+    viewsCount: value,
+    createdAt,
+    links: [{ id: 'l', name: `${value}`, link: 'https://x' }],
+  });
+  await importLines(
+    deps,
+    ids.map((id) => version(id, 0)),
+  );
+  const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath });
+
+  const commits = new Map<number, Commit[]>(ids.map((id) => [id, []]));
+  const highest: Commit[] = [];
+  let isOver = false;
+  let checked = 0;
+
+  async function read(): Promise<void> {
+    for (let turn = 0; !isOver; turn++) {
+      const id = ids[(turn * 7) % PROFILES] as number;
+      const begunAtMs = performance.now();
+      const [profile, links, board] = (await Promise.all(
+        [`/api/lookup/username/NAME${id}`, `/api/lookup/uid/${id}/links`, '/api/leaderboard?limit=1'].map(
+          async (path) => (await get(server, path, secret)).json(),
+        ),
+      )) as [{ viewsCount: number }, { links: { name: string }[] }, { leaderboard: { viewsCount: number }[] }];
+      const least = leastOf(commits.get(id) as Commit[], begunAtMs);
+      expect(profile.viewsCount).toBeGreaterThanOrEqual(least);
+      expect(Number(links.links[0]?.name)).toBeGreaterThanOrEqual(least);
+      expect(board.leaderboard[0]?.viewsCount).toBeGreaterThanOrEqual(leastOf(highest, begunAtMs));
+      checked++;
+    }
+  }
+
+  const readers = Promise.all(Array.from({ length: 8 }, read));
+  for (let value = 1; value <= ROUNDS; value++) {
+    const id = ids[value % PROFILES] as number;
+    if (value > ROUNDS / 2) {
+      // By hand: nothing notes what it changed. (In the same moment as a noted change it would be missed for seconds.)
+      deps.db.$client.transaction(() => {
+        deps.db.$client.run('UPDATE profiles SET views_count = ? WHERE id = ?', [value, id]);
+        deps.db.$client.run('UPDATE links SET name = ? WHERE profile_id = ?', [`${value}`, id]);
+      })();
+    } else await importLines(deps, [version(id, value)]);
+    const commit = { value, atMs: performance.now() };
+    commits.get(id)?.push(commit);
+    highest.push(commit);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  isOver = true;
+  await readers;
+  expect(checked).toBeGreaterThan(20);
+}, 60_000);
+
+test('a name that moves leads to its new profile at once, and a renamed profile is not found by the old one', async () => {
+  const deps = testDeps();
+  const { secret } = await keyFor(deps, ['1000000/1s']);
+  const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath });
+  const found = async (name: string) => {
+    const answer = await get(server, `/api/lookup/username/${name}`, secret);
+    return answer.status === 200 ? ((await answer.json()) as { id: number }).id : answer.status;
+  };
+  await importLines(deps, [
+    { id: 1, createdAt, username: 'one', aliases: ['shared'] },
+    { id: 2, createdAt, username: 'two' },
+  ]);
+  const rename = (username: string, to: string) =>
+    changeProfile(deps, { username, by: 'operator', decide: () => ({ username: to, aliases: [] }) });
+  const keep = async (names: readonly string[]) => {
+    for (let turn = 0; turn < 4; turn++) for (const name of names) await found(name);
+  };
+  for (let turn = 0; turn < 20; turn++) {
+    await keep(['one', 'two', 'shared', 'uno']);
+    const [from, to] = turn % 2 === 0 ? [1, 2] : [2, 1];
+    await importLines(deps, [
+      { id: from, createdAt, username: from === 1 ? 'one' : 'two', aliases: [] },
+      { id: to, createdAt, username: to === 1 ? 'one' : 'two', aliases: ['shared'] },
+    ]);
+    await Bun.sleep(BOUND_MS);
+    expect(await found('shared')).toBe(to);
+    rename('one', 'uno');
+    await Bun.sleep(BOUND_MS);
+    expect([await found('one'), await found('uno')]).toEqual([404, 1]);
+    rename('uno', 'one');
+  }
+}, 60_000);
