@@ -1,7 +1,7 @@
 import type { Sqlite } from '../db/open.ts';
 import { parseLine } from './line.ts';
 import { foldName } from './name.ts';
-import { createProfileReader, lineOf, type StoredName, type StoredProfile } from './record.ts';
+import { createProfileReader, lineOf, readAll, type StoredName, type StoredProfile } from './record.ts';
 
 /**
  * What is wrong with stored profiles beyond what the schema forbids, a clause a fault: names that are not in order or not
@@ -9,10 +9,11 @@ import { createProfileReader, lineOf, type StoredName, type StoredProfile } from
  */
 export function* profileFaults(sqlite: Sqlite): Generator<string> {
   const reader = createProfileReader(sqlite);
-  for (const row of reader.rows()) {
+  for (const profile of readAll(sqlite)) {
+    const { row } = profile;
     const names = reader.names(row.id);
     for (const fault of nameFaults(row, names)) yield `profile ${row.id}: ${fault}`;
-    const parsed = parseLine(lineOf(row, names, reader.links(row.id)), false);
+    const parsed = parseLine(lineOf(profile), false);
     if ('reason' in parsed) yield `profile ${row.id}: an import would refuse it: ${parsed.reason}`;
   }
 }

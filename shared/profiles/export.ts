@@ -1,6 +1,6 @@
 import { type Db, guardDatabase } from '../db/open.ts';
 import { findProfile } from './erase.ts';
-import { createProfileReader, lineOf } from './record.ts';
+import { createProfileReader, lineOf, readAll } from './record.ts';
 
 /** A line of the export, parsed. */
 export type ExportedProfile = {
@@ -77,15 +77,11 @@ export function exportProfile(db: Db, username: string): string {
   return guardDatabase(db.$client.filename, () =>
     db.transaction((tx) => {
       const { id } = findProfile(tx, username);
-      const reader = createProfileReader(db.$client);
-      const row = reader.row(id);
-      if (row === null) throw new Error('a name without its profile');
-      return lineOf(row, reader.names(id), reader.links(id));
+      return createProfileReader(db.$client).line(id);
     }),
   );
 }
 
 function* linesOf({ $client }: Db): Generator<string> {
-  const reader = createProfileReader($client);
-  for (const row of reader.rows()) yield `${lineOf(row, reader.names(row.id), reader.links(row.id))}\n`;
+  for (const profile of readAll($client)) yield `${lineOf(profile)}\n`;
 }
