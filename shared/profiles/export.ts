@@ -51,21 +51,27 @@ export async function exportProfiles(
     const { total } = guardDatabase(path, () => db.$client.query('SELECT count(*) AS total FROM profiles').get()) as {
       total: number;
     };
-    let chunk = '';
+    // Joined once: a text that grows line by line is copied in pieces.
+    let chunk: string[] = [];
+    let characters = 0;
     let written = 0;
+    const flush = async () => {
+      await write(`${chunk.join('\n')}\n`);
+      onProgress(written, total);
+      chunk = [];
+      characters = 0;
+    };
     for (
       let next = guardDatabase(path, () => lines.next());
       !next.done;
       next = guardDatabase(path, () => lines.next())
     ) {
-      chunk += next.value;
+      chunk.push(next.value);
+      characters += next.value.length;
       written++;
-      if (chunk.length < CHUNK_CHARACTERS) continue;
-      await write(chunk);
-      onProgress(written, total);
-      chunk = '';
+      if (characters >= CHUNK_CHARACTERS) await flush();
     }
-    if (chunk !== '') await write(chunk);
+    if (chunk.length > 0) await flush();
   } finally {
     lines.return(undefined);
     db.$client.run('ROLLBACK');
@@ -83,5 +89,5 @@ export function exportProfile(db: Db, username: string): string {
 }
 
 function* linesOf({ $client }: Db): Generator<string> {
-  for (const profile of readAll($client)) yield `${lineOf(profile)}\n`;
+  for (const profile of readAll($client)) yield lineOf(profile);
 }
