@@ -43,7 +43,14 @@ export function keepLogShort(sqlite: Sqlite): LogKeeper {
     foldAt = left + MAX_LOG_PAGES;
   }
 
-  const pagesInLog = (): number => pragma('wal_checkpoint(NOOP)').log ?? 0;
+  function pagesInLog(): number {
+    try {
+      return pragma('wal_checkpoint(NOOP)').log ?? 0;
+    } catch {
+      // On a disk that can't be used; whoever writes next says so.
+      return 0;
+    }
+  }
 
   return {
     afterWrite: () => {
