@@ -3,7 +3,7 @@ import { MAX_NOTED_IDS, noteChanges } from './changes.ts';
 import { eraseById } from './erase.ts';
 import { MAX_LINE_BYTES, nameGivenTwice, type ProfileColumns, type ProfileLine } from './line.ts';
 import type { Name } from './line-values.ts';
-import { createProfileReader, lineOf, type StoredProfile } from './record.ts';
+import { createProfileReader, lineOf } from './record.ts';
 import { type Clash, createStage, type TakenAt } from './stage.ts';
 import { createRowWriter, flagsOf } from './write-row.ts';
 
@@ -89,11 +89,7 @@ export function createApplier(sqlite: Sqlite): Applier {
   }
 
   function checkLength(id: number, number: number, { clash }: ApplyOptions): void {
-    const text = lineOf({
-      row: reader.row(id) as StoredProfile,
-      aliases: stage.names(id).slice(1),
-      links: reader.links(id),
-    });
+    const text = lineOf({ parts: reader.parts(id), aliases: stage.names(id).slice(1), links: reader.links(id) });
     if (Buffer.byteLength(text) <= MAX_LINE_BYTES) return;
     clash({ loser: number, winner: null, reason: 'the profile would take a line of more than 1 MiB when exported' });
   }
