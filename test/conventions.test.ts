@@ -95,10 +95,10 @@ describe('one owner each', () => {
     [
       'writing what servers show of profiles',
       /(INTO|UPDATE|DELETE FROM) (profiles|profile_names|links)\b|\.(insert|update|delete)\((profiles|profileNames|links)\)/,
-      ['shared/profiles/apply.ts', 'shared/profiles/erase.ts', 'shared/profiles/stage.ts'],
+      ['shared/profiles/erase.ts', 'shared/profiles/stage.ts', 'shared/profiles/write-row.ts'],
     ],
     [
-      'noting it for their caches; stage.ts writes for apply.ts only',
+      'noting it for their caches; stage.ts and write-row.ts write for apply.ts only',
       /\bnoteChanges\(/,
       ['shared/profiles/apply.ts', 'shared/profiles/changes.ts', 'shared/profiles/erase.ts'],
     ],

@@ -6,7 +6,7 @@ import { findProfile } from './erase.ts';
 import type { ExportedProfile } from './export.ts';
 import { parseLine } from './line.ts';
 import { foldName } from './name.ts';
-import { createProfileReader, lineOf, type ProfileReader } from './record.ts';
+import { createProfileReader } from './record.ts';
 
 /** The fields that are to change, as in a line of an import. */
 export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
@@ -26,7 +26,7 @@ export function changeProfile(
   const reader = createProfileReader(sqlite);
   return write(deps.db, (tx: Tx) => {
     const { id } = findProfile(tx, input.username);
-    const text = JSON.stringify({ ...input.decide(JSON.parse(exportLine(reader, id)) as ExportedProfile), id });
+    const text = JSON.stringify({ ...input.decide(JSON.parse(reader.line(id)) as ExportedProfile), id });
     const line = parseLine(text, true);
     if ('reason' in line) throw new AppError('usage', `${capitalised(line.reason)}.`);
     if (line.unknown.length > 0) throw new AppError('usage', `There is no field ${line.unknown[0]}.`);
@@ -41,7 +41,7 @@ export function changeProfile(
       refuse: (_number, reason) => refuse(reason),
       clash: ({ reason }) => refuse(reason),
     });
-    return exportLine(reader, id);
+    return reader.line(id);
   });
 }
 
@@ -65,12 +65,6 @@ export function withoutAlias({ username, aliases }: ExportedProfile, alias: stri
     'refused',
     isUsername ? `${username} is the username itself; rename the profile instead.` : `${username} has no such alias.`,
   );
-}
-
-function exportLine(reader: ProfileReader, id: number): string {
-  const row = reader.row(id);
-  if (row === null) throw new Error('a name without its profile');
-  return lineOf(row, reader.names(id), reader.links(id));
 }
 
 /** The reasons of an import read on after a line's number; the field names that some begin with stay as they are. */

@@ -1,7 +1,7 @@
 import type { Sqlite } from '../db/open.ts';
 import { parseLine } from './line.ts';
 import { foldName } from './name.ts';
-import { createProfileReader, lineOf, type StoredName, type StoredProfile } from './record.ts';
+import { createProfileReader, lineOf, readAll, type StoredName } from './record.ts';
 
 /**
  * What is wrong with stored profiles beyond what the schema forbids, a clause a fault: names that are not in order or not
@@ -9,17 +9,18 @@ import { createProfileReader, lineOf, type StoredName, type StoredProfile } from
  */
 export function* profileFaults(sqlite: Sqlite): Generator<string> {
   const reader = createProfileReader(sqlite);
-  for (const row of reader.rows()) {
-    const names = reader.names(row.id);
-    for (const fault of nameFaults(row, names)) yield `profile ${row.id}: ${fault}`;
-    const parsed = parseLine(lineOf(row, names, reader.links(row.id)), false);
-    if ('reason' in parsed) yield `profile ${row.id}: an import would refuse it: ${parsed.reason}`;
+  for (const profile of readAll(sqlite)) {
+    const { id } = profile.parts;
+    const names = reader.names(id);
+    for (const fault of nameFaults(reader.row(id)?.username, names)) yield `profile ${id}: ${fault}`;
+    const parsed = parseLine(lineOf(profile), false);
+    if ('reason' in parsed) yield `profile ${id}: an import would refuse it: ${parsed.reason}`;
   }
 }
 
-function nameFaults(row: StoredProfile, names: readonly StoredName[]): string[] {
+function nameFaults(username: string | undefined, names: readonly StoredName[]): string[] {
   const faults: string[] = [];
-  if (names[0]?.position !== 0 || names[0].name !== row.username) faults.push('its first name is not its username');
+  if (names[0]?.position !== 0 || names[0].name !== username) faults.push('its first name is not its username');
   if (names.some(({ position }, index) => position !== index)) faults.push('its names are not numbered in a row');
   if (names.some(({ name, folded }) => foldName(name) !== folded)) {
     faults.push('a name of it is stored under another folded form than it has');

@@ -1,6 +1,6 @@
 import { type Db, guardDatabase } from '../db/open.ts';
 import { findProfile } from './erase.ts';
-import { createProfileReader, lineOf } from './record.ts';
+import { createProfileReader, lineOf, readAll } from './record.ts';
 
 /** A line of the export, parsed. */
 export type ExportedProfile = {
@@ -51,21 +51,27 @@ export async function exportProfiles(
     const { total } = guardDatabase(path, () => db.$client.query('SELECT count(*) AS total FROM profiles').get()) as {
       total: number;
     };
-    let chunk = '';
+    // Joined once: a text that grows line by line is copied in pieces.
+    let chunk: string[] = [];
+    let characters = 0;
     let written = 0;
+    const flush = async () => {
+      await write(`${chunk.join('\n')}\n`);
+      onProgress(written, total);
+      chunk = [];
+      characters = 0;
+    };
     for (
       let next = guardDatabase(path, () => lines.next());
       !next.done;
       next = guardDatabase(path, () => lines.next())
     ) {
-      chunk += next.value;
+      chunk.push(next.value);
+      characters += next.value.length;
       written++;
-      if (chunk.length < CHUNK_CHARACTERS) continue;
-      await write(chunk);
-      onProgress(written, total);
-      chunk = '';
+      if (characters >= CHUNK_CHARACTERS) await flush();
     }
-    if (chunk !== '') await write(chunk);
+    if (chunk.length > 0) await flush();
   } finally {
     lines.return(undefined);
     db.$client.run('ROLLBACK');
@@ -77,15 +83,11 @@ export function exportProfile(db: Db, username: string): string {
   return guardDatabase(db.$client.filename, () =>
     db.transaction((tx) => {
       const { id } = findProfile(tx, username);
-      const reader = createProfileReader(db.$client);
-      const row = reader.row(id);
-      if (row === null) throw new Error('a name without its profile');
-      return lineOf(row, reader.names(id), reader.links(id));
+      return createProfileReader(db.$client).line(id);
     }),
   );
 }
 
 function* linesOf({ $client }: Db): Generator<string> {
-  const reader = createProfileReader($client);
-  for (const row of reader.rows()) yield `${lineOf(row, reader.names(row.id), reader.links(row.id))}\n`;
+  for (const profile of readAll($client)) yield lineOf(profile);
 }

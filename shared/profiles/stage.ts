@@ -16,14 +16,18 @@ export type Stage = {
   begin: () => void;
   /** The names a profile has or waits for, in order. */
   names: (id: number) => StoredName[];
-  claimNames: (id: number, names: readonly Name[], line: number, isNew: boolean, takenAt: TakenAt) => void;
-  /** Returns what to store in the row now: the auth ID, or null where there is none yet. */
-  claimAuthId: (id: number, authId: string | null, line: number, takenAt: TakenAt) => string | null;
+  /** Returns whether that changes anything. */
+  claimNames: (id: number, names: readonly Name[], line: number, isNew: boolean, takenAt: TakenAt) => boolean;
+  /** Returns what to store in the row now: the auth ID, or null where there is none yet; `held` is what stands there. */
+  claimAuthId: (claim: AuthClaim, takenAt: TakenAt) => string | null;
   /** An erased profile waits for nothing. */
   forget: (id: number) => void;
   /** Gives those who wait what is free by now, and reports the rest. */
   settle: (takenAt: TakenAt, clash: (clash: Clash) => void) => void;
 };
+
+/** The auth ID that a line wants for a profile, and the one in its row. */
+export type AuthClaim = { id: number; authId: string | null; held: string | null; line: number };
 
 type WaitingName = StoredName & { id: number; line: number };
 type WaitingAuth = { id: number; authId: string; line: number };
@@ -115,7 +119,7 @@ export function createStage(sqlite: Sqlite): Stage {
     names,
     claimNames: (id, wanted, line, isNew, takenAt) => {
       const before = isNew ? [] : names(id);
-      if (sameNames(before, wanted)) return;
+      if (sameNames(before, wanted)) return false;
       // Who keeps a name has it since whenever that was, not since this line.
       const kept = new Set(isNew ? [] : reader.names(id).map(({ folded }) => folded));
       if (!isNew) clearNames.run(id);
@@ -126,10 +130,11 @@ export function createStage(sqlite: Sqlite): Stage {
           anyNames = true;
         } else if (!kept.has(folded)) takenAt.set(`name:${folded}`, line);
       }
+      return true;
     },
-    claimAuthId: (id, authId, line, takenAt) => {
+    claimAuthId: ({ id, authId, held, line }, takenAt) => {
       if (anyAuth) dropAuth.run(id);
-      if (authId === null) return null;
+      if (authId === null || authId === held) return authId;
       const holder = authHolder.get(authId);
       if (holder === null) takenAt.set(`auth:${authId}`, line);
       if (holder === null || holder.id === id) return authId;

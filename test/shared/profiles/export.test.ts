@@ -58,6 +58,23 @@ describe('export, import into an empty database, export', () => {
   });
 });
 
+test('texts stand in it as JSON.stringify writes them, whatever characters they hold', async () => {
+  const deps = testDeps();
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 40 }), async (some) => {
+      const controls = String.fromCharCode(...Array.from({ length: 31 }, (_, index) => index + 1));
+      for (const text of [some, `${controls}"\\/'\x7f\u0080\u2028\u2029\ufeff${some}`]) {
+        if (text.includes('\0')) continue;
+        await importLines(deps, [{ id: 1, username: 'ada', displayName: text, discordID: text }]);
+        const [line = ''] = (await exportText(deps)).split('\n');
+        expect(line).toContain(`"displayName":${JSON.stringify(text)},"badges"`);
+        expect(line).toContain(`"discordID":${JSON.stringify(text)},"discordClean"`);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
 test('an export is one snapshot, however long its reader takes', async () => {
   const deps = testDeps();
   const long = 'x'.repeat(50_000);

@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { importProfiles } from '../../../shared/profiles/import.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { testDeps } from '../../support/world.ts';
+
+const MIB = 1_048_576;
+
+/** Two connections of a process of its own: one has always begun to read before the other ends, 5 ms later. */
+const READERS = (path: string) => `
+  import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db/open.ts'))};
+  const readers = [1, 2].map(() => openDatabase(${JSON.stringify(path)}, 'use').$client);
+  const begin = (reader) => {
+    reader.run('BEGIN');
+    reader.query('SELECT count(*) FROM migrations').get();
+  };
+  begin(readers[0]);
+  for (let turn = 1; ; turn++) {
+    const reader = readers[turn % 2];
+    begin(reader);
+    for (const untilMs = performance.now() + 5; performance.now() < untilMs; ) reader.query('SELECT * FROM migrations').all();
+    readers[(turn + 1) % 2].run('COMMIT');
+    if (turn === 1) console.log('reading');
+  }`;
+
+/** About 80 MiB of profiles, in chunks. */
+function* profiles(): Generator<Uint8Array> {
+  for (let id = 1; id <= 5_000; id++) {
+    yield Buffer.from(`${JSON.stringify({ id, username: `u${id}`, displayName: 'x'.repeat(16_000) })}\n`);
+  }
+}
+
+test('beside readers that take turns the log of an import stays short', async () => {
+  const deps = testDeps();
+  const path = deps.config.databasePath;
+  const script = join(deps.folder, 'readers.ts');
+  writeFileSync(script, READERS(path));
+  const readers = Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'inherit' });
+  try {
+    await readers.stdout.getReader().read();
+    let longest = 0;
+    const options = { merge: false, strict: false, by: 'operator' };
+    const onProgress = () => {
+      longest = Math.max(longest, statSync(`${path}-wal`).size);
+    };
+    const result = await importProfiles(deps, profiles(), { ...options, onProgress });
+    expect(result).toMatchObject({ imported: 5_000, refused: [] });
+    // It is folded in at 16 MiB; once or twice the readers may be slower than an import waits for them.
+    expect(longest).toBeGreaterThan(8 * MIB);
+    expect(longest).toBeLessThan(56 * MIB);
+  } finally {
+    readers.kill();
+    await readers.exited;
+  }
+}, 30_000);
