@@ -58,10 +58,8 @@ complete -c profilectl -f -k -a '(__profilectl_candidates)'`;
 const SCRIPTS: Record<string, string> = { bash: BASH, zsh: ZSH, fish: FISH };
 
 /** `completion`: a script that makes the shell complete commands, flags and identifiers. */
-export function addCompletion(parent: Command): void {
-  parent
-    .command('completion')
-    .description('Print a script that makes your shell complete commands, flags and identifiers.')
+export function addTo(command: Command): void {
+  command
     .argument('[shell]', 'bash, zsh or fish')
     .addOption(new Option('--candidates', 'what may come next, for the scripts').hideHelp())
     .allowExcessArguments()
@@ -75,9 +73,9 @@ Examples:
   eval "$(profilectl completion zsh)"                                         # in ~/.zshrc, after compinit
   profilectl completion fish > ~/.config/fish/completions/profilectl.fish`,
     )
-    .action(async (shell: string | undefined, options: { candidates?: boolean }, command: Command) => {
+    .action(async (shell: string | undefined, options: { candidates?: boolean }) => {
       if (options.candidates === true) {
-        for (const { value, about } of await candidatesFor(parent, command.args))
+        for (const { value, about } of await candidatesFor(command.parent as Command, command.args))
           print(about ? `${value}\t${about}` : value);
         return;
       }

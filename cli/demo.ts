@@ -11,10 +11,8 @@ const PORT = 3000;
 const PROFILE = 'Ada';
 
 /** `demo`: the newcomer's run, on sample profiles in a folder of its own that is gone afterwards. */
-export function addDemo(parent: Command): void {
-  parent
-    .command('demo')
-    .description('Try it out: sample profiles, an approved key, a running server and a curl line for it.')
+export function addTo(command: Command): void {
+  command
     .addHelpText(
       'after',
       '\nTouches no real data: everything lies in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',

@@ -14,7 +14,7 @@ export function describeFault(error: unknown, program: Command, words: readonly 
   if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, places: [] };
   if (error instanceof CommanderError) {
     const sentence = usageSentence(error, commandPath(program, words));
-    return { code: error.exitCode === 0 ? 0 : 2, sentence, places: [] };
+    return { code: 2, sentence, places: [] };
   }
   const kind = error instanceof Error ? error.name : typeof error;
   const sentence = `Something went wrong inside profilectl (${kind}); this is a bug.`;

@@ -7,10 +7,8 @@ import { print, printJson } from './output.ts';
 const FORBIDDEN = 403;
 
 /** `healthcheck`: asks the server that these variables describe whether it is ready, as a container's engine does. */
-export function addHealthcheck(parent: Command): void {
-  parent
-    .command('healthcheck')
-    .description('Ask the running server whether it is ready: 0 if so, 1 if not.')
+export function addTo(command: Command): void {
+  command
     .addHelpText(
       'after',
       `
@@ -19,7 +17,7 @@ It reads the same variables as "serve" (HOST, PORT, TLS_CERT_FILE) and opens no 
 Example:
   profilectl healthcheck --env-file /etc/profile-lookup.env`,
     )
-    .action(async (_options: unknown, command: Command) => {
+    .action(async (_options: unknown) => {
       const globals = globalsOf(command);
       const url = serverUrl(configOf(globals), '/readyz');
       await expectReady(url);

@@ -1,45 +1,70 @@
 import { Command, CommanderError } from 'commander';
-import { versionText } from '../shared/version.ts';
-import { addCompletion } from './completion.ts';
-import { addCheck as addCheckConfig } from './config/check.ts';
-import { addBackup } from './db/backup.ts';
-import { addCheck as addCheckDatabase } from './db/check.ts';
-import { addRestore } from './db/restore.ts';
-import { addDemo } from './demo.ts';
-import { addHealthcheck } from './healthcheck.ts';
-import { addApprove } from './keys/approve.ts';
-import { addCheck } from './keys/check.ts';
-import { addEdit } from './keys/edit.ts';
-import { addList } from './keys/list.ts';
-import { addReject } from './keys/reject.ts';
-import { addRequest } from './keys/request.ts';
-import { addRevoke } from './keys/revoke.ts';
-import { addShow } from './keys/show.ts';
-import { addUsage } from './keys/usage.ts';
-import { addWithdraw } from './keys/withdraw.ts';
-import { addTest } from './mail/test.ts';
-import { print } from './output.ts';
-import { addBan, addUnban } from './profiles/ban.ts';
-import { addErase } from './profiles/erase.ts';
-import { addExport } from './profiles/export.ts';
-import { addImport } from './profiles/import.ts';
-import { addLinks } from './profiles/links.ts';
-import { addAlias, addRename } from './profiles/names.ts';
-import { addSet } from './profiles/set.ts';
-import { addShow as addShowProfile } from './profiles/show.ts';
-import { addServe } from './serve.ts';
-import { addStatus } from './status.ts';
+
+/** A file of the tree: `addTo` gives a command its options, its help and what it does, or a group one more command. */
+type Part = { addTo: (command: Command) => void };
+
+/** The whole command tree: what each word is, and the files behind it, which are loaded where the word is typed. */
+const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
+  keys: [
+    'Request, decide on and look at API keys.',
+    () => [
+      import('./keys/request.ts'),
+      import('./keys/list.ts'),
+      import('./keys/show.ts'),
+      import('./keys/usage.ts'),
+      import('./keys/edit.ts'),
+      import('./keys/withdraw.ts'),
+      import('./keys/approve.ts'),
+      import('./keys/reject.ts'),
+      import('./keys/revoke.ts'),
+      import('./keys/check.ts'),
+    ],
+  ],
+  profiles: [
+    'Bring profiles in and out, change and erase them.',
+    () => [
+      import('./profiles/import.ts'),
+      import('./profiles/export.ts'),
+      import('./profiles/show.ts'),
+      import('./profiles/set.ts'),
+      import('./profiles/names.ts'),
+      import('./profiles/links.ts'),
+      import('./profiles/ban.ts'),
+      import('./profiles/erase.ts'),
+    ],
+  ],
+  db: [
+    'Back up, restore and check the database.',
+    () => [import('./db/backup.ts'), import('./db/restore.ts'), import('./db/check.ts')],
+  ],
+  config: ['Look at the configuration.', () => [import('./config/check.ts')]],
+  mail: ['Try the way that mail takes.', () => [import('./mail/test.ts')]],
+  serve: ['Run the HTTP server; creates and migrates the database.', () => [import('./serve.ts')]],
+  status: [
+    'Show how the service is: server, database, keys, queue, last backup, warnings.',
+    () => [import('./status.ts')],
+  ],
+  healthcheck: ['Ask the running server whether it is ready: 0 if so, 1 if not.', () => [import('./healthcheck.ts')]],
+  demo: [
+    'Try it out: sample profiles, an approved key, a running server and a curl line for it.',
+    () => [import('./demo.ts')],
+  ],
+  completion: [
+    'Print a script that makes your shell complete commands, flags and identifiers.',
+    () => [import('./completion.ts')],
+  ],
+};
 
 /**
- * The whole command tree. Nothing is printed or exited here: usage errors are thrown as `CommanderError`, everything
- * else as `AppError`, and `main.ts` turns both into an exit code.
+ * The program, with as much of the tree as the words on the command line name; without words all of it. Nothing is
+ * exited here: usage errors, help and the wish for the version are thrown as `CommanderError`, everything else as
+ * `AppError`, and `main.ts` turns both into an exit code.
  */
-export function createProgram(): Command {
+export async function createProgram(words: readonly string[] = Object.keys(TREE)): Promise<Command> {
   const program = new Command('profilectl')
     .description('Opens public profiles to other programs: keys, profiles, and the server that answers.')
     .option('-V, --version', 'print the version and the commit that it was made of')
     .on('option:version', () => {
-      print(versionText());
       throw new CommanderError(0, 'commander.version', '');
     })
     .option('--json', 'print results and errors as JSON')
@@ -60,33 +85,10 @@ Examples:
   profilectl keys list --state pending
   profilectl keys approve k7Qm2XaB`,
     );
-
-  const keys = program.command('keys').description('Request, decide on and look at API keys.');
-  for (const add of [
-    addRequest,
-    addList,
-    addShow,
-    addUsage,
-    addEdit,
-    addWithdraw,
-    addApprove,
-    addReject,
-    addRevoke,
-    addCheck,
-  ]) {
-    add(keys);
+  for (const [word, [about, load]] of Object.entries(TREE)) {
+    const command = program.command(word).description(about);
+    if (!words.includes(word)) continue;
+    for (const { addTo } of await Promise.all(load())) addTo(command);
   }
-  const profiles = program.command('profiles').description('Bring profiles in and out, change and erase them.');
-  for (const add of [addImport, addExport, addShowProfile, addSet, addRename, addAlias, addLinks]) add(profiles);
-  for (const add of [addBan, addUnban, addErase]) add(profiles);
-  const db = program.command('db').description('Back up, restore and check the database.');
-  for (const add of [addBackup, addRestore, addCheckDatabase]) add(db);
-  addCheckConfig(program.command('config').description('Look at the configuration.'));
-  addTest(program.command('mail').description('Try the way that mail takes.'));
-  addServe(program);
-  addStatus(program);
-  addHealthcheck(program);
-  addDemo(program);
-  addCompletion(program);
   return program;
 }

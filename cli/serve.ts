@@ -2,12 +2,10 @@ import type { Command } from 'commander';
 import { withContext } from './context.ts';
 
 /** `serve`: the HTTP server, until SIGTERM or SIGINT. */
-export function addServe(parent: Command): void {
-  parent
-    .command('serve')
-    .description('Run the HTTP server; creates and migrates the database.')
+export function addTo(command: Command): void {
+  command
     .addHelpText('after', '\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve')
-    .action((_options: unknown, command: Command) =>
+    .action((_options: unknown) =>
       withContext(command, 'serve', async ({ deps }) => {
         const { serve } = await import('../server/main.ts');
         await serve(deps);

@@ -21,10 +21,8 @@ type ServerState = {
 };
 
 /** `status`: how the service is, on one screen. */
-export function addStatus(parent: Command): void {
-  parent
-    .command('status')
-    .description('Show how the service is: server, database, keys, queue, last backup, warnings.')
+export function addTo(command: Command): void {
+  command
     .addHelpText(
       'after',
       `
@@ -35,7 +33,7 @@ Examples:
   profilectl status
   profilectl status --json | jq -r '.warnings[]'`,
     )
-    .action(async (_options: unknown, command: Command) => {
+    .action(async (_options: unknown) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
       const { openDatabase } = await import('../shared/db/open.ts');

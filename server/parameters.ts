@@ -75,10 +75,10 @@ function queryPairs<Name extends string>(
  */
 export function wholeNumber(parameters: ReadonlyMap<string, string>, name: string, schema: WholeNumber): number {
   const text = parameters.get(name);
-  const { success, data } = schema.safeParse(text === undefined || !DECIMAL.test(text) ? text : Number(text));
-  if (success) return data;
-  const { minValue, maxValue } = schema.unwrap();
-  throw new AppError('bad_parameter', `${name} must be a whole number from ${minValue} to ${maxValue}.`);
+  if (text === undefined) return schema.default;
+  const value = Number(text);
+  if (DECIMAL.test(text) && value >= schema.minimum && value <= schema.maximum) return value;
+  throw new AppError('bad_parameter', `${name} must be a whole number from ${schema.minimum} to ${schema.maximum}.`);
 }
 
 const DECIMAL = /^(0|[1-9][0-9]{0,8})$/;

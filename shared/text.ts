@@ -4,6 +4,9 @@ export const CONTROL = /\p{Cc}/u;
 /** Control characters but the line feed. */
 export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 
+// Most texts: there is nothing to clean.
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
 /** The number of code points; an unpaired surrogate counts as one. */
 export function codePoints(text: string): number {
   let count = 0;
@@ -16,6 +19,7 @@ export function codePoints(text: string): number {
  * surrogates replaced. Line feeds stay only where `lines` says so.
  */
 export function cleanForTerminal(text: string, lines = false): string {
+  if (PRINTABLE_ASCII.test(text)) return text;
   const unsafe = lines ? /(?!\n)\p{Cc}|\p{Bidi_Control}/gu : /\p{Cc}|\p{Bidi_Control}/gu;
   return text
     .toWellFormed()

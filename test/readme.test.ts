@@ -48,12 +48,12 @@ test('the variables and their defaults', () => {
   expect(shown).toEqual(wanted);
 });
 
-test('the commands', () => {
+test('the commands', async () => {
   const leaves = (command: Command, path: string): string[] =>
     command.commands.length === 0
       ? [path]
       : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`));
-  expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(createProgram(), 'profilectl'));
+  expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(await createProgram(), 'profilectl'));
 });
 
 test('the routes and the permission that each needs', () => {

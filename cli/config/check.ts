@@ -8,7 +8,7 @@ import { globalsOf } from '../context.ts';
 import { counted, print, printJson, table } from '../output.ts';
 
 /** `config check`: every variable, where it comes from, and all that is wrong with it. */
-export function addCheck(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('check')
     .description('Show every variable, where its value comes from, and what is wrong.')

@@ -4,7 +4,7 @@ import { counted, print, printJson } from '../output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
 /** `db backup`: a verified copy of the database in a new file, while the server goes on. */
-export function addBackup(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('backup')
     .description('Back the database up to a new file, verified, while the server runs.')

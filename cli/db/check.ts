@@ -14,7 +14,7 @@ const STEPS: Record<CheckStep, string> = {
 };
 
 /** `db check`: is the file sound, and does it hold only what the rules allow? */
-export function addCheck(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('check')
     .description('Check the database: the file, its schema, profiles and keys.')

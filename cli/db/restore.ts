@@ -4,7 +4,7 @@ import { counted, notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
 /** `db restore`: a backup takes the database's place, and the old database is kept aside. */
-export function addRestore(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('restore')
     .description('Put a backup in the place of the database; the old one is kept aside.')

@@ -9,7 +9,7 @@ import { askGrant, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
 /** `keys approve`: an admin fixes the grant, and the secret goes out by mail; without an identifier, one by one. */
-export function addApprove(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('approve')
     .description('Approve a pending request: the secret is made and mailed to the owner, once.')

@@ -7,7 +7,7 @@ import { canAsk, print, printJson } from '../output.ts';
 const MOST_CHARACTERS = 1_000;
 
 /** `keys check`: is it one of ours, is it mistyped; offline, and the secret is never an argument. */
-export function addCheck(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('check')
     .description('Check a secret offline, from a hidden prompt or stdin: is it one of ours, is it mistyped?')

@@ -3,7 +3,7 @@ import { withContext } from '../context.ts';
 import { needed } from '../values.ts';
 
 /** `keys edit`: renames a key. */
-export function addEdit(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('edit')
     .description('Rename a key; nothing else of it can be changed.')

@@ -7,7 +7,7 @@ import { print, printJson } from '../output.ts';
 import { keysText } from './print.ts';
 
 /** `keys list`: pending keys first, oldest first. */
-export function addList(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('list')
     .description('List keys, the oldest pending request first, with its age.')

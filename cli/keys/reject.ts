@@ -3,7 +3,7 @@ import { withContext } from '../context.ts';
 import { needed } from '../values.ts';
 
 /** `keys reject`: an admin turns a pending request down, with a reason. */
-export function addReject(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('reject')
     .description('Reject a pending request; the owner is mailed the reason.')

@@ -14,7 +14,7 @@ type Options = {
 };
 
 /** `keys request`: an owner asks for a key. */
-export function addRequest(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('request')
     .description('Ask for an API key for a profile; an admin decides.')

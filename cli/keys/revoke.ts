@@ -3,7 +3,7 @@ import { withContext } from '../context.ts';
 import { needed } from '../values.ts';
 
 /** `keys revoke`: an admin ends an Active key, with a reason. */
-export function addRevoke(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('revoke')
     .description('Revoke an Active key at once; the owner is mailed the reason.')

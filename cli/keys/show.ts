@@ -4,7 +4,7 @@ import { columnsOf, print, printJson } from '../output.ts';
 import { historyText, keyText } from './print.ts';
 
 /** `keys show`: everything about one key, with its history. */
-export function addShow(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('show')
     .description('Show a key and its history.')

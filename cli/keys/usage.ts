@@ -8,7 +8,7 @@ import { counted, print, printJson } from '../output.ts';
 const DEFAULT_DAYS = 30;
 
 /** `keys usage`: what a key was used for, day by day. */
-export function addUsage(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('usage')
     .description('Show what a key was used for, day by day, as bars.')

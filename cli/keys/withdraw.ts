@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { withContext } from '../context.ts';
 
 /** `keys withdraw`: an owner takes a pending request back. */
-export function addWithdraw(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('withdraw')
     .description('Take back a pending request.')

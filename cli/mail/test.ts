@@ -3,7 +3,7 @@ import { configOf, globalsOf } from '../context.ts';
 import { print, printJson } from '../output.ts';
 
 /** `mail test`: does mail go out? */
-export function addTest(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('test')
     .description('Send a test mail the way a secret would go, and say what went wrong.')

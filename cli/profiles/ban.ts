@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { changeOne } from './change.ts';
 
-/** `profiles ban`: marked as banned, off the leaderboard, no new keys. */
-export function addBan(parent: Command): void {
+/** `profiles ban`: marked as banned, off the leaderboard, no new keys; and `profiles unban`. */
+export function addTo(parent: Command): void {
   parent
     .command('ban')
     .description('Ban a profile: lookups say so, the leaderboard leaves it out, it gets no new keys.')
@@ -14,10 +14,6 @@ export function addBan(parent: Command): void {
     .action((username: string, _options: unknown, command: Command) =>
       changeOne(command, username, () => ({ banned: true })),
     );
-}
-
-/** `profiles unban`. */
-export function addUnban(parent: Command): void {
   parent
     .command('unban')
     .description('Lift the ban of a profile.')

@@ -4,7 +4,7 @@ import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
 /** `profiles erase`: a profile and every trace of it, after one confirmation. */
-export function addErase(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('erase')
     .description('Erase a profile for good; its API keys stop working.')

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { withContext } from '../context.ts';
 
 /** `profiles export`: every profile as JSON Lines on stdout, private fields too. */
-export function addExport(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('export')
     .description('Write every profile to stdout as JSON Lines, ordered by id, private fields too.')

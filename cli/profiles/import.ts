@@ -9,7 +9,7 @@ import { createProgress } from '../progress.ts';
 type Options = { merge?: boolean; strict?: boolean };
 
 /** `profiles import`: JSON Lines into the database, which it creates where there is none. */
-export function addImport(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('import')
     .description('Put profiles in from a file of JSON Lines, or from stdin with "-".')

@@ -4,7 +4,7 @@ import { AppError } from '../../shared/errors.ts';
 import { changeOne } from './change.ts';
 
 /** `profiles links set`: all links of a profile at once, in their order. */
-export function addLinks(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('links')
     .description('Change the links of a profile.')

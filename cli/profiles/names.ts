@@ -3,8 +3,8 @@ import { changeOne } from './change.ts';
 
 const WHOSE = "the profile's username or an alias of it";
 
-/** `profiles rename`: another username. */
-export function addRename(parent: Command): void {
+/** `profiles rename`, `profiles alias add` and `profiles alias remove`. */
+export function addTo(parent: Command): void {
   parent
     .command('rename')
     .description('Give a profile another username.')
@@ -19,10 +19,6 @@ export function addRename(parent: Command): void {
       const { renamed } = await import('../../shared/profiles/change.ts');
       await changeOne(command, username, (profile) => renamed(profile, name, options.keepAlias === true));
     });
-}
-
-/** `profiles alias add` and `profiles alias remove`. */
-export function addAlias(parent: Command): void {
   const alias = parent.command('alias').description('Add an alias to a profile, or remove one.');
   alias
     .command('add')

@@ -24,7 +24,7 @@ const OTHERS = [
 const NULLABLE: readonly string[] = ['email', 'authId', 'discordID'];
 
 /** `profiles set`: some fields of one profile, by hand. */
-export function addSet(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('set')
     .description('Change some fields of a profile.')

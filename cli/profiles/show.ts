@@ -5,7 +5,7 @@ import { withContext } from '../context.ts';
 import { print, table } from '../output.ts';
 
 /** `profiles show`: everything about one profile, private fields too. */
-export function addShow(parent: Command): void {
+export function addTo(parent: Command): void {
   parent
     .command('show')
     .description('Show a profile with its private fields.')

@@ -1,12 +1,5 @@
-import { z } from 'zod';
 import { AUTH_ID, LIMIT, MANY_MAX, OFFSET, UID, USERNAME } from '../../shared/api/parameters.ts';
 import type { Parameter, Schema } from './types.ts';
-
-/** The JSON Schema of a parameter. */
-function schemaOf(schema: z.ZodType): Schema {
-  const { $schema, ...json } = z.toJSONSchema(schema, { io: 'input' });
-  return json as Schema;
-}
 
 /** The name in the path `/api/lookup/username/{username}`. */
 export const USERNAME_IN_PATH: Parameter = {
@@ -15,7 +8,7 @@ export const USERNAME_IN_PATH: Parameter = {
   required: true,
   description:
     'The username or an alias, percent-encoded. Compared in folded form: Unicode NFKC and lower case. A name that could not exist is nobody’s.',
-  schema: schemaOf(USERNAME),
+  schema: USERNAME,
   example: 'Ada',
 };
 
@@ -25,7 +18,7 @@ export const UID_IN_PATH: Parameter = {
   in: 'path',
   required: true,
   description: 'The id of the profile, in decimal without leading zeros.',
-  schema: schemaOf(UID),
+  schema: UID,
   example: 7,
 };
 
@@ -36,7 +29,7 @@ export const AUTH_ID_IN_PATH: Parameter = {
   required: true,
   description:
     'The auth ID, 1 to 255 bytes, percent-encoded (`/` as `%2F`) and matched exactly. One that could not exist is nobody’s.',
-  schema: schemaOf(AUTH_ID),
+  schema: AUTH_ID,
   example: 'auth0|ada',
 };
 
@@ -54,7 +47,7 @@ const repeated = (name: string, what: string, schema: Schema, example: unknown):
 /** The query of a lookup of many. Values that could not exist are allowed: they are `missing`. */
 export const MANY: readonly Parameter[] = [
   repeated('username', 'A username or an alias.', { type: 'string' }, ['Ada', 'ghost']),
-  repeated('uid', 'A UID; a malformed one refuses the whole request.', schemaOf(UID), [12]),
+  repeated('uid', 'A UID; a malformed one refuses the whole request.', UID, [12]),
   repeated('authid', 'An auth ID.', { type: 'string' }, ['auth0|3c6ef362']),
 ];
 
@@ -65,7 +58,7 @@ export const PAGE: readonly Parameter[] = [
     in: 'query',
     required: false,
     description: 'How many entries the page has at most.',
-    schema: schemaOf(LIMIT),
+    schema: LIMIT,
     example: 3,
   },
   {
@@ -73,7 +66,7 @@ export const PAGE: readonly Parameter[] = [
     in: 'query',
     required: false,
     description: 'How many entries of the board come before the page.',
-    schema: schemaOf(OFFSET),
+    schema: OFFSET,
     example: 0,
   },
 ];

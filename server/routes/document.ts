@@ -2,8 +2,6 @@ import type { Deps } from '../../shared/deps.ts';
 import { etagOf } from '../../shared/etag.ts';
 import type { Answer } from '../answers.ts';
 import type { Route } from '../chain.ts';
-import { docsPage } from '../docs/page.ts';
-import { openApiDocument } from '../openapi/document.ts';
 import { publicPath } from '../public-path.ts';
 import type { Service } from '../service.ts';
 
@@ -18,12 +16,17 @@ const CACHED = 'public, max-age=300';
  * log and our kind of refusal are missing; its page loads Scalar's latest script from a CDN under no policy.
  */
 export function openApi(routes: () => readonly Route[]): Handler {
-  return madeOnce(({ config }) => ({ body: JSON.stringify(openApiDocument(config.publicUrl, routes())) }));
+  return madeOnce(async ({ config }) => {
+    const { openApiDocument } = await import('../openapi/document.ts');
+    return { body: JSON.stringify(openApiDocument(config.publicUrl, routes())) };
+  });
 }
 
 /** `GET /docs`: the same document as a page for people. */
 export function docs(routes: () => readonly Route[]): Handler {
-  return madeOnce(({ config }) => {
+  return madeOnce(async ({ config }) => {
+    const { docsPage } = await import('../docs/page.ts');
+    const { openApiDocument } = await import('../openapi/document.ts');
     const page = docsPage(openApiDocument(config.publicUrl, routes()), publicPath(config, '/openapi.json'));
     return {
       body: page.html,
@@ -41,13 +44,13 @@ export function home({ deps: { config } }: Service): Answer {
   return { status: 302, body: '', headers: { Location: publicPath(config, '/docs') } };
 }
 
-/** An answer that depends on the configuration alone: made at its first request, since it takes a few milliseconds. */
-function madeOnce(make: (deps: Deps) => Answer): Handler {
+/** An answer that depends on the configuration alone: made at its first request, and only then is loaded what makes it. */
+function madeOnce(make: (deps: Deps) => Promise<Answer>): Handler {
   const made = new WeakMap<Service, Answer>();
-  return (service) => {
+  return async (service) => {
     const known = made.get(service);
     if (known !== undefined) return known;
-    const { body, headers } = make(service.deps);
+    const { body, headers } = await make(service.deps);
     const answer = { body, headers: { ...headers, 'Cache-Control': CACHED, ETag: etagOf(body) } };
     made.set(service, answer);
     return answer;

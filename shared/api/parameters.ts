@@ -1,30 +1,31 @@
-import { z } from 'zod';
 import { PAGE_BOUNDS } from '../profiles/leaderboard.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../profiles/name.ts';
 
-// The parameters of the API: the routes read the numbers with these, and the OpenAPI document is made of them.
+// The parameters of the API as JSON Schemas: the routes read the bounds of numbers here, and the OpenAPI document holds
+// them as they stand.
 
 /** A whole number within bounds, with a default. */
-export type WholeNumber = z.ZodDefault<z.ZodInt>;
+export type WholeNumber = { type: 'integer'; minimum: number; maximum: number; default: number };
 
 /** How many entries a page of the leaderboard has at most. */
-export const LIMIT: WholeNumber = z
-  .int()
-  .min(PAGE_BOUNDS.minLimit)
-  .max(PAGE_BOUNDS.maxLimit)
-  .default(PAGE_BOUNDS.defaultLimit);
+export const LIMIT: WholeNumber = {
+  type: 'integer',
+  minimum: PAGE_BOUNDS.minLimit,
+  maximum: PAGE_BOUNDS.maxLimit,
+  default: PAGE_BOUNDS.defaultLimit,
+};
 
 /** How many entries of the leaderboard come before the page. */
-export const OFFSET: WholeNumber = z.int().min(0).max(PAGE_BOUNDS.maxOffset).default(0);
+export const OFFSET: WholeNumber = { type: 'integer', minimum: 0, maximum: PAGE_BOUNDS.maxOffset, default: 0 };
 
 /** A username or an alias. */
-export const USERNAME = z.string().min(1).max(NAME_MAX_CODE_POINTS);
+export const USERNAME = { type: 'string', minLength: 1, maxLength: NAME_MAX_CODE_POINTS };
 
 /** A UID. */
-export const UID = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
+export const UID = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
 /** An auth ID; the bound is one of bytes. */
-export const AUTH_ID = z.string().min(1).max(AUTH_ID_MAX_BYTES);
+export const AUTH_ID = { type: 'string', minLength: 1, maxLength: AUTH_ID_MAX_BYTES };
 
 /** How many names one lookup of many takes, of all kinds together. */
 export const MANY_MAX = 100;

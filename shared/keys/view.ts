@@ -1,4 +1,4 @@
-import { asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
 import type { Db } from '../db/open.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profiles } from '../db/schema.ts';
@@ -6,7 +6,7 @@ import { expireKeys } from './expire.ts';
 import { attemptResultAt, type KeyEventName, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { type ApiKey, readKey, readOwner, readOwnerByName } from './record.ts';
+import { type ApiKey, readKey, readOwnerByName } from './record.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
 export type KeyView = {
@@ -38,6 +38,8 @@ export type HistoryView = {
   detail: KeyEventDetail | null;
 };
 
+type Attempt = typeof keyAttempts.$inferSelect;
+
 /** Where the reader stands: expiry is noticed, and a crashed attempt reads as not confirmed, at this time. */
 export type Reader = { db: Db; clock: { nowMs: () => number } };
 
@@ -45,8 +47,8 @@ export type Reader = { db: Db; clock: { nowMs: () => number } };
 export function showKey(reader: Reader, identifier: string): KeyView {
   const nowMs = reader.clock.nowMs();
   expireKeys(reader.db, nowMs, identifier);
-  const key = readKey(reader.db, identifier);
-  return viewOf(reader.db, key, readOwner(reader.db, key)?.username ?? null, nowMs);
+  readKey(reader.db, identifier);
+  return readViews(reader.db, eq(apiKeys.identifier, identifier), nowMs)[0] as KeyView;
 }
 
 /** A key's history, oldest first. */
@@ -77,24 +79,24 @@ export function listKeys(
   const wanted: SQL[] = [];
   if (filter.states?.length) wanted.push(inArray(apiKeys.state, [...filter.states]));
   if (filter.profile !== undefined) wanted.push(eq(apiKeys.profileId, readOwnerByName(reader.db, filter.profile).id));
-  return reader.db
-    .select({ key: apiKeys, profile: profiles.username })
-    .from(apiKeys)
-    .leftJoin(profiles, eq(profiles.id, apiKeys.profileId))
-    .where(wanted.length === 0 ? undefined : sql.join(wanted, sql` AND `))
-    .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
-    .all()
-    .map(({ key, profile }) => viewOf(reader.db, key, profile, nowMs));
+  return readViews(reader.db, wanted.length === 0 ? undefined : sql.join(wanted, sql` AND `), nowMs);
 }
 
-function viewOf(db: Db, key: ApiKey, profile: string | null, nowMs: number): KeyView {
-  const attempt = db
-    .select()
-    .from(keyAttempts)
-    .where(eq(keyAttempts.identifier, key.identifier))
-    .orderBy(desc(keyAttempts.number))
-    .limit(1)
-    .get();
+/** The keys that match, each with its owner and latest attempt: one statement, however many they are. */
+function readViews(db: Db, where: SQL | undefined, nowMs: number): KeyView[] {
+  const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
+  return db
+    .select({ key: apiKeys, profile: profiles.username, attempt: keyAttempts })
+    .from(apiKeys)
+    .leftJoin(profiles, eq(profiles.id, apiKeys.profileId))
+    .leftJoin(keyAttempts, and(eq(keyAttempts.identifier, apiKeys.identifier), eq(keyAttempts.number, latest)))
+    .where(where)
+    .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
+    .all()
+    .map(({ key, profile, attempt }) => viewOf(key, profile, attempt, nowMs));
+}
+
+function viewOf(key: ApiKey, profile: string | null, attempt: Attempt | null, nowMs: number): KeyView {
   return {
     identifier: key.identifier,
     profile,

@@ -34,7 +34,7 @@ async function next(...words: string[]): Promise<string[]> {
 
 describe('what may come next', () => {
   test('commands are those of the tree', async () => {
-    const program = createProgram();
+    const program = await createProgram();
     expect(await next('')).toEqual(program.commands.map((command) => command.name()));
     for (const command of program.commands.filter(({ commands }) => commands.length > 0)) {
       expect(await next(command.name(), '')).toEqual(command.commands.map((child) => child.name()));

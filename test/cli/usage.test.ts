@@ -135,12 +135,14 @@ process.stdout.write = function planted(text, done) { if (text) ${fault}; return
   expect([error, places[0]]).toEqual([sentence, expect.stringContaining('at planted')]);
 });
 
+const program = await createProgram();
+
 describe('help and version', () => {
   const paths = (command: Command, path: string[]): string[][] => [
     path,
     ...command.commands.flatMap((child) => paths(child, [...path, child.name()])),
   ];
-  for (const words of paths(createProgram(), [])) {
+  for (const words of paths(program, [])) {
     test(`profilectl ${words.join(' ')} --help goes to stdout, with the global options`, async () => {
       const run = await profilectl([...words, '--help']);
       expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });

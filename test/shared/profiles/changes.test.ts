@@ -30,8 +30,9 @@ describe('every command that writes profiles leaves a note of whom it changed', 
   };
   const READING = ['export', 'show'];
 
-  test('the commands below are all that there are', () => {
-    const profiles = createProgram().commands.find((command) => command.name() === 'profiles');
+  test('the commands below are all that there are', async () => {
+    const { commands } = await createProgram();
+    const profiles = commands.find((command) => command.name() === 'profiles');
     const names = profiles?.commands.flatMap((command) =>
       command.commands.length === 0
         ? [command.name()]

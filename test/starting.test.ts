@@ -1,0 +1,78 @@
+import { expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '../shared/db/open.ts';
+import { cleanEnvironment, PROJECT, profilectlWords } from './support/cli.ts';
+import { get } from './support/http.ts';
+import { startServerProcess } from './support/server-process.ts';
+import { tempFolder } from './support/world.ts';
+
+// What is loaded where it is not used makes every start slower, and nobody notices. Each process here says at its end
+// which files it has loaded: Bun lists those of `import` and of `require` in one place, but for main.ts, which still runs.
+
+const folder = tempFolder();
+const LIST = join(folder, 'loaded.txt');
+const PRELOAD = join(folder, 'preload.ts');
+writeFileSync(
+  PRELOAD,
+  `process.on('exit', () => require('node:fs').writeFileSync('${LIST}', Object.keys(require.cache).join('\\n')));`,
+);
+const DATABASE_PATH = join(folder, 'profiles.db');
+openDatabase(DATABASE_PATH, 'serve').$client.close();
+
+/** `profilectl` with these words, as a process that lists what it loads. */
+function listing(words: string[]): string[] {
+  const [bun = '', ...rest] = profilectlWords(words);
+  return [bun, '--preload', PRELOAD, ...rest];
+}
+
+/** The packages that the last process has loaded, and its files of these folders of ours. */
+function loaded(...folders: string[]): string[] {
+  const paths = readFileSync(LIST, 'utf8').split('\n');
+  const found = paths.flatMap((path) => {
+    const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path) ?? [];
+    const own = path.startsWith(`${PROJECT}/`) ? path.slice(PROJECT.length + 1) : '';
+    if (name !== undefined) return [name];
+    return folders.some((prefix) => own.startsWith(prefix)) ? [own] : [];
+  });
+  return [...new Set(found)].sort();
+}
+
+function run(...words: string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync(listing(words), {
+    env: cleanEnvironment({ DATABASE_PATH }),
+    cwd: PROJECT,
+  });
+  expect([exitCode, stderr.toString()]).toEqual([0, '']);
+}
+
+test('--help loads the command line alone, and none of the commands', () => {
+  run('--help');
+  expect(loaded('cli/', 'shared/', 'server/')).toEqual(['cli/program.ts', 'commander']);
+});
+
+test('--help of a group loads no database, server, prompt or schema', () => {
+  run('profiles', '--help');
+  expect(loaded('server/', 'shared/db/', 'cli/keys/')).toEqual(['commander']);
+});
+
+test('a command loads what it uses: the database, but no prompts, mail, server or schemas', () => {
+  run('keys', 'list');
+  expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm']);
+});
+
+test('the server starts and answers without prompts, mail or what makes the document; that comes when it is asked for', async () => {
+  const serve = async (...paths: string[]) => {
+    const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
+    const server = await startServerProcess({}, { words: listing(['serve']), environment });
+    for (const path of paths) expect((await get(server, path)).status).toBe(200);
+    expect(await server.end()).toBe(0);
+    return loaded('server/openapi/', 'server/docs/', 'shared/api/', 'shared/mail/m');
+  };
+  const started = await serve('/readyz');
+  const parts = ['zod', 'nodemailer', 'inquirer', '@inquirer/core', 'prom-client', 'server/openapi/document.ts'];
+  for (const part of [...parts, 'server/docs/page.ts', 'shared/api/bodies.ts']) expect(started).not.toContain(part);
+  expect(started).toContain('elysia');
+  const asked = await serve('/openapi.json', '/docs');
+  for (const part of ['zod', 'server/openapi/document.ts', 'server/docs/page.ts']) expect(asked).toContain(part);
+});
