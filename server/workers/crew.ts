@@ -94,7 +94,11 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
     isStopping = true;
     const patience = Promise.withResolvers<void>();
     const timer = setTimeout(patience.resolve, patienceMs);
-    await Promise.race([orderAll({ kind: 'stop' }), patience.promise]);
+    // What a worker could not end by itself is ended below.
+    const stopped = orderAll({ kind: 'stop' }).catch((cause) =>
+      log.event('error', 'A worker did not stop.', { cause }),
+    );
+    await Promise.race([stopped, patience.promise]);
     clearTimeout(timer);
     const rest = [...crew.values()];
     for (const { worker } of rest) worker.terminate();

@@ -6,11 +6,11 @@ import { FAILURES, fail, refuseLate, type Throttle } from '../throttle.ts';
 // The throttle of all workers, in shared memory: sets of places, each set behind a lock of its own. An address belongs to one
 // set, where the one that failed longest ago makes room. So a flood from any number of addresses takes no more memory.
 
-/** A set begins with its lock; a place has the address's two words, three Float64 and the stamps. */
+/** A set begins with its lock; a place has the address's two words, four Float64 and the stamps. */
 const LOCK_WORDS = 2;
 const PLACES = 32;
-const FIELDS = { newestStep: 0, head: 1, tail: 2 } as const;
-const STAMPS_AT = 2 + 3 * 2;
+const FIELDS = { seenAt: 0, newestStep: 1, head: 2, tail: 3 } as const;
+const STAMPS_AT = 2 + 4 * 2;
 const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
 const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
 
@@ -45,12 +45,12 @@ export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: C
 
 /** The place of an address, or else that of the one that failed longest ago. */
 function placeOf(words: Int32Array, set: number, first: number, second: number): number {
-  const newest = new Float64Array(words.buffer);
+  const seenAt = new Float64Array(words.buffer, 8);
   let oldest = set + LOCK_WORDS;
   for (let index = 0; index < PLACES; index++) {
     const place = set + LOCK_WORDS + index * PLACE_WORDS;
     if (words[place] === first && words[place + 1] === second) return place;
-    if ((newest[place / 2 + 1] as number) < (newest[oldest / 2 + 1] as number)) oldest = place;
+    if ((seenAt[place / 2] as number) < (seenAt[oldest / 2] as number)) oldest = place;
   }
   return oldest;
 }
@@ -63,7 +63,7 @@ function failAt(
   second: number,
   now: number,
 ): number | null {
-  const fields = new Float64Array(memory, (place + 2) * 4, 3);
+  const fields = new Float64Array(memory, (place + 2) * 4, 4);
   const isKnown = words[place] === first && words[place + 1] === second;
   if (!isKnown) fields.fill(0);
   const ring = createRing(FAILURES, new Uint32Array(memory, (place + STAMPS_AT) * 4, FAILURES.quota));
@@ -71,6 +71,7 @@ function failAt(
   ring.head = fields[FIELDS.head] as number;
   ring.tail = fields[FIELDS.tail] as number;
   const wait = fail(ring, now);
+  fields[FIELDS.seenAt] = now;
   fields[FIELDS.tail] = ring.tail;
   fields[FIELDS.newestStep] = ring.newestStep;
   fields[FIELDS.head] = ring.head;

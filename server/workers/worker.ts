@@ -23,7 +23,7 @@ declare const self: { onmessage: (event: { data: ToWorker }) => void };
 const post = (message: FromWorker) => postMessage(message);
 
 /** How long counts and lines may wait here: what a worker that dies takes with it. */
-const REPORT_EVERY_MS = 500;
+const REPORT_EVERY_MS = 250;
 const LOG_PAUSE_MS = 5;
 
 let onLogged = () => {};

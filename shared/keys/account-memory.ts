@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { emptyPlace, placeOf } from './account-table.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { ringLength } from './ring.ts';
 import { freeLock, releaseLock, takeLock } from './shared-lock.ts';
@@ -17,6 +18,8 @@ export type AccountMemory = SharedBuffers & {
   readonly places: Int32Array;
   /** All words of the arena, up to where it reached when this was last read ({@link wordsOf}). */
   words: Int32Array;
+  /** Where the keeper goes on looking for what has changed, so that each account has its turn. */
+  lookAt: number;
 };
 
 /** The words of a region's head; then come six Float64 for each limit ({@link FIELD}), by window, then the stamps. */
@@ -57,24 +60,13 @@ export function createSharedBuffers(maxBytes = 2 ** 30, places = 2 ** 18): Share
 
 /** Opens it for a thread with this number. */
 export function openAccountMemory({ arena, table }: SharedBuffers, holder: number): AccountMemory {
-  return { arena, table, holder, places: new Int32Array(table), words: new Int32Array(arena, 0, arena.byteLength / 4) };
+  const words = new Int32Array(arena, 0, arena.byteLength / 4);
+  return { arena, table, holder, places: new Int32Array(table), words, lookAt: 0 };
 }
 
 /** How many accounts there are. */
 export function accountCount({ words }: AccountMemory): number {
   return Atomics.load(words, COUNT);
-}
-
-/** An identifier (8 ASCII characters) as two words; the first is never 0. */
-export function wordsOfIdentifier(text: string): [first: number, second: number] {
-  const word = (at: number) => [0, 1, 2, 3].reduce((sum, more) => sum | (text.charCodeAt(at + more) << (8 * more)), 0);
-  return [word(0), word(4)];
-}
-
-/** The reverse. */
-export function identifierOfWords(first: number, second: number): string {
-  const bytes = Buffer.from(new Int32Array([first, second]).buffer);
-  return bytes.toString('latin1').replaceAll('\0', '');
 }
 
 /** All of the arena as it is now. */
@@ -97,22 +89,8 @@ export function withTable<T>(memory: AccountMemory, act: () => T): T {
 
 /** Where the region of an identifier begins, or 0. Inside {@link withTable}. */
 export function findRegion(memory: AccountMemory, first: number, second: number): number {
-  const place = placeOf(memory, first, second);
+  const place = placeOf(memory.places, first, second);
   return memory.places[place] === 0 ? 0 : (memory.places[place + 2] as number);
-}
-
-/** The place where an identifier is, or the free one where it belongs. */
-function placeOf({ places }: AccountMemory, first: number, second: number): number {
-  let place = homeOf(places, first, second);
-  while (places[place] !== 0 && (places[place] !== first || places[place + 1] !== second)) {
-    place = (place + 3) % places.length;
-  }
-  return place;
-}
-
-function homeOf(places: Int32Array, first: number, second: number): number {
-  const mixed = Math.imul(Math.imul(first, 0x9e3779b1) ^ second, 0x85ebca6b);
-  return (((mixed ^ (mixed >>> 15)) >>> 0) % (places.length / 3)) * 3;
 }
 
 /**
@@ -125,7 +103,7 @@ export function putRegion(
   limits: readonly RateLimit[],
   fill: (at: number) => void,
 ): number {
-  const place = placeOf(memory, first, second);
+  const place = placeOf(memory.places, first, second);
   const former = memory.places[place] === 0 ? 0 : (memory.places[place + 2] as number);
   const at = takeRegion(memory, limits, former === 0);
   const words = wordsOf(memory);
@@ -168,17 +146,9 @@ function reach({ arena }: AccountMemory, endWord: number): boolean {
 /** Takes an account away; its region is free for another. Inside {@link withTable}. */
 export function removeRegion(memory: AccountMemory, first: number, second: number): void {
   const { places } = memory;
-  let hole = placeOf(memory, first, second);
-  const at = places[hole + 2] as number;
-  // Those behind it move up, so that a search finds no gap on its way.
-  for (let next = (hole + 3) % places.length; places[next] !== 0; next = (next + 3) % places.length) {
-    const home = homeOf(places, places[next] as number, places[next + 1] as number);
-    const isBetween = hole <= next ? hole < home && home <= next : hole < home || home <= next;
-    if (isBetween) continue;
-    places.copyWithin(hole, next, next + 3);
-    hole = next;
-  }
-  places[hole] = 0;
+  const place = placeOf(places, first, second);
+  const at = places[place + 2] as number;
+  emptyPlace(places, place);
   Atomics.sub(memory.words, COUNT, 1);
   giveBack(memory, at);
 }
@@ -191,6 +161,15 @@ function giveBack(memory: AccountMemory, at: number): void {
   const free = FREE + (words[at + HEAD.units] as number);
   words[at + HEAD.next] = words[free] as number;
   words[free] = at;
+}
+
+/** Where each region begins, used or not: those from `start` on first, then those before it. */
+export function* regionsFrom(memory: AccountMemory, start: number): Generator<number> {
+  for (const at of regionsOf(memory)) if (at >= start) yield at;
+  for (const at of regionsOf(memory)) {
+    if (at >= start) return;
+    yield at;
+  }
 }
 
 /** Where each region begins, used or not. */

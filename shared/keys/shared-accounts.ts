@@ -7,8 +7,8 @@ import {
   NEVER_SAVED,
   putRegion,
   withTable,
-  wordsOfIdentifier,
 } from './account-memory.ts';
+import { wordsOfIdentifier } from './account-table.ts';
 import { type Account, newAccount } from './quota-account.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { createRing, type Ring } from './ring.ts';

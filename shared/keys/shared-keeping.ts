@@ -4,14 +4,14 @@ import {
   FIELDS,
   findRegion,
   HEAD,
-  identifierOfWords,
   putRegion,
+  regionsFrom,
   regionsOf,
   removeRegion,
   withTable,
   wordsOf,
-  wordsOfIdentifier,
 } from './account-memory.ts';
+import { identifierOfWords, wordsOfIdentifier } from './account-table.ts';
 import { type Account, isUnused, newAccount } from './quota-account.ts';
 import type { Ring } from './ring.ts';
 import { byWindow, copyRings, fillRegion, limitsAt, ringsAt, viewRegion, withRegion } from './shared-region.ts';
@@ -34,9 +34,12 @@ export function putAccount(memory: AccountMemory, identifier: string, rings: rea
 export function takeDirty(memory: AccountMemory, most: number): Account[] {
   const taken: Account[] = [];
   const words = wordsOf(memory);
-  for (const at of regionsOf(memory)) {
+  for (const at of regionsFrom(memory, memory.lookAt)) {
     if (words[at + HEAD.isDirty] !== 1 || words[at + HEAD.first] === 0) continue;
-    if (taken.length >= most) break;
+    if (taken.length >= most) {
+      memory.lookAt = at;
+      break;
+    }
     // Before it is read: what is spent meanwhile is taken the next time.
     words[at + HEAD.isDirty] = 0;
     const rings = copyRings(memory, at);
