@@ -2,6 +2,7 @@ import type { QuotaRow, QuotaStore } from '../db/quota-store.ts';
 import { type AccountMemory, NEVER_SAVED } from './account-memory.ts';
 import { type Account, isUnused, newAccount } from './quota-account.ts';
 import type { Ledger } from './quota-ledger.ts';
+import type { Ring } from './ring.ts';
 import { changedPages, restoreRing } from './ring-pages.ts';
 import { noteSaved, putAccount, sweepAccounts, takeDirty } from './shared-keeping.ts';
 
@@ -27,15 +28,26 @@ export function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void
   for (const [identifier, rows] of Map.groupBy(stored.rows, (row) => row.identifier)) {
     const windows = [...Map.groupBy(rows, (row) => row.windowSeconds).values()];
     const rings = windows.map((pages) => restoreRing(pages, now));
-    const limits = rings.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 }));
     // What this run has counted stands, where the file could only be opened later.
-    if (isUnused(rings, now)) ledger.forgotten.add(identifier);
-    else if (ledger.memory !== null) {
-      if (!putAccount(ledger.memory, identifier, rings)) ledger.forgotten.add(identifier);
-    } else if (ledger.accounts.has(identifier)) ledger.forgotten.add(identifier);
-    else ledger.accounts.set(identifier, newAccount(identifier, limits, rings, false));
+    if (isUnused(rings, now) || !bringIn(ledger, identifier, rings)) ledger.forgotten.add(identifier);
   }
   stored.rows.length = 0;
+}
+
+/** False where there is such an account already, or no room for it. */
+function bringIn(ledger: Ledger, identifier: string, rings: Ring[]): boolean {
+  if (ledger.memory !== null) {
+    try {
+      return putAccount(ledger.memory, identifier, rings);
+    } catch (error) {
+      ledger.report('error', `What key ${identifier} has used is forgotten, for want of memory.`, error);
+      return false;
+    }
+  }
+  if (ledger.accounts.has(identifier)) return false;
+  const limits = rings.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 }));
+  ledger.accounts.set(identifier, newAccount(identifier, limits, rings, false));
+  return true;
 }
 
 /** Sees to it that what has changed is saved before long. */

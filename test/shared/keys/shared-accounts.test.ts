@@ -11,6 +11,7 @@ import {
   openAccountMemory,
   regionsOf,
 } from '../../../shared/keys/account-memory.ts';
+import { emptyPlace, identifierOfWords, placeOf, wordsOfIdentifier } from '../../../shared/keys/account-table.ts';
 import { closeLedger, saveLedger } from '../../../shared/keys/quota-file.ts';
 import { accountOf, joinLedger, look, openLedger, spend } from '../../../shared/keys/quota-ledger.ts';
 import type { RateLimit } from '../../../shared/keys/rate-limit.ts';
@@ -306,4 +307,29 @@ describe('the throttle of all threads', () => {
     freeThrottleLocksOf(memory, 2);
     expect(isRefused('first')).toBe(false);
   });
+});
+
+test('the table finds each identifier that was put in and not taken out, in any order of both', () => {
+  const identifier = fc.integer({ min: 0, max: 40 }).map((number) => `id${number}`.padEnd(8, '_'));
+  const step = fc.tuple(fc.constantFrom('put', 'put', 'take'), identifier);
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
+      // Sixteen places, of which twelve are used at most.
+      const places = new Int32Array(16 * 3);
+      const model = new Map<string, number>();
+      for (const [index, [what, text]] of steps.entries()) {
+        const [first, second] = wordsOfIdentifier(text);
+        const place = placeOf(places, first, second);
+        expect(places[place] === 0 ? undefined : places[place + 2]).toBe(model.get(text));
+        if (what === 'put' && (model.has(text) || model.size < 12)) {
+          places.set([first, second, index + 1], place);
+          model.set(text, index + 1);
+        } else if (what === 'take' && model.delete(text)) emptyPlace(places, place);
+      }
+      for (const [text, value] of model) {
+        expect(places[placeOf(places, ...wordsOfIdentifier(text)) + 2]).toBe(value);
+        expect(identifierOfWords(...wordsOfIdentifier(text))).toBe(text);
+      }
+    }),
+  );
 });
