@@ -62,18 +62,18 @@ export async function startWorkers(
     } else if (message.kind === 'report') {
       usage.add(message.usage);
       metrics?.add(message.counts);
-    } else if (message.kind === 'metrics') void readMetrics(member);
+    } else if (message.kind === 'metrics') void readMetrics(member, message.id);
   }
 
-  async function readMetrics(asker: Member): Promise<void> {
+  async function readMetrics(asker: Member, id: number): Promise<void> {
     const patience = Promise.withResolvers<void>();
     const timer = setTimeout(patience.resolve, REPORT_MS);
     try {
       await Promise.race([crew?.orderAll({ kind: 'report' }), patience.promise]);
-      asker.tell({ kind: 'metrics', text: (await metrics?.read()) ?? null });
+      asker.tell({ kind: 'metrics', id, text: (await metrics?.read()) ?? null });
     } catch (cause) {
       log.event('error', 'The metrics could not be read.', { cause });
-      asker.tell({ kind: 'metrics', text: null });
+      asker.tell({ kind: 'metrics', id, text: null });
     }
     clearTimeout(timer);
   }
@@ -86,6 +86,7 @@ export async function startWorkers(
   try {
     crew = await startCrew({
       count: config.workers,
+      clock,
       startOf: (number) => ({ number, config, port, tls, accounts, throttle, timeline: ledger.timeline }),
       hear,
       log,

@@ -1,3 +1,4 @@
+import type { Clock } from '../../shared/clock.ts';
 import type { AppError } from '../../shared/errors.ts';
 import type { Log } from '../log.ts';
 import { type Member, serveWith, startMember } from './member.ts';
@@ -18,6 +19,7 @@ export type Crew = {
 /** How the crew is made up, and who hears of it. */
 export type CrewOptions = {
   count: number;
+  clock: Clock;
   /** What the worker of this number starts with, now. */
   startOf: (number: number) => Start;
   hear: (member: Member, message: FromWorker) => void;
@@ -30,7 +32,8 @@ export type CrewOptions = {
   onWorker?: ((worker: Worker, number: number) => void) | undefined;
 };
 
-/** After a death: the next try waits twice as long as the last one, up to the most. */
+/** One that dies so soon after the last one is replaced after twice the pause, up to the most. */
+const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const MOST_PAUSE_MS = 5_000;
 const MOST_DEAD_STARTS = 5;
@@ -42,6 +45,16 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   let isStopping = false;
   let restarts = 0;
   let deadStarts = 0;
+  let diedAtMs = Number.NEGATIVE_INFINITY;
+  let pauseMs = 0;
+
+  /** How long to wait before the next replacement. */
+  function nextPauseMs(): number {
+    const nowMs = options.clock.monotonicMs();
+    pauseMs = nowMs - diedAtMs > STEADY_MS ? 0 : Math.min(MOST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * pauseMs));
+    diedAtMs = nowMs;
+    return pauseMs;
+  }
 
   async function start(number: number): Promise<void> {
     const member = startMember(number, options.hear);
@@ -65,7 +78,9 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
     const cause = lastWords === null ? {} : { cause: lastWords };
     log.event('error', `Worker ${number} died and is replaced.`, cause);
     restarts++;
-    for (let pause = FIRST_PAUSE_MS; !isStopping; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
+    while (!isStopping) {
+      await Bun.sleep(nextPauseMs());
+      if (isStopping) return;
       try {
         await start(number);
         if (!isStopping) log.event('info', `Worker ${number} serves again.`);
@@ -79,7 +94,6 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
           options.onGiveUp(error);
           return;
         }
-        await Bun.sleep(pause);
       }
     }
   }

@@ -31,11 +31,11 @@ export type Order =
 export type ToWorker =
   | { kind: 'order'; id: number; order: Order }
   | { kind: 'logged' }
-  | { kind: 'metrics'; text: string | null };
+  | { kind: 'metrics'; id: number; text: string | null };
 
 /** From a worker. `metrics` asks for the text of all workers' metrics; null is a fault, which is logged. */
 export type FromWorker =
   | { kind: 'done'; id: number; fault: Fault | null }
   | { kind: 'log'; lines: string }
   | { kind: 'report'; usage: Tally[]; counts: Counts }
-  | { kind: 'metrics' };
+  | { kind: 'metrics'; id: number };

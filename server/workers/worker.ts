@@ -27,20 +27,14 @@ const REPORT_EVERY_MS = 250;
 const LOG_PAUSE_MS = 5;
 
 let onLogged = () => {};
-let askers: PromiseWithResolvers<string>[] = [];
+const askers = new Map<number, PromiseWithResolvers<string>>();
+let asked = 0;
 let serving: Awaited<ReturnType<typeof serve>> | null = null;
 
 self.onmessage = ({ data }) => {
   if (data.kind === 'order') void carryOut(data.id, data.order);
   else if (data.kind === 'logged') onLogged();
-  else {
-    const { text } = data;
-    for (const { resolve, reject } of askers) {
-      if (text === null) reject(new AppError('busy', 'The metrics of all workers are not to be had now.'));
-      else resolve(text);
-    }
-    askers = [];
-  }
+  else answerMetrics(data.id, data.text);
 };
 
 async function carryOut(id: number, order: Order): Promise<void> {
@@ -99,10 +93,17 @@ async function serve({ number, config, port, tls, accounts, throttle, timeline }
   return { listener, report, stop };
 }
 
-/** Asked by many at once, it is asked once. */
+/** The main thread knows what all workers have counted. */
 function askMetrics(): Promise<string> {
   const asker = Promise.withResolvers<string>();
-  askers.push(asker);
-  if (askers.length === 1) post({ kind: 'metrics' });
+  askers.set(++asked, asker);
+  post({ kind: 'metrics', id: asked });
   return asker.promise;
+}
+
+function answerMetrics(id: number, text: string | null): void {
+  const asker = askers.get(id);
+  askers.delete(id);
+  if (text === null) asker?.reject(new AppError('busy', 'The metrics of all workers are not to be had now.'));
+  else asker?.resolve(text);
 }

@@ -67,6 +67,22 @@ test('one key asked for on many connections: every worker answers, and in all ex
   expect(server.log.at(-1)?.message).toBe('Stopped.');
 });
 
+test('Retry-After is enough, whichever worker says so and whichever is asked then', async () => {
+  const server = await startCrew();
+  insertProfile(server.deps.db, { id: 7 });
+  const { secret } = await keyFor(server.deps, ['30/1s']);
+  const burst = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => ask(server, '/api/lookup/uid/7', secret)));
+  for (let turn = 0; turn < 2; turn++) {
+    let wait: string | null = null;
+    while (wait === null)
+      wait = (await burst(31)).find(({ status }) => status === 429)?.headers.get('retry-after') ?? null;
+    await Bun.sleep(Number(wait) * 1_000);
+    expect((await burst(30)).map(({ status }) => status)).toEqual(Array(30).fill(200));
+  }
+  await server.stop();
+});
+
 test('a worker that dies is replaced, said and counted; limits go on exactly, and the port answers all the time', async () => {
   const server = await startCrew();
   insertProfile(server.deps.db, { id: 7 });
