@@ -22,6 +22,9 @@ import { createThrottleMemory, freeThrottleLocksOf } from './throttle.ts';
 /** How long a worker may take to say what it has counted before /metrics goes without it. */
 const REPORT_MS = 1_000;
 
+/** How many milliseconds the main thread waits for a worker's lock: it has to hear of a death, to free it. */
+const MOST_NAPS = 20;
+
 /** Beyond what requests in flight may take. */
 const GRACE_MS = 2_000;
 
@@ -44,7 +47,7 @@ export async function startWorkers(
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const accounts = createSharedBuffers();
   const throttle = createThrottleMemory();
-  const memory = openAccountMemory(accounts, config.workers + 1);
+  const memory = openAccountMemory(accounts, config.workers + 1, MOST_NAPS);
   const ledger = openLedger(config.databasePath, clock, report, memory);
   const usage = openUsage(config.databasePath, clock, report);
   const failed = Promise.withResolvers<AppError>();

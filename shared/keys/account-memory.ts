@@ -14,6 +14,8 @@ export type SharedBuffers = { arena: SharedArrayBuffer; table: SharedArrayBuffer
 export type AccountMemory = SharedBuffers & {
   /** This thread's number, as it stands in the locks that it holds; not 0. */
   readonly holder: number;
+  /** How many milliseconds this thread waits for a lock before it gives up, with `busy`. */
+  readonly mostNaps: number;
   /** Three words for each place: the identifier's two, and where the region begins. */
   readonly places: Int32Array;
   /** All words of the arena, up to where it reached when this was last read ({@link wordsOf}). */
@@ -59,9 +61,13 @@ export function createSharedBuffers(maxBytes = 2 ** 30, places = 2 ** 18): Share
 }
 
 /** Opens it for a thread with this number. */
-export function openAccountMemory({ arena, table }: SharedBuffers, holder: number): AccountMemory {
+export function openAccountMemory(
+  { arena, table }: SharedBuffers,
+  holder: number,
+  mostNaps = Number.POSITIVE_INFINITY,
+): AccountMemory {
   const words = new Int32Array(arena, 0, arena.byteLength / 4);
-  return { arena, table, holder, places: new Int32Array(table), words, lookAt: 0 };
+  return { arena, table, holder, mostNaps, places: new Int32Array(table), words, lookAt: 0 };
 }
 
 /** How many accounts there are. */
@@ -79,7 +85,7 @@ export function wordsOf(memory: AccountMemory): Int32Array {
 
 /** Runs a function while no other thread looks for, makes or takes away a region. */
 export function withTable<T>(memory: AccountMemory, act: () => T): T {
-  takeLock(memory.words, LOCK, memory.holder);
+  takeLock(memory.words, LOCK, memory.holder, memory.mostNaps);
   try {
     return act();
   } finally {
@@ -114,7 +120,12 @@ export function putRegion(
   memory.places[place + 2] = at;
   Atomics.store(memory.places, place, first);
   if (former === 0) Atomics.add(words, COUNT, 1);
-  else giveBack(memory, former);
+  else {
+    takeLock(words, former + HEAD.lock, memory.holder, memory.mostNaps);
+    words[former + HEAD.first] = 0;
+    releaseLock(words, former + HEAD.lock);
+    giveBack(memory, former);
+  }
   return at;
 }
 
@@ -143,7 +154,7 @@ function reach({ arena }: AccountMemory, endWord: number): boolean {
   return true;
 }
 
-/** Takes an account away; its region is free for another. Inside {@link withTable}. */
+/** Takes away an account whose region is nobody's already; it is free for another. Inside {@link withTable}. */
 export function removeRegion(memory: AccountMemory, first: number, second: number): void {
   const { places } = memory;
   const place = placeOf(places, first, second);
@@ -155,9 +166,6 @@ export function removeRegion(memory: AccountMemory, first: number, second: numbe
 
 function giveBack(memory: AccountMemory, at: number): void {
   const words = wordsOf(memory);
-  takeLock(words, at + HEAD.lock, memory.holder);
-  words[at + HEAD.first] = 0;
-  releaseLock(words, at + HEAD.lock);
   const free = FREE + (words[at + HEAD.units] as number);
   words[at + HEAD.next] = words[free] as number;
   words[free] = at;

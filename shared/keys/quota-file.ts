@@ -86,12 +86,12 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): num
     if (!ledger.isFailing)
       ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
     ledger.isFailing = true;
-    if (memory !== null) noteSaved(memory, saved, false);
+    if (memory !== null) noteSaved(saved, false);
     return saved.length;
   }
   if (ledger.isFailing) ledger.report('info', 'Quotas are written again.');
   ledger.isFailing = false;
-  if (memory !== null) noteSaved(memory, saved, true);
+  if (memory !== null) noteSaved(saved, true);
   for (const account of saved) {
     account.isDirty = false;
     account.savedHeads = account.rings.map((ring) => ring.head);

@@ -37,7 +37,7 @@ export function holdAccount(memory: AccountMemory, account: Account): number {
   for (;;) {
     account.region ??= seat(memory, account);
     const { head, first, second } = account.region;
-    takeLock(head, HEAD.lock, memory.holder);
+    takeLock(head, HEAD.lock, memory.holder, memory.mostNaps);
     if (head[HEAD.first] === first && head[HEAD.second] === second) return readRings(account.region, account.rings);
     // Unused for so long that it was taken away.
     releaseLock(head, HEAD.lock);

@@ -1,3 +1,4 @@
+import { AppError } from '../errors.ts';
 import {
   type AccountMemory,
   FIELD,
@@ -14,7 +15,16 @@ import {
 import { identifierOfWords, wordsOfIdentifier } from './account-table.ts';
 import { type Account, isUnused, newAccount } from './quota-account.ts';
 import type { Ring } from './ring.ts';
-import { byWindow, copyRings, fillRegion, limitsAt, ringsAt, viewRegion, withRegion } from './shared-region.ts';
+import {
+  byWindow,
+  copyRings,
+  fillRegion,
+  limitsAt,
+  type Region,
+  ringsAt,
+  viewRegion,
+  withRegion,
+} from './shared-region.ts';
 
 // What the one thread does that keeps everybody's accounts: it brings them in from the file, copies out what has changed, and
 // takes away what is as good as new.
@@ -42,27 +52,39 @@ export function takeDirty(memory: AccountMemory, most: number): Account[] {
     }
     // Before it is read: what is spent meanwhile is taken the next time.
     words[at + HEAD.isDirty] = 0;
-    const rings = copyRings(memory, at);
-    const limits = limitsAt(memory, at);
-    const { first, second, fields } = viewRegion(memory, at);
-    const account = newAccount(identifierOfWords(first, second), limits, rings, true);
-    account.savedHeads = rings.map((_, index) => fields[index * FIELDS + FIELD.savedHead] as number);
-    taken.push(account);
+    const rings = unlessHeld(() => copyRings(memory, at));
+    if (rings === null) words[at + HEAD.isDirty] = 1;
+    else taken.push(accountAt(memory, at, rings));
   }
   return taken;
 }
 
+function accountAt(memory: AccountMemory, at: number, rings: Ring[]): Account {
+  const region = { ...viewRegion(memory, at), fieldsOf: rings.map((_, index) => index * FIELDS) };
+  const account = newAccount(identifierOfWords(region.first, region.second), limitsAt(memory, at), rings, true);
+  account.savedHeads = region.fieldsOf.map((field) => region.fields[field + FIELD.savedHead] as number);
+  account.region = region;
+  return account;
+}
+
+/** Null where the lock that it needs is held by a thread that does not go on: its turn comes when that one is seen to be dead. */
+function unlessHeld<T>(act: () => T): T | null {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'busy') return null;
+    throw error;
+  }
+}
+
 /** Notes of accounts from {@link takeDirty} whether they are in the file now; where not, they are dirty again. */
-export function noteSaved(memory: AccountMemory, accounts: readonly Account[], isSaved: boolean): void {
-  withTable(memory, () => {
-    for (const { identifier, rings } of accounts) {
-      const at = findRegion(memory, ...wordsOfIdentifier(identifier));
-      if (at === 0) continue;
-      const { head, fields } = viewRegion(memory, at);
-      if (!isSaved) head[HEAD.isDirty] = 1;
-      else for (const [index, ring] of rings.entries()) fields[index * FIELDS + FIELD.savedHead] = ring.head;
-    }
-  });
+export function noteSaved(accounts: readonly Account[], isSaved: boolean): void {
+  for (const { rings, region } of accounts) {
+    const { head, fields, fieldsOf, first, second } = region as Region;
+    if (head[HEAD.first] !== first || head[HEAD.second] !== second) continue;
+    if (!isSaved) head[HEAD.isDirty] = 1;
+    else for (const [index, ring] of rings.entries()) fields[(fieldsOf[index] as number) + FIELD.savedHead] = ring.head;
+  }
 }
 
 /** Takes away the accounts whose every request has left its window; returns their identifiers. */
@@ -71,18 +93,20 @@ export function sweepAccounts(memory: AccountMemory, now: number): string[] {
   const isOver = (at: number) => isUnused(ringsAt(memory, at), now);
   for (const at of regionsOf(memory)) {
     const { head, first, second } = viewRegion(memory, at);
-    if (first === 0 || !withRegion(memory, at, () => isOver(at))) continue;
-    withTable(memory, () => {
-      // Nobody spends from it between this look and its end.
-      const isGone = withRegion(memory, at, () => {
-        if (head[HEAD.first] !== first || !isOver(at)) return false;
-        head[HEAD.first] = 0;
-        return true;
-      });
-      if (!isGone) return;
-      removeRegion(memory, first, second);
-      swept.push(identifierOfWords(first, second));
-    });
+    if (first === 0 || unlessHeld(() => withRegion(memory, at, () => isOver(at))) !== true) continue;
+    unlessHeld(() =>
+      withTable(memory, () => {
+        // Nobody spends from it between this look and its end.
+        const isGone = withRegion(memory, at, () => {
+          if (head[HEAD.first] !== first || !isOver(at)) return false;
+          head[HEAD.first] = 0;
+          return true;
+        });
+        if (!isGone) return;
+        removeRegion(memory, first, second);
+        swept.push(identifierOfWords(first, second));
+      }),
+    );
   }
   return swept;
 }

@@ -1,3 +1,5 @@
+import { AppError } from '../errors.ts';
+
 /** So often a lock is asked for again at once: what it guards takes well under a microsecond. */
 const SPINS = 1_000;
 
@@ -6,11 +8,14 @@ const NAP_MS = 1;
 
 /**
  * Takes the lock at this place of memory that threads share, waiting for it. A lock is 0 while it is free, else the number
- * of the thread that holds it, so that the locks of one that died can be told and freed ({@link freeLock}).
+ * of the thread that holds it, so that the locks of one that died can be told and freed ({@link freeLock}). Throws `busy`
+ * after so many naps of a millisecond: who frees the locks of the dead may not wait for them.
  */
-export function takeLock(words: Int32Array, at: number, holder: number): void {
+export function takeLock(words: Int32Array, at: number, holder: number, mostNaps = Number.POSITIVE_INFINITY): void {
+  let naps = 0;
   for (let turn = 1; Atomics.compareExchange(words, at, 0, holder) !== 0; turn++) {
     if (turn < SPINS) continue;
+    if (naps++ >= mostNaps) throw new AppError('busy', 'A thread holds a lock and does not go on.');
     const other = Atomics.load(words, at);
     if (other !== 0) Atomics.wait(words, at, other, NAP_MS);
   }

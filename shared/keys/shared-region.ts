@@ -93,7 +93,7 @@ export function ringsAt(memory: AccountMemory, at: number): Ring[] {
 /** Runs a function while no other thread spends from the account that lies there. */
 export function withRegion<T>(memory: AccountMemory, at: number, act: () => T): T {
   const { head } = viewRegion(memory, at);
-  takeLock(head, HEAD.lock, memory.holder);
+  takeLock(head, HEAD.lock, memory.holder, memory.mostNaps);
   try {
     return act();
   } finally {
