@@ -8,8 +8,8 @@ export type Listener = {
   /** Scheme, host and real port, without a trailing slash. */
   url: string;
   port: number;
-  /** Reads the certificate again and changes over to it. Throws `bad_config`. */
-  reloadTls: () => void;
+  /** Changes over to this certificate, or reads its files again. Throws `bad_config`. */
+  reloadTls: (agreed?: Tls) => void;
   /** Soon accepts nothing more, waits for what is in flight, and cuts it off after {@link STOP_MS}. */
   stop: () => Promise<void>;
 };
@@ -18,7 +18,7 @@ export type Listener = {
 export type Fetch = (request: Request, peer: string) => Response | Promise<Response>;
 
 /** How long requests in flight may take to finish when the server stops. */
-const STOP_MS = 10_000;
+export const STOP_MS = 10_000;
 
 /** How long a stopping server reads on, so that requests on their way are told to come back. */
 const LINGER_MS = 50;
@@ -31,24 +31,33 @@ const IDLE_SECONDS = 10;
 /** No request of this API has a body, and none is read; Bun answers most longer ones with 413 by itself. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Binds and starts. Throws `refused` where the address is taken or not to be had, `bad_config` for a bad certificate. */
-export function startListening(config: Config, port: number, fetch: Fetch): Listener {
-  let tls = readTls(config);
+/** The port's own certificate and key, PEM; null for plain HTTP. */
+export type Tls = { cert: string; key: string } | null;
+
+/**
+ * Binds and starts. With `shared`, other threads listen on the port too, and the certificate is what they agreed on.
+ * Throws `refused` where the address is taken or not to be had, `bad_config` for a bad certificate.
+ */
+export function startListening(
+  config: Config,
+  port: number,
+  fetch: Fetch,
+  shared: { tls: Tls } | null = null,
+): Listener {
+  const tls = shared === null ? readTls(config) : shared.tls;
   // Two listeners share the port while a certificate is changed; so that this never lets in a second server, the
   // first is bound once without sharing.
-  if (tls !== null) bind(config, port, null, false, fetch).stop(true);
-  let server = bind(config, port, tls, tls !== null, fetch);
+  if (shared === null && tls !== null) probePort(config, port, null);
+  let server = bind(config, port, tls, shared !== null || tls !== null, fetch);
   const boundPort = server.port as number;
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   /** Those with an earlier certificate, until what was in flight on them is done. */
   const former: (typeof server)[] = [];
   return {
-    url: `${tls === null ? 'http' : 'https'}://${host}:${boundPort}`,
+    url: urlOf(config, boundPort),
     port: boundPort,
-    reloadTls: () => {
+    reloadTls: (agreed) => {
       if (tls === null) return;
-      tls = readTls(config);
-      const next = bind(config, boundPort, tls, true, fetch);
+      const next = bind(config, boundPort, agreed ?? readTls(config), true, fetch);
       // Keeps what is in flight on the old certificate until it is done.
       void server.stop();
       former.push(server);
@@ -68,9 +77,22 @@ export function startListening(config: Config, port: number, fetch: Fetch): List
   };
 }
 
-type Tls = { cert: string; key: string };
+/** Scheme, host and port. */
+export function urlOf(config: Config, port: number): string {
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return `${config.tls === null ? 'http' : 'https'}://${host}:${port}`;
+}
 
-function readTls({ tls }: Config): Tls | null {
+/** Binds a port, or any free one for 0, that nobody else has, and lets it go; returns it. Throws as {@link startListening}. */
+export function probePort(config: Config, port: number, tls: Tls): number {
+  const server = bind(config, port, tls, false, () => new Response());
+  const bound = server.port as number;
+  void server.stop(true);
+  return bound;
+}
+
+/** Reads the certificate and its key. Throws `bad_config`. */
+export function readTls({ tls }: Config): Tls {
   if (tls === null) return null;
   try {
     return { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') };
@@ -85,13 +107,7 @@ function readTls({ tls }: Config): Tls | null {
   }
 }
 
-function bind(
-  { host }: Config,
-  port: number,
-  tls: Tls | null,
-  reusePort: boolean,
-  fetch: Fetch,
-): Bun.Server<undefined> {
+function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetch: Fetch): Bun.Server<undefined> {
   try {
     return Bun.serve({
       hostname: host,

@@ -1,8 +1,9 @@
 import { write } from 'node:fs';
 
-/** Lines on their way to a file descriptor, written in the background. */
+/** Lines on their way out, written in the background. */
 export type LogOutput = {
-  write: (line: string) => void;
+  /** Takes a line, or several. */
+  write: (lines: string) => void;
   /** Resolves when everything is written, or nobody reads any more, or after a second. */
   drain: () => Promise<void>;
 };
@@ -15,11 +16,29 @@ const GATHER_MS = 20;
 
 const DRAIN_MS = 1_000;
 
-/**
- * Writes to a descriptor (1 is stdout) without ever making a request wait: one write at a time, all lines that gathered
- * meanwhile in the next. A closed reader ends the log, not the server.
- */
+/** Sends some lines on; `done` is told when the next may follow, or that nobody takes any more. */
+export type Send = (lines: string, done: (isClosed: boolean) => void) => void;
+
+/** Writes to a descriptor (1 is stdout). */
 export function openLogOutput(descriptor: number): LogOutput {
+  return gatherLines((lines, done) => {
+    const bytes = Buffer.from(lines);
+    const writeFrom = (from: number): void => {
+      write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
+        if (error?.code === 'EAGAIN') setTimeout(writeFrom, 20, from);
+        else if (error === null && from + written < bytes.length) writeFrom(from + written);
+        else done(error !== null);
+      });
+    };
+    writeFrom(0);
+  });
+}
+
+/**
+ * Sends lines on without ever making a request wait: one lot at a time, all lines that gathered meanwhile in the next. A
+ * closed reader ends the log, not the server.
+ */
+export function gatherLines(send: Send): LogOutput {
   let waiting = '';
   let dropped = 0;
   let isClosed = false;
@@ -36,16 +55,10 @@ export function openLogOutput(descriptor: number): LogOutput {
       idle();
       return;
     }
-    const bytes = Buffer.from(waiting);
+    const lines = waiting;
     waiting = '';
-    send(bytes, 0);
-  }
-
-  function send(bytes: Buffer, from: number): void {
-    write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
-      if (error?.code === 'EAGAIN') return void setTimeout(send, 20, bytes, from);
-      isClosed = error !== null;
-      if (!isClosed && from + written < bytes.length) return send(bytes, from + written);
+    send(lines, (isOver) => {
+      isClosed = isOver;
       next();
     });
   }
@@ -56,13 +69,13 @@ export function openLogOutput(descriptor: number): LogOutput {
   }
 
   return {
-    write: (line) => {
+    write: (lines) => {
       if (isClosed) return;
       if (waiting.length >= MAX_WAITING_BYTES) {
-        dropped++;
+        dropped += lines.split('\n').length - 1;
         return;
       }
-      waiting += line;
+      waiting += lines;
       if (isBusy) return;
       isBusy = true;
       // What comes meanwhile goes along: a write of its own would take as long as the request that it tells of.

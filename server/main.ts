@@ -1,6 +1,6 @@
 import { lockForServing } from '../shared/db/serving.ts';
 import type { Deps } from '../shared/deps.ts';
-import { AppError } from '../shared/errors.ts';
+import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
 import { openExchange } from './chain.ts';
 import { type Fetch, type Listener, startListening } from './listener.ts';
@@ -18,10 +18,19 @@ export type RunningServer = {
   stop: () => Promise<void>;
   /** Reads the certificate's files again, without losing a connection. Throws `bad_config`, and keeps the old one. */
   reloadTls: () => Promise<void>;
+  /** Resolves where the server can't go on and has to be stopped, with why. */
+  failed: Promise<AppError>;
 };
 
-/** `port` instead of the configured one (0: any free one); where log lines go instead of stdout. */
-export type ServerOptions = { port?: number; log?: LogOutput };
+/**
+ * `port` instead of the configured one (0: any free one); where log lines go instead of stdout; who is told of every
+ * worker that is started.
+ */
+export type ServerOptions = {
+  port?: number;
+  log?: LogOutput;
+  onWorker?: (worker: Worker, number: number) => void;
+};
 
 const STDOUT = 1;
 
@@ -31,13 +40,14 @@ const STDOUT = 1;
  */
 export async function startServer(deps: Deps, options: ServerOptions = {}): Promise<RunningServer> {
   const { config } = deps;
-  if (config.workers > 1) {
-    throw new AppError('bad_config', 'WORKERS must be 1: this version serves with a single process.');
-  }
   const log = options.log ?? openLogOutput(STDOUT);
   const lock = lockForServing(config.databasePath);
   let service: Service | null = null;
   try {
+    if (config.workers > 1) {
+      const { startWorkers } = await import('./workers/coordinator.ts');
+      return await startWorkers(deps, options, log, () => lock.close());
+    }
     service = createService(deps, log.write, await metricsOf(deps));
     const listener = startListening(config, options.port ?? config.port, fetchOf(service));
     // PORT=0 lets the system choose: only now is it known where clients find this server.
@@ -77,6 +87,7 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
   return {
     url: listener.url,
     port: listener.port,
+    failed: Promise.withResolvers<AppError>().promise,
     // Called twice (SIGTERM, then SIGINT), it stops once.
     stop: () => (stopped ??= stop()),
     reloadTls: async () => {
@@ -97,14 +108,15 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
  */
 export async function serve(deps: Deps, onListening?: (server: RunningServer) => void): Promise<void> {
   const server = await startServer(deps);
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const { promise: asked, resolve } = Promise.withResolvers<unknown>();
   // What goes wrong is in the log; the old certificate serves on.
   const onHangup = () => void server.reloadTls().catch(() => undefined);
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', onHangup);
   try {
     onListening?.(server);
-    await asked;
+    const fault = await Promise.race([asked.then(() => null), server.failed]);
     await server.stop();
+    if (fault !== null) throw fault;
   } finally {
     process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', onHangup);
   }

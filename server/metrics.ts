@@ -1,10 +1,19 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, type Metric, Registry } from 'prom-client';
 import type { Clock } from '../shared/clock.ts';
 import type { Db } from '../shared/db/open.ts';
 import { databaseSize } from '../shared/db/size.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { type KeyFigures, readKeyFigures } from '../shared/keys/figures.ts';
 import { VERSION } from '../shared/version.ts';
+import {
+  addCounts,
+  BUCKETS,
+  type Counts,
+  countAnswer,
+  createCounts,
+  METRICS_TYPE,
+  type RouteCounts,
+} from './counts.ts';
 
 /** What the server counts for whoever watches it. */
 export type Metrics = {
@@ -16,55 +25,42 @@ export type Metrics = {
   contentType: string;
 };
 
-/** Seconds: most answers take far less than a millisecond, a leaderboard's far page some, a locked database 300. */
-const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
-
-type Seen = { byStatus: Map<number, number>; observe: (seconds: number) => void };
+/** How many workers have died and were started again; none where there are none. */
+export type Restarts = () => number;
 
 /** Begins to count, from zero. Loaded only where there is a METRICS_TOKEN, since prom-client takes 40 ms to load. */
-export function createMetrics({ db, clock }: { db: Db; clock: Clock }): Metrics {
+export function createMetrics(
+  { db, clock }: { db: Db; clock: Clock },
+  restarts: Restarts = () => 0,
+): Metrics & { add: (more: Counts) => void } {
   const registry = new Registry();
-  const durations = new Histogram({
-    name: 'profile_lookup_http_request_duration_seconds',
-    help: 'Time from taking a request in to its answer, by route.',
-    labelNames: ['route'],
-    buckets: BUCKETS,
-    registers: [registry],
-  });
-  const seen = new Map<string, Seen>();
-  const refusals = new Map<ErrorCode, number>();
-  describeRequests(registry, seen, refusals);
+  const counts = createCounts();
+  describeRequests(registry, counts);
   const setFigures = describeKeys(registry, clock);
-  describeProcess(registry, db, clock);
-
-  function newRoute(route: string): Seen {
-    const entry = { byStatus: new Map<number, number>(), observe: durations.labels(route).observe };
-    seen.set(route, entry);
-    return entry;
-  }
-
+  describeProcess(registry, db, clock, restarts);
   return {
-    count: (route, status, code, milliseconds) => {
-      const label = route ?? 'none';
-      const { byStatus, observe } = seen.get(label) ?? newRoute(label);
-      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-      observe(milliseconds / 1000);
-      if (code !== null) refusals.set(code, (refusals.get(code) ?? 0) + 1);
-    },
+    count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
+    add: (more) => addCounts(counts, more),
     read: async () => {
       setFigures(readKeyFigures(db, clock.nowMs()));
       return registry.metrics();
     },
-    contentType: registry.contentType,
+    contentType: METRICS_TYPE,
   };
 }
 
-/** Counted in plain maps, which take a tenth of the time, and handed over when somebody reads. */
-function describeRequests(
-  registry: Registry,
-  seen: ReadonlyMap<string, Seen>,
-  refusals: ReadonlyMap<ErrorCode, number>,
-): void {
+/** Handed over when somebody reads. */
+function describeRequests(registry: Registry, { routes, refusals }: Counts): void {
+  const durations = {
+    name: 'profile_lookup_http_request_duration_seconds',
+    help: 'Time from taking a request in to its answer, by route.',
+    type: 'histogram',
+    get() {
+      return { ...this, values: [...routes].flatMap(([route, counted]) => histogramOf(this.name, route, counted)) };
+    },
+  };
+  // What the library's own histogram would give: it can only be fed one observation at a time.
+  registry.registerMetric(durations as unknown as Metric);
   new Counter({
     name: 'profile_lookup_http_requests_total',
     help: 'Answers by route and status; the route is "none" where nothing is there.',
@@ -72,7 +68,7 @@ function describeRequests(
     registers: [registry],
     collect() {
       this.reset();
-      for (const [route, { byStatus }] of seen) {
+      for (const [route, { byStatus }] of routes) {
         for (const [status, count] of byStatus) this.inc({ route, status }, count);
       }
     },
@@ -87,6 +83,20 @@ function describeRequests(
       for (const [code, count] of refusals) this.inc({ code }, count);
     },
   });
+}
+
+/** The samples of a Prometheus histogram: each bucket counts what the smaller ones do. */
+function histogramOf(name: string, route: string, { buckets, seconds }: RouteCounts) {
+  let sum = 0;
+  const samples = buckets.map((count, index) => {
+    sum += count;
+    return { metricName: `${name}_bucket`, labels: { le: BUCKETS[index] ?? '+Inf', route }, value: sum };
+  });
+  return [
+    ...samples,
+    { metricName: `${name}_sum`, labels: { route }, value: seconds },
+    { metricName: `${name}_count`, labels: { route }, value: sum },
+  ];
 }
 
 /** What the database says; kept there, since it is the command line that approves and mails. */
@@ -135,7 +145,7 @@ function labelOf(name: string): string {
   return name.replaceAll(' ', '_');
 }
 
-function describeProcess(registry: Registry, db: Db, clock: Clock): void {
+function describeProcess(registry: Registry, db: Db, clock: Clock, restarts: Restarts): void {
   const registers = [registry];
   new Gauge({
     name: 'profile_lookup_info',
@@ -154,8 +164,12 @@ function describeProcess(registry: Registry, db: Db, clock: Clock): void {
   });
   new Counter({
     name: 'profile_lookup_worker_restarts_total',
-    help: 'Workers that died and were started again; this version serves with one process, so none ever is.',
+    help: 'Workers that died and were replaced; there are none where WORKERS is 1.',
     registers,
+    collect() {
+      this.reset();
+      this.inc(restarts());
+    },
   });
   new Gauge({
     name: 'process_start_time_seconds',

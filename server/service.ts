@@ -1,7 +1,8 @@
 import { openReader, type Reader } from '../shared/db/reader.ts';
 import { isReady } from '../shared/db/ready.ts';
 import type { Deps } from '../shared/deps.ts';
-import { closeLedger, type Ledger, openLedger, type Report } from '../shared/keys/quota-ledger.ts';
+import { closeLedger } from '../shared/keys/quota-file.ts';
+import { type Ledger, openLedger, type Report } from '../shared/keys/quota-ledger.ts';
 import { openUsage, type Usage } from '../shared/keys/usage.ts';
 import { prepareVerifier, type Verifier } from '../shared/keys/verify.ts';
 import { type Leaderboard, prepareLeaderboard } from '../shared/profiles/leaderboard.ts';
@@ -36,8 +37,16 @@ export type Service = {
   isStopping: boolean;
 };
 
+/** What several workers have in common. */
+export type Shared = Pick<Service, 'ledger' | 'throttle' | 'usage'>;
+
 /** Prepares all of it. Throws `bad_config` where the configuration would send keys in clear. */
-export function createService(deps: Deps, writeLog: (line: string) => void, metrics: Metrics | null = null): Service {
+export function createService(
+  deps: Deps,
+  writeLog: (line: string) => void,
+  metrics: Metrics | null = null,
+  shared: Shared | null = null,
+): Service {
   const { db, clock, config } = deps;
   const transport = checkTransport(config);
   const log = createLog(config.logLevel, clock.nowMs, writeLog);
@@ -52,9 +61,9 @@ export function createService(deps: Deps, writeLog: (line: string) => void, metr
     log,
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(reader, db, clock),
-    throttle: createThrottle(clock),
-    ledger: openLedger(config.databasePath, clock, report),
-    usage: openUsage(config.databasePath, clock, report),
+    throttle: shared?.throttle ?? createThrottle(clock),
+    ledger: shared?.ledger ?? openLedger(config.databasePath, clock, report),
+    usage: shared?.usage ?? openUsage(config.databasePath, clock, report),
     metrics,
     lookup: prepareLookup(reader, profiles),
     leaderboard: prepareLeaderboard(reader, profiles),

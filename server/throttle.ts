@@ -1,14 +1,6 @@
 import type { Clock } from '../shared/clock.ts';
 import { AppError } from '../shared/errors.ts';
-import {
-  createRing,
-  quantise,
-  type Ring,
-  record,
-  remainingAt,
-  retryAfterSeconds,
-  waitMs,
-} from '../shared/keys/ring.ts';
+import { createRing, quantise, type Ring, record, retryAfterSeconds, waitForAllMs } from '../shared/keys/ring.ts';
 
 /** So many refused credentials an address may have in any window of so many seconds. */
 export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
@@ -33,12 +25,22 @@ export function createThrottle(clock: Clock, maxAddresses = MAX_ADDRESSES): Thro
       rings.delete(block);
       rings.set(block, ring);
       if (rings.size > maxAddresses) rings.delete(rings.keys().next().value as string);
-      if (remainingAt(ring, now) === 0) {
-        throw new AppError('too_many_failures', 'Too many requests without a valid API key came from this address.', {
-          retryAfterSeconds: retryAfterSeconds(waitMs(ring, now, 1)),
-        });
-      }
-      record(ring, now, 1);
+      refuseLate(fail(ring, now));
     },
   };
+}
+
+/** Records a failure at `now` where there is room for it, and returns null; else the milliseconds until there is. */
+export function fail(ring: Ring, now: number): number | null {
+  const wait = waitForAllMs([ring], now, 1, 1);
+  if (wait === null) record(ring, now, 1);
+  return wait;
+}
+
+/** Throws `too_many_failures` where there is a wait. */
+export function refuseLate(wait: number | null): void {
+  if (wait === null) return;
+  throw new AppError('too_many_failures', 'Too many requests without a valid API key came from this address.', {
+    retryAfterSeconds: retryAfterSeconds(wait),
+  });
 }

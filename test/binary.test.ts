@@ -100,6 +100,18 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(await server.end()).toBe(0);
   });
 
+  test('several workers serve out of it, and stop as one', async () => {
+    const server = await serve(tempFolder(), ['serve'], { PORT: '0', WORKERS: '2' });
+    const seen = new Set<string>();
+    while (seen.size < 2) {
+      const { status, headers } = await get(server, '/readyz', null, { headers: { Connection: 'close' } });
+      expect(status).toBe(200);
+      seen.add((headers.get('x-request-id') ?? '').slice(0, 12));
+    }
+    expect(await server.end()).toBe(0);
+    expect(server.printed()).toContain('Stopped.');
+  });
+
   test('its prompts work in a terminal', async () => {
     const terminal = openTerminal(['keys', 'check'], { PATH: '' }, (words) => [BINARY, ...words]);
     await terminal.see('ecret');

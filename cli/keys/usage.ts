@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/usage.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tallies.ts';
+import { USAGE_DAYS } from '../../shared/keys/usage.ts';
 import type { UsageView } from '../../shared/keys/usage-view.ts';
 import { withContext } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';

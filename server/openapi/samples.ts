@@ -1,8 +1,9 @@
 import { VARIABLES } from '../../shared/config.ts';
 import { AppError } from '../../shared/errors.ts';
+import { newAccount } from '../../shared/keys/quota-account.ts';
 import { type Ledger, spend } from '../../shared/keys/quota-ledger.ts';
 import { parseRateLimits } from '../../shared/keys/rate-limit.ts';
-import { createRing, fullLevel } from '../../shared/keys/ring.ts';
+import { createRing } from '../../shared/keys/ring.ts';
 import { sampleAnswers } from '../../shared/sample/answers.ts';
 import type { Answer } from '../answers.ts';
 import type { Route } from '../chain.ts';
@@ -46,15 +47,15 @@ const SAMPLE_KEY = {
   expiresAt: null,
 } as const;
 
-const SAMPLE_LEDGER = { now: () => 0 } as Ledger;
+const SAMPLE_LEDGER = { now: () => 0, memory: null } as Ledger;
 
 /** The default rate limits after one request. */
 export function sampleQuota(): Quota {
   const limits = parseRateLimits(VARIABLES.DEFAULT_RATE_LIMITS.split(','));
   const rings = limits.map((limit) => createRing(limit));
-  const levels = limits.map(fullLevel);
-  // Dirty already: nobody notes it for writing.
-  const account = { identifier: SAMPLE_KEY.identifier, levels, rings, savedHeads: [], isDirty: true, isComplete: true };
+  const account = newAccount(SAMPLE_KEY.identifier, limits, rings, true);
+  // Nobody notes it for writing.
+  account.isDirty = true;
   spend(SAMPLE_LEDGER, account);
   return { account, refused: 0 };
 }

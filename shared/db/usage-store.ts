@@ -1,4 +1,4 @@
-import type { Tally } from '../keys/usage.ts';
+import type { Tally } from '../keys/tallies.ts';
 import { guardDatabase, openBeside } from './open.ts';
 
 /** Where counts of requests go, on a connection of its own beside the one that answers. */

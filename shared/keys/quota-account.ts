@@ -1,5 +1,6 @@
 import type { RateLimit } from './rate-limit.ts';
 import { fullLevel, type Level, type Ring, readLevel, remainingAt } from './ring.ts';
+import type { Region } from './shared-region.ts';
 
 /** What a key has used of its rate limits: a ring for each, in the order in which they were granted. */
 export type Account = {
@@ -12,6 +13,8 @@ export type Account = {
   isDirty: boolean;
   /** False while it is only known from the file, in the file's order. */
   isComplete: boolean;
+  /** Where it lies in shared memory, once it has been looked for there. */
+  region: Region | null;
 };
 
 /** An account that stands as these rings do, which are in the order of their limits; the file has them so already. */
@@ -22,7 +25,7 @@ export function newAccount(
   isComplete: boolean,
 ): Account {
   const savedHeads = rings.map((ring) => ring.head);
-  return { identifier, levels: limits.map(fullLevel), rings, savedHeads, isDirty: false, isComplete };
+  return { identifier, levels: limits.map(fullLevel), rings, savedHeads, isDirty: false, isComplete, region: null };
 }
 
 /** Whether every request has left its window: the account is as good as new. */

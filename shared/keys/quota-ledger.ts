@@ -1,18 +1,24 @@
 import type { Clock } from '../clock.ts';
-import { openQuotaStore, type QuotaRow, type QuotaStore, quotaPath } from '../db/quota-store.ts';
-import { type Account, isUnused, newAccount, readLevels } from './quota-account.ts';
-import { startQuotaClock } from './quota-clock.ts';
+import { openQuotaStore, type QuotaStore, quotaPath } from '../db/quota-store.ts';
+import { type AccountMemory, accountCount } from './account-memory.ts';
+import { type Account, newAccount, readLevels } from './quota-account.ts';
+import { quotaClock, startTimeline, type Timeline } from './quota-clock.ts';
+import { scheduleSave, takeOver } from './quota-file.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { createRing, type Ring, record, waitForAllMs } from './ring.ts';
-import { changedPages, restoreRing } from './ring-pages.ts';
+import { holdAccount, letGo, sharedAccount, writeTails } from './shared-accounts.ts';
 
 /** Everybody's accounts, in memory, written down at most twice a second. One per database: `serve` holds the lock. */
 export type Ledger = {
   readonly now: () => number;
+  readonly timeline: Timeline;
   readonly accounts: Map<string, Account>;
+  /** Where the accounts really lie when several threads spend; then `accounts` are those that this thread has met. */
+  readonly memory: AccountMemory | null;
   readonly dirty: Set<Account>;
   readonly forgotten: Set<string>;
-  readonly open: () => QuotaStore;
+  /** Null in a thread that leaves the file to another. */
+  readonly open: (() => QuotaStore) | null;
   readonly report: Report;
   store: QuotaStore | null;
   isFailing: boolean;
@@ -23,36 +29,42 @@ export type Ledger = {
 /** Takes what an operator should know. */
 export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
 
-/** A crash forgets at most this much, and the time of one write. */
-const SAVE_EVERY_MS = 500;
-
-/** So many accounts in one write, since it holds up requests: a few milliseconds. The rest follows at once. */
-const SAVE_AT_ONCE = 500;
-
-/** While the file can't be written. */
-const RETRY_EVERY_MS = 5_000;
-
-/** How often accounts that are full again are dropped. */
-const SWEEP_EVERY_MS = 60_000;
-
 /** Opens the ledger beside a main database, with what an earlier run has left; without a file it counts all the same. */
-export function openLedger(databasePath: string, clock: Clock, report: Report): Ledger {
+export function openLedger(
+  databasePath: string,
+  clock: Clock,
+  report: Report,
+  memory: AccountMemory | null = null,
+): Ledger {
   const open = () => openQuotaStore(quotaPath(databasePath), clock.nowMs());
   const store = attempt(open, report);
-  const ledger: Ledger = {
-    now: startQuotaClock(clock, store?.stored.lastTime ?? 0),
+  const timeline = startTimeline(clock, store?.stored.lastTime ?? 0);
+  const ledger = { ...newLedger(clock, timeline, memory, report), open, store, isFailing: store === null };
+  if (store !== null) takeOver(ledger, store);
+  if (memory !== null) scheduleSave(ledger);
+  return ledger;
+}
+
+/** The ledger of a thread that spends from accounts in shared memory, which another thread has opened on this timeline. */
+export function joinLedger(clock: Clock, timeline: Timeline, memory: AccountMemory, report: Report): Ledger {
+  return newLedger(clock, timeline, memory, report);
+}
+
+function newLedger(clock: Clock, timeline: Timeline, memory: AccountMemory | null, report: Report): Ledger {
+  return {
+    now: quotaClock(clock, timeline),
+    timeline,
     accounts: new Map(),
+    memory,
     dirty: new Set(),
     forgotten: new Set(),
-    open,
+    open: null,
     report,
-    store,
-    isFailing: store === null,
+    store: null,
+    isFailing: false,
     timer: null,
     sweptAt: 0,
   };
-  if (store !== null) takeOver(ledger, store);
-  return ledger;
 }
 
 function attempt(open: () => QuotaStore, report: Report): QuotaStore | null {
@@ -64,25 +76,11 @@ function attempt(open: () => QuotaStore, report: Report): QuotaStore | null {
   }
 }
 
-function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void {
-  if (setAside !== null)
-    ledger.report('warn', `The quota file was unreadable and is now ${setAside}; quotas are full.`);
-  const now = ledger.now();
-  for (const [identifier, rows] of Map.groupBy(stored.rows, (row) => row.identifier)) {
-    const windows = [...Map.groupBy(rows, (row) => row.windowSeconds).values()];
-    const rings = windows.map((pages) => restoreRing(pages, now));
-    const limits = rings.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 }));
-    // What this run has counted stands, where the file could only be opened later.
-    if (isUnused(rings, now) || ledger.accounts.has(identifier)) ledger.forgotten.add(identifier);
-    else ledger.accounts.set(identifier, newAccount(identifier, limits, rings, false));
-  }
-  stored.rows.length = 0;
-}
-
 /** The account of a key; its rate limits were fixed at approval and are the same on every call. */
 export function accountOf(ledger: Ledger, key: { identifier: string; rateLimits: readonly RateLimit[] }): Account {
   const known = ledger.accounts.get(key.identifier);
   if (known?.isComplete) return known;
+  if (ledger.memory !== null) return meetAccount(ledger, ledger.memory, key);
   const rings = key.rateLimits.map((limit) => known?.rings.find((ring) => isOf(ring, limit)) ?? createRing(limit));
   const account = newAccount(key.identifier, key.rateLimits, rings, true);
   if (known !== undefined && rings.some((ring) => !known.rings.includes(ring))) {
@@ -94,6 +92,18 @@ export function accountOf(ledger: Ledger, key: { identifier: string; rateLimits:
   return account;
 }
 
+/** A thread remembers the accounts that it has met; all over again, where most of them have been taken away since. */
+function meetAccount(
+  { accounts }: Ledger,
+  memory: AccountMemory,
+  { identifier, rateLimits }: { identifier: string; rateLimits: readonly RateLimit[] },
+): Account {
+  if (accounts.size > 1_000 + 2 * accountCount(memory)) accounts.clear();
+  const account = sharedAccount(identifier, rateLimits);
+  accounts.set(identifier, account);
+  return account;
+}
+
 function isOf(ring: Ring, limit: RateLimit): boolean {
   return ring.quota === limit.quota && ring.windowMs === limit.windowSeconds * 1000;
 }
@@ -101,8 +111,11 @@ function isOf(ring: Ring, limit: RateLimit): boolean {
 /**
  * Spends `count` of each limit now, of all or of none. Returns null where it was admitted, otherwise the milliseconds
  * after which `again` would be, Infinity where that is over a quota. The account's levels are then those of this moment.
+ * Throws `busy` where there is no shared memory left for the account.
  */
 export function spend(ledger: Ledger, account: Account, count = 1, again = count): number | null {
+  const { memory } = ledger;
+  if (memory !== null) return spendShared(ledger, memory, account, count, again);
   const now = ledger.now();
   const wait = waitForAllMs(account.rings, now, count, again);
   if (wait === null) {
@@ -110,84 +123,39 @@ export function spend(ledger: Ledger, account: Account, count = 1, again = count
     if (!account.isDirty) {
       account.isDirty = true;
       ledger.dirty.add(account);
-      ledger.timer ??= schedule(ledger, SAVE_EVERY_MS);
+      scheduleSave(ledger);
     }
   }
   readLevels(account, now);
   return wait;
 }
 
-/** Brings an account's levels up to now without spending. */
+function spendShared(
+  ledger: Ledger,
+  memory: AccountMemory,
+  account: Account,
+  count: number,
+  again: number,
+): number | null {
+  const newest = holdAccount(memory, account);
+  const now = Math.max(newest, ledger.now());
+  const wait = waitForAllMs(account.rings, now, count, again);
+  if (wait === null) {
+    writeTails(account);
+    for (const ring of account.rings) record(ring, now, count);
+  }
+  readLevels(account, now);
+  letGo(account, wait === null);
+  return wait;
+}
+
+/** Brings an account's levels up to now without spending. Throws `busy` as {@link spend}. */
 export function look(ledger: Ledger, account: Account): void {
-  readLevels(account, ledger.now());
-}
-
-function schedule(ledger: Ledger, delayMs: number): Timer {
-  return setTimeout(() => {
-    ledger.timer = null;
-    saveLedger(ledger, SAVE_AT_ONCE);
-    if (ledger.dirty.size === 0) return;
-    const pace = ledger.dirty.size < SAVE_AT_ONCE ? SAVE_EVERY_MS : 1;
-    ledger.timer = schedule(ledger, ledger.isFailing ? RETRY_EVERY_MS : pace);
-  }, delayMs).unref();
-}
-
-/**
- * Writes down what has changed since the last time, of `most` accounts, those first that wait longest. Where that can't
- * be done it is said once, and tried again.
- */
-export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): void {
-  const now = ledger.now();
-  sweep(ledger, now);
-  const saved = [...ledger.dirty.values().take(most)];
-  try {
-    if (ledger.store === null) {
-      ledger.store = ledger.open();
-      takeOver(ledger, ledger.store);
-    }
-    ledger.store.save(saved.flatMap(rowsOf), [...ledger.forgotten], now);
-  } catch (error) {
-    if (!ledger.isFailing)
-      ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
-    ledger.isFailing = true;
+  if (ledger.memory === null) {
+    readLevels(account, ledger.now());
     return;
   }
-  if (ledger.isFailing) ledger.report('info', 'Quotas are written again.');
-  ledger.isFailing = false;
-  for (const account of saved) {
-    account.isDirty = false;
-    account.savedHeads = account.rings.map((ring) => ring.head);
-    ledger.dirty.delete(account);
-  }
-  ledger.forgotten.clear();
-}
-
-function rowsOf(account: Account): QuotaRow[] {
-  return account.rings.flatMap((ring, index) =>
-    changedPages(ring, account.savedHeads[index] as number).map((page) => ({
-      identifier: account.identifier,
-      ...page,
-    })),
-  );
-}
-
-/** Drops accounts whose every request has left its window: they are as good as new. */
-function sweep(ledger: Ledger, now: number): void {
-  if (now - ledger.sweptAt < SWEEP_EVERY_MS) return;
-  ledger.sweptAt = now;
-  for (const [identifier, account] of ledger.accounts) {
-    if (!isUnused(account.rings, now)) continue;
-    ledger.accounts.delete(identifier);
-    ledger.dirty.delete(account);
-    ledger.forgotten.add(identifier);
-  }
-}
-
-/** Writes everything down and closes the file. */
-export function closeLedger(ledger: Ledger): void {
-  if (ledger.timer !== null) clearTimeout(ledger.timer);
-  ledger.timer = null;
-  saveLedger(ledger);
-  ledger.store?.close();
-  ledger.store = null;
+  const newest = holdAccount(ledger.memory, account);
+  readLevels(account, Math.max(newest, ledger.now()));
+  letGo(account, false);
 }

@@ -5,7 +5,7 @@ import { isMailAddress } from '../mail/address.ts';
 import type { Delivery, Mailer } from '../mail/mail.ts';
 import type { ReminderResult } from './key.ts';
 import type { Report } from './quota-ledger.ts';
-import { DAY_MS } from './usage.ts';
+import { DAY_MS } from './tallies.ts';
 
 // Owners are told 30 days, 7 days and 1 day before a key expires, each at most once: that it is tried is written down,
 // synced, before the mail goes out, and what became of it after. A crash between the two loses a reminder rather than

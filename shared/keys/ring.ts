@@ -54,7 +54,7 @@ function groupSizeOf(quota: number): number {
 /** An empty ring for a rate limit; `stamps` may be given, {@link ringLength} long, to lay it into shared memory. */
 export function createRing(
   limit: RateLimit,
-  stamps = new Uint32Array(Math.min(FIRST_LENGTH, ringLength(limit.quota))),
+  stamps: Uint32Array = new Uint32Array(Math.min(FIRST_LENGTH, ringLength(limit.quota))),
 ): Ring {
   const windowMs = limit.windowSeconds * 1000;
   // A power of two: a whole number of steps makes a second, since 1000 is 8 times 125.

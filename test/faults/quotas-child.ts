@@ -1,4 +1,5 @@
-import { accountOf, closeLedger, openLedger, spend } from '../../shared/keys/quota-ledger.ts';
+import { closeLedger } from '../../shared/keys/quota-file.ts';
+import { accountOf, openLedger, spend } from '../../shared/keys/quota-ledger.ts';
 
 // Run by quotas.test.ts in a process of its own: uses up the default limits of 10 000 keys, minute by minute, as a server
 // would see it, writes them down, takes them over as after a restart, and prints how far the memory has grown, in bytes.

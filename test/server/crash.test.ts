@@ -6,24 +6,34 @@ import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { testDeps } from '../support/world.ts';
 
-test('a server that is killed forgets at most the last second of what was used', async () => {
-  const deps = testDeps();
-  const { secret } = await keyFor(deps, ['10/1d']);
-  const variables = { DATABASE_PATH: deps.config.databasePath };
-  const first = await startServerProcess(variables);
-  for (let turn = 0; turn < 7; turn++) await get(first, '/api/lookup/uid/1', secret);
+const CREWS = [
+  ['1', '1'],
+  ['2', '1'],
+  ['1', '2'],
+] as const;
 
-  const file = openFile(quotaPath(deps.config.databasePath), 1_000);
-  const saved = file.prepare<{ head: number | null }, []>('SELECT max(head) AS head FROM pages');
-  const usedAt = performance.now();
-  while (saved.get()?.head !== 7) {
-    await Bun.sleep(10);
-    expect(performance.now() - usedAt).toBeLessThan(10_000);
-  }
-  file.close();
-  await first.end('SIGKILL');
+test.each(CREWS)(
+  'a server that is killed forgets at most the last second of what was used, with %s workers and then %s',
+  async (before, after) => {
+    const deps = testDeps();
+    const { secret } = await keyFor(deps, ['10/1d']);
+    const variables = { DATABASE_PATH: deps.config.databasePath };
+    const first = await startServerProcess({ ...variables, WORKERS: before });
+    for (let turn = 0; turn < 7; turn++) await get(first, '/api/lookup/uid/1', secret);
 
-  const second = await startServerProcess(variables);
-  expect((await get(second, '/api/key', secret)).headers.get('ratelimit')).toStartWith('"1d";r=3;t=');
-  expect(await second.end('SIGTERM')).toBe(0);
-}, 60_000);
+    const file = openFile(quotaPath(deps.config.databasePath), 1_000);
+    const saved = file.prepare<{ head: number | null }, []>('SELECT max(head) AS head FROM pages');
+    const usedAt = performance.now();
+    while (saved.get()?.head !== 7) {
+      await Bun.sleep(10);
+      expect(performance.now() - usedAt).toBeLessThan(10_000);
+    }
+    file.close();
+    await first.end('SIGKILL');
+
+    const second = await startServerProcess({ ...variables, WORKERS: after });
+    expect((await get(second, '/api/key', secret)).headers.get('ratelimit')).toStartWith('"1d";r=3;t=');
+    expect(await second.end('SIGTERM')).toBe(0);
+  },
+  60_000,
+);

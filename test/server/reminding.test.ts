@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { DAY_MS } from '../../shared/keys/usage.ts';
+import { DAY_MS } from '../../shared/keys/tallies.ts';
 import { get, serverOn } from '../support/http.ts';
 import { issue } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';

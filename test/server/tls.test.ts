@@ -23,14 +23,14 @@ const server = await startTestServer({ variables });
 const secret = await prepare(server.deps);
 
 /** The answer to one request over TLS, and who the certificate says it comes from. */
-function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureVersion) {
+function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureVersion, port = server.port) {
   const { promise, resolve, reject } = Promise.withResolvers<{
     text: string;
     subject: string;
     protocol: string | null;
   }>();
   const options = {
-    port: server.port,
+    port,
     host: '127.0.0.1',
     ca: TEST_CA,
     servername: 'localhost',
@@ -90,6 +90,32 @@ test('a new certificate is taken over while requests go on; a broken one changes
   put('localhost');
   await server.reloadTls();
   expect((await ask('/healthz')).subject).toContain('localhost');
+});
+
+test('several workers change over together, and one that is started later has what they have', async () => {
+  const workers: Worker[] = [];
+  const messages: string[] = [];
+  const crew = await startServer(testDeps({ variables: { ...variables, WORKERS: '2' } }), {
+    port: 0,
+    log: { write: (lines) => void messages.push(lines), drain: async () => {} },
+    onWorker: (worker) => void workers.push(worker),
+  });
+  const subjects = async () => {
+    const asked = Array.from({ length: 12 }, () => ask('/healthz', [], undefined, crew.port));
+    return [...new Set((await Promise.all(asked)).map(({ subject }) => subject))];
+  };
+  expect(await subjects()).toEqual([expect.stringContaining('localhost')]);
+  put('elsewhere');
+  await crew.reloadTls();
+  expect(await subjects()).toEqual([expect.stringContaining('mail.example.org')]);
+  writeFileSync(certFile, 'no certificate');
+  expect(await crew.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
+  workers[0]?.terminate();
+  while (!messages.some((line) => line.includes('serves again'))) await Bun.sleep(5);
+  expect(workers.length).toBe(3);
+  expect(await subjects()).toEqual([expect.stringContaining('mail.example.org')]);
+  put('localhost');
+  await crew.stop();
 });
 
 test('a certificate that can’t be used stops the start with both variables’ names', async () => {

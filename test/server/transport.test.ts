@@ -20,11 +20,6 @@ describe('starting', () => {
       }
     });
   }
-
-  test('several workers are refused by name', async () => {
-    const error = await startServer(testDeps({ variables: { WORKERS: '2' } }), { port: 0 }).catch((error) => error);
-    expect([error.code, error.message]).toEqual(['bad_config', expect.stringContaining('WORKERS')]);
-  });
 });
 
 const open = { HOST: '0.0.0.0', PUBLIC_URL };

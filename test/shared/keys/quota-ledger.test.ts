@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { openFile } from '../../../shared/db/open.ts';
 import { quotaPath } from '../../../shared/db/quota-store.ts';
-import { accountOf, closeLedger, openLedger, saveLedger, spend } from '../../../shared/keys/quota-ledger.ts';
+import { closeLedger, saveLedger } from '../../../shared/keys/quota-file.ts';
+import { accountOf, openLedger, spend } from '../../../shared/keys/quota-ledger.ts';
 import { record, remainingAt } from '../../../shared/keys/ring.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { openFile } from '../../../shared/db/open.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { dueStep, sendReminders } from '../../../shared/keys/reminders.ts';
-import { DAY_MS } from '../../../shared/keys/usage.ts';
+import { DAY_MS } from '../../../shared/keys/tallies.ts';
 import type { Mail } from '../../../shared/mail/mail.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
 import { issue } from '../../support/keys.ts';

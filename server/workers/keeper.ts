@@ -1,0 +1,79 @@
+import type { Deps } from '../../shared/deps.ts';
+import { createSharedBuffers, freeLocksOf, openAccountMemory } from '../../shared/keys/account-memory.ts';
+import { closeLedger } from '../../shared/keys/quota-file.ts';
+import { openLedger, type Report } from '../../shared/keys/quota-ledger.ts';
+import { openUsage } from '../../shared/keys/usage.ts';
+import type { Log } from '../log.ts';
+import type { LogOutput } from '../log-output.ts';
+import type { Crew } from './crew.ts';
+import type { Member } from './member.ts';
+import type { FromWorker, Start } from './messages.ts';
+import { createThrottleMemory, freeThrottleLocksOf } from './throttle.ts';
+
+/** What there is once for all workers: the shared memory, the quota file, usage, metrics and the log's output. */
+export type Keeper = {
+  /** What each worker starts with. */
+  shared: Pick<Start, 'accounts' | 'throttle' | 'timeline'>;
+  /** Takes what a worker sends. */
+  hear: (crew: Crew | null, member: Member, message: FromWorker) => void;
+  /** Frees what the worker of this number held when it died. */
+  bury: (number: number) => void;
+  /** Writes down quotas and usage. */
+  close: () => void;
+};
+
+/** How many milliseconds the main thread waits for a worker's lock: it has to hear of a death, to free it. */
+const MOST_NAPS = 20;
+
+/** How long a worker may take to say what it has counted before /metrics goes without it. */
+const REPORT_MS = 1_000;
+
+/** Opens it on a clock that all threads share. `restarts` says how many workers were replaced. */
+export async function openKeeper(deps: Deps, output: LogOutput, log: Log, restarts: () => number): Promise<Keeper> {
+  const { clock, config } = deps;
+  const report: Report = (level, message, cause) => log.event(level, message, { cause });
+  const metrics = config.metricsToken === null ? null : (await import('../metrics.ts')).createMetrics(deps, restarts);
+  const accounts = createSharedBuffers();
+  const throttle = createThrottleMemory();
+  const memory = openAccountMemory(accounts, config.workers + 1, MOST_NAPS);
+  const ledger = openLedger(config.databasePath, clock, report, memory);
+  const usage = openUsage(config.databasePath, clock, report);
+
+  async function readMetrics(crew: Crew | null): Promise<string | null> {
+    const patience = Promise.withResolvers<void>();
+    const timer = setTimeout(patience.resolve, REPORT_MS);
+    try {
+      await Promise.race([crew?.orderAll({ kind: 'report' }), patience.promise]);
+      return (await metrics?.read()) ?? null;
+    } catch (cause) {
+      log.event('error', 'The metrics could not be read.', { cause });
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    shared: { accounts, throttle, timeline: ledger.timeline },
+    hear: (crew, member, message) => {
+      if (message.kind === 'log') {
+        output.write(message.lines);
+        member.tell({ kind: 'logged' });
+      } else if (message.kind === 'report') {
+        usage.add(message.usage);
+        metrics?.add(message.counts);
+      } else if (message.kind === 'metrics') {
+        const { id } = message;
+        void readMetrics(crew).then((text) => member.tell({ kind: 'metrics', id, text }));
+      }
+    },
+    bury: (number) => {
+      freeLocksOf(memory, number);
+      freeThrottleLocksOf(throttle, number);
+    },
+    close: () => {
+      closeLedger(ledger);
+      usage.close();
+    },
+  };
+}
