@@ -40,18 +40,29 @@ export function whatIsMissing(): string | null {
   return null;
 }
 
+/** Binds this process, and those that it starts from now on, to a core. */
+export function moveTo(core: Core): void {
+  spawnSync('taskset', ['-a', '-cp', core, String(process.pid)]);
+}
+
 /** Begins a run: this process moves to the client's core. */
 export function openBench(options: Options): Bench {
-  spawnSync('taskset', ['-a', '-cp', CORE.client, String(process.pid)]);
+  moveTo(CORE.client);
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-bench-'));
-  if (options.keep !== null) mkdirSync(options.keep, { recursive: true });
+  if (options.keep !== null) mkdirSync(options.keep, { recursive: true, mode: 0o700 });
   return { ...options, folder, dataFolder: options.keep ?? folder, children: new Set() };
 }
 
-/** Ends what still runs and removes what was not to be kept. */
-export function closeBench({ children, folder }: Bench): void {
+/** Ends what a case that failed has left running. */
+export async function endChildren({ children }: Bench): Promise<void> {
   for (const child of children) child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
+  await Promise.all([...children].map((child) => child.exited));
+}
+
+/** Ends what still runs and removes what was not to be kept. */
+export function closeBench(bench: Bench): void {
+  void endChildren(bench);
+  rmSync(bench.folder, { recursive: true, force: true });
 }
 
 /** How a process of the bench is started; `output` and `input` name files. */

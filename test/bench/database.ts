@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { MIGRATIONS } from '../../shared/db/migrations.ts';
@@ -16,20 +16,39 @@ export type Generated = { path: string; lines: string; profiles: number };
 const SECRETS = 10_000;
 const KEYS_PER_PROFILE = 3;
 
-/** The database of so many profiles with API keys for {@link secretOf}, made where it is not there yet. */
-export async function generate(bench: Bench, profiles = bench.profiles): Promise<Generated> {
+/** The database of so many profiles with so many API keys (see {@link secretOf}), made where it is not there yet. */
+export async function generate(bench: Bench, profiles = bench.profiles, keys = keyCount(profiles)): Promise<Generated> {
   const lines = await generateLines(bench, profiles);
-  const path = lines.replace(/\.jsonl$/, '.db');
+  const path = lines.replace(/\.jsonl$/, `-${keys}.db`);
   if (!existsSync(path)) {
     const unfinished = `${path}.unfinished`;
     await run(bench, profilectlWords(['profiles', 'import', lines, '--db', unfinished]), { core: CORE.any });
     const db = openDatabase(unfinished, 'use');
-    addKeys(db, keyCount(profiles));
+    addKeys(db, keys);
     db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
     db.$client.close();
+    // Empty since the checkpoint.
+    for (const suffix of ['-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
     renameSync(unfinished, path);
   }
+  await readThrough(path);
   return { path, lines, profiles };
+}
+
+/** Brings a file into the system's memory: what is measured is the server, not the disk under a database that lay idle. */
+async function readThrough(path: string): Promise<void> {
+  for await (const _chunk of Bun.file(path).stream());
+}
+
+/** A copy of a generated database that may be changed; it lasts as long as the run. */
+export function copyOf(bench: Bench, { path }: Generated): string {
+  const copy = join(bench.folder, `copy-${Bun.randomUUIDv7()}.db`);
+  // A server that was killed may have left something in the write-ahead log.
+  const db = openDatabase(path, 'use');
+  db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.$client.close();
+  copyFileSync(path, copy);
+  return copy;
 }
 
 /** A file of JSON Lines with so many profiles, made where it is not there yet. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Bench, CORE, spawn } from './bench.ts';
+import { type Bench, CORE, type Core, spawn } from './bench.ts';
 import { MOST_PROFILES, NAMES } from './profiles.ts';
 import type { Target, TypicalAnswer } from './servers.ts';
 
@@ -24,6 +24,7 @@ export type Traffic = {
 
 /** What one round of load gave. */
 export type Load = {
+  requests: number;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
@@ -37,7 +38,7 @@ export type Load = {
 };
 
 /** How a round is driven. */
-export type LoadOptions = { seconds: number; seed: number; connections?: number; isOurs: boolean };
+export type LoadOptions = { seconds: number; seed: number; connections?: number; isOurs: boolean; core?: Core };
 
 const CONNECTIONS = 64;
 const SAMPLE_PAUSE_MS = 25;
@@ -67,7 +68,8 @@ export async function load(bench: Bench, target: Target, what: Traffic, options:
   const script = ['-s', join(import.meta.dir, 'load.lua'), `http://127.0.0.1:${target.port}/`, '--', what.file];
   const names = what.names === null ? [] : [what.names, NAMES.prefix, NAMES.factor, NAMES.range].map(String);
   const before = cpuSeconds(target.pid);
-  const wrk = spawn(bench, ['wrk', ...words, ...script, String(options.seed), ...names], { core: CORE.client, output });
+  const core = options.core ?? CORE.client;
+  const wrk = spawn(bench, ['wrk', ...words, ...script, String(options.seed), ...names], { core, output });
   const { samples, faults } = await sampleUntil(wrk.exited, target, what.questions, options.isOurs);
   const cpu = cpuSeconds(target.pid) - before;
   const printed = readFileSync(output, 'utf8');
@@ -78,6 +80,7 @@ export async function load(bench: Bench, target: Target, what: Traffic, options:
     throw new Error(`of ${requests} requests ${broken} broke and ${refused} were refused`);
   }
   return {
+    requests,
     perSecond: requests / (microseconds / 1e6),
     p50Ms: p50Micros / 1000,
     p99Ms: p99Micros / 1000,
@@ -115,7 +118,7 @@ async function sampleUntil(
 }
 
 /** One answer, read to its end. */
-export async function ask({ port }: Target, { path, headers }: Question): Promise<Answer> {
+export async function ask({ port }: Pick<Target, 'port'>, { path, headers }: Question): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: 'manual' });
   return { status: response.status, headers: response.headers, body: await response.text() };
 }

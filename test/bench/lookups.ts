@@ -69,7 +69,7 @@ export async function sizes(bench: Bench): Promise<Result[]> {
   await Promise.all(servers.map((server) => server.stop()));
   return [
     {
-      name: bench.profiles > 1_000_000 ? 'sizes, large' : 'sizes',
+      name: bench.profiles > 1_000_000 ? 'sizes-large' : 'sizes',
       what: `lookups uniformly random over ${countText(bench.profiles)} profiles ÷ over ${countText(fewer.profiles)}`,
       goal: { least: 0.8 },
       ratios: ratiosOf(perSecond(loads.all), perSecond(loads.fewer)),

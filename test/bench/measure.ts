@@ -10,11 +10,12 @@ export type Turn<T> = (turn: { seconds: number; seed: number }) => Promise<T>;
 export async function alternate<T, Name extends string>(
   bench: Bench,
   turns: Record<Name, Turn<T>>,
+  { warmsUp = true } = {},
 ): Promise<Record<Name, T[]>> {
   const names = Object.keys(turns) as Name[];
   const taken = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Record<Name, T[]>;
   const { seconds, rounds } = bench;
-  for (const name of names) await turns[name]({ seconds: seconds + 1, seed: 1 });
+  if (warmsUp) for (const name of names) await turns[name]({ seconds: seconds + 1, seed: 1 });
   for (let round = 0; round < rounds; round++) {
     for (const name of names) taken[name].push(await turns[name]({ seconds, seed: round + 2 }));
   }

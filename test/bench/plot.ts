@@ -1,11 +1,11 @@
 import { goalText, median, type Results, ratioText, timesGoal } from './results.ts';
 
-const WIDTH = 880;
+const WIDTH = 960;
 const ROW = 26;
 const TOP = 64;
 const BOTTOM = 40;
 /** Between the names on the left and the figures on the right. */
-const PLOT = { left: 400, right: 740 };
+const PLOT = { left: 500, right: 820 };
 /** Times the goal, from edge to edge on a logarithmic scale. */
 const SCALE = { least: 0.125, most: 8 };
 

@@ -100,18 +100,18 @@ function showsFollowers(id: number): boolean {
   return draw(id, 23, 10) > 0;
 }
 
-/** The line that imports a profile, without its line end. */
+/** The line that imports a profile, without its line end; the export gives it back to the byte. */
 export function lineOf(id: number, version = 0): string {
-  const { username, ...fields } = publicFields(id, version);
+  const { username, createdAt, ...fields } = publicFields(id, version);
   return JSON.stringify({
     ...{ id, username, aliases: draw(id, 24, 10) === 0 ? [`also-${username}`] : [] },
     ...{ authId: authIdOf(id), email: `owner${id}@example.org` },
-    ...{ ...fields, showFollowersCount: showsFollowers(id), links: linksOf(id) },
+    ...fields,
+    ...{ showFollowersCount: showsFollowers(id), createdAt, links: linksOf(id) },
   });
 }
 
-/** The auth ID of a profile. */
-export function authIdOf(id: number): string {
+function authIdOf(id: number): string {
   return `auth0|${draw(id, 25, 2 ** 32).toString(16)}${id.toString(16)}`;
 }
 

@@ -1,6 +1,6 @@
 import { keyCount, secretOf } from './database.ts';
 import type { Question } from './load.ts';
-import { boardOf, linksBody, profileBody, usernameOf } from './profiles.ts';
+import { boardOf, linksBody, profileBody, usernameOf, viewsOf } from './profiles.ts';
 
 // What the cases ask. Each question knows its right answer from the generator alone.
 
@@ -38,6 +38,15 @@ export function hotIds(profiles: number): number[] {
 export function lookup(id: number, headers = KEY): Question {
   const path = `/api/lookup/username/${usernameOf(id)}`;
   return { path, headers, isRight: ({ status, body }) => status === 200 && body === profileBody(id) };
+}
+
+/** A lookup while imports change the profile's views, up to this version. */
+export function changingLookup(id: number, versions: number): Question {
+  const isRight: Question['isRight'] = ({ status, body }) => {
+    const version = status === 200 ? JSON.parse(body).viewsCount - viewsOf(id) : -1;
+    return version >= 0 && version <= versions && body === profileBody(id, version);
+  };
+  return { ...lookup(id), isRight };
 }
 
 /** The lookup whose name the load generator fills in. */

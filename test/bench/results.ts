@@ -54,18 +54,28 @@ export function brief(value: number): number {
   return Number(value.toPrecision(4));
 }
 
-/** The cells of one line of the table: case, ratio, spread, goal, whether it is reached. */
-export function tableRow({ what, goal, ratios }: Result): string[] {
+/** The heads of the table. */
+export const TABLE_HEAD = ['Case', 'Ratio', 'Rounds', 'Goal', 'Reached', 'By CPU time'];
+
+/** The cells of a result's line: its median, its least and most, and the ratio that processor time alone would give. */
+export function tableRow({ what, goal, ratios, figures }: Result): string[] {
   const middle = median(ratios);
   const spread = `${ratioText(Math.min(...ratios))}–${ratioText(Math.max(...ratios))}`;
-  return [what, ratioText(middle), spread, goalText(goal), timesGoal(goal, middle) >= 1 ? 'yes' : 'no'];
+  const { 'bare cpuMicros': bare, 'ours cpuMicros': ours } = figures;
+  const byCpu = bare === undefined || ours === undefined ? '' : ratioText(bare / ours);
+  return [what, ratioText(middle), spread, goalText(goal), timesGoal(goal, middle) >= 1 ? 'yes' : 'no', byCpu];
 }
-
-/** The heads of the table. */
-export const TABLE_HEAD = ['Case', 'Ratio', 'Spread', 'Goal', 'Reached'];
 
 /** The table as Markdown. */
 export function markdownTable(results: readonly Result[]): string {
   const rows = [TABLE_HEAD, TABLE_HEAD.map(() => '---'), ...results.map(tableRow)];
   return rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
+
+/** The table for a terminal: columns in line. */
+export function textTable(results: readonly Result[]): string {
+  const rows = [TABLE_HEAD, ...results.map(tableRow)];
+  const widths = TABLE_HEAD.map((_, column) => Math.max(...rows.map((cells) => Bun.stringWidth(cells[column] ?? ''))));
+  const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return rows.map(line).join('\n');
 }

@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util';
-import { type Bench, closeBench, openBench, Skipped, whatIsMissing } from './bench.ts';
+import { type Bench, closeBench, endChildren, openBench, Skipped, whatIsMissing } from './bench.ts';
 import { CASES } from './cases.ts';
 import { MOST_PROFILES } from './profiles.ts';
 import { keepResults } from './report.ts';
-import { type Result, TABLE_HEAD, tableRow } from './results.ts';
+import { type Result, textTable } from './results.ts';
 
 // `bun run bench`: how fast this is, as ratios, each pair measured in turn on this machine.
 
+const NAMES = CASES.map(({ name }) => name);
+
 const HELP = `bun run bench [options]
-  --case <name>      only this case; may be given several times: ${CASES.map(({ name }) => name).join(' ')}
-  --all              the long cases too: ${CASES.filter(({ isLong }) => isLong).map(({ name }) => name)}
+  --case <names>     only these, of: ${NAMES.join(' ')}
+  --all              the long ones too: ${CASES.filter(({ isLong }) => isLong).map(({ name }) => name)}
   --rounds <n>       measured rounds of each side (5)
   --seconds <n>      length of a round under load (2)
   --profiles <n>     profiles in the database (1000000)
@@ -35,10 +37,11 @@ function readOptions() {
       out: { ...text, default: import.meta.dir },
     },
   });
-  const unknown = values.case.find((name) => CASES.every((one) => one.name !== name));
-  if (unknown !== undefined) throw new Error(`There is no case ${unknown}.`);
+  const wanted = values.case.flatMap((words) => words.split(/[ ,]+/));
+  const unknown = wanted.find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) throw new Error(`There is no case ${unknown}; there are ${NAMES.join(', ')}.`);
   const chosen = CASES.filter(({ name, isLong }) =>
-    values.case.length > 0 ? values.case.includes(name) : values.all || !isLong,
+    wanted.length > 0 ? wanted.includes(name) : values.all || !isLong,
   );
   return {
     isHelp: values.help === true,
@@ -59,31 +62,34 @@ function wholeNumber(name: string, text: string, least: number, most: number): n
 
 /** Runs the cases one after the other; returns whether all went well. A goal that is missed is a result, not a fault. */
 async function runCases(bench: Bench, { chosen, out }: ReturnType<typeof readOptions>): Promise<boolean> {
-  let allWell = true;
-  say(TABLE_HEAD.join(' | '));
-  for (const one of chosen) {
+  const all: Result[] = [];
+  const troubles: string[] = [];
+  for (const { name, run } of chosen) {
+    process.stderr.write(`${name} …\n`);
     try {
-      const results = await one.run(bench);
-      for (const result of results) sayResult(result);
-      const right = results.filter(({ faults }) => faults.length === 0);
-      if (right.length < results.length) allWell = false;
-      keepResults(out, right, bench);
+      const results = await run(bench);
+      for (const result of results) describe(result);
+      all.push(...results);
+      keepResults(out, bench, NAMES, results.filter(isRight));
     } catch (error) {
-      if (error instanceof Skipped) say(`skipped: ${one.name}: ${error.message}`);
-      else {
-        say(`FAILED: ${one.name}: ${error instanceof Error ? error.message : error}`);
-        allWell = false;
-      }
+      if (error instanceof Skipped) say(`skipped: ${name}: ${error.message}`);
+      else troubles.push(`FAILED: ${name}: ${error instanceof Error ? error.message : error}`);
     }
+    await endChildren(bench);
   }
-  return allWell;
+  for (const { name, faults } of all) troubles.push(...faults.slice(0, 3).map((fault) => `WRONG: ${name}: ${fault}`));
+  say(textTable(all));
+  for (const trouble of troubles) say(trouble);
+  return troubles.length === 0;
 }
 
-function sayResult(result: Result): void {
-  say(tableRow(result).join(' | '));
-  for (const [name, value] of Object.entries(result.figures)) say(`    ${name} ${value}`);
-  say(`    ${result.samples} answers checked, ${result.faults.length} wrong`);
-  for (const fault of result.faults.slice(0, 3)) say(`    WRONG: ${fault}`);
+const isRight = ({ faults }: Result): boolean => faults.length === 0;
+
+/** Tells on the way what stands behind a result. */
+function describe({ what, ratios, figures, samples, faults }: Result): void {
+  const lines = Object.entries(figures).map(([name, value]) => `    ${name} ${value}`);
+  const checked = `    ${samples} answers checked, ${faults.length} wrong`;
+  process.stderr.write(`${[`  ${what}: ${ratios.join(' ')}`, ...lines, checked].join('\n')}\n`);
 }
 
 try {
