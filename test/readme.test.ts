@@ -16,6 +16,7 @@ import { importProfiles } from '../shared/profiles/import.ts';
 import { BOARD_SIZE } from '../shared/profiles/leaderboard.ts';
 import { MAX_LINE_BYTES } from '../shared/profiles/line.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
+import { type Results, tableRow } from './bench/results.ts';
 import { PROJECT } from './support/cli.ts';
 import { readingOf } from './support/reading.ts';
 import { testDeps } from './support/world.ts';
@@ -105,6 +106,11 @@ test('the limits', () => {
     Leaderboard: `${BOARD_SIZE} profiles`,
   });
   expect(README).toContain(`at most ${MAX_GROUPS} time stamps`);
+});
+
+test('the results of the benchmark', () => {
+  const { results } = JSON.parse(readFileSync(join(PROJECT, 'test/bench/results.json'), 'utf8')) as Results;
+  expect(table('Case')).toEqual(results.map(tableRow));
 });
 
 test('the states of a key', () => {

@@ -1,0 +1,127 @@
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
+import { MIGRATIONS } from '../../shared/db/migrations.ts';
+import { type Db, openDatabase } from '../../shared/db/open.ts';
+import { apiKeys } from '../../shared/db/schema.ts';
+import { hashSecret, newSecret } from '../../shared/keys/secret.ts';
+import { profilectlWords } from '../support/cli.ts';
+import { DESCRIPTION } from '../support/keys.ts';
+import { type Bench, CORE, run } from './bench.ts';
+import { lineOf } from './profiles.ts';
+
+/** A database of generated profiles, and the file that it was imported from. */
+export type Generated = { path: string; lines: string; profiles: number };
+
+const SECRETS = 10_000;
+const KEYS_PER_PROFILE = 3;
+
+/** The database of so many profiles with so many API keys (see {@link secretOf}), made where it is not there yet. */
+export async function generate(bench: Bench, profiles = bench.profiles, keys = keyCount(profiles)): Promise<Generated> {
+  const lines = await generateLines(bench, profiles);
+  const path = lines.replace(/\.jsonl$/, `-${keys}.db`);
+  if (!existsSync(path)) {
+    const unfinished = `${path}.unfinished`;
+    await run(bench, profilectlWords(['profiles', 'import', lines, '--db', unfinished]), { core: CORE.any });
+    const db = openDatabase(unfinished, 'use');
+    addKeys(db, keys);
+    db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    db.$client.close();
+    // Empty since the checkpoint.
+    for (const suffix of ['-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
+    renameSync(unfinished, path);
+  }
+  await readThrough(path);
+  return { path, lines, profiles };
+}
+
+/** Brings a file into the system's memory: what is measured is the server, not the disk under a database that lay idle. */
+async function readThrough(path: string): Promise<void> {
+  for await (const _chunk of Bun.file(path).stream());
+}
+
+/** A copy of a generated database that may be changed; it lasts as long as the run. */
+export function copyOf(bench: Bench, { path }: Generated): string {
+  const copy = join(bench.folder, `copy-${Bun.randomUUIDv7()}.db`);
+  // A server that was killed may have left something in the write-ahead log.
+  const db = openDatabase(path, 'use');
+  db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.$client.close();
+  copyFileSync(path, copy);
+  return copy;
+}
+
+/** A file of JSON Lines with so many profiles, made where it is not there yet. */
+export async function generateLines(bench: Bench, profiles: number): Promise<string> {
+  // Named by what it is made of, so that another generator or schema never gets an old one.
+  const recipe = readFileSync(join(import.meta.dir, 'profiles.ts'), 'utf8') + JSON.stringify(MIGRATIONS);
+  const path = join(bench.dataFolder, `${profiles}-${Bun.hash.crc32(recipe).toString(16)}.jsonl`);
+  if (!existsSync(path)) {
+    const ids = Array.from({ length: profiles }, (_, at) => at + 1);
+    await writeLines(`${path}.unfinished`, ids, 0);
+    renameSync(`${path}.unfinished`, path);
+  }
+  return path;
+}
+
+/** Writes the lines of these profiles. */
+export async function writeLines(path: string, ids: Iterable<number>, version: number): Promise<void> {
+  const writer = Bun.file(path).writer();
+  let count = 0;
+  for (const id of ids) {
+    writer.write(`${lineOf(id, version)}\n`);
+    if (++count % 1000 === 0) await writer.flush();
+  }
+  await writer.end();
+}
+
+/** How many keys a database of so many profiles has: 10 000, or as many as its profiles may hold. */
+export function keyCount(profiles: number): number {
+  return Math.min(SECRETS, profiles * KEYS_PER_PROFILE);
+}
+
+/** The secret of the n-th key, from 0: the same in every generated database. */
+export function secretOf(number: number): string {
+  let step = 0;
+  return newSecret(identifierOf(number), (bytes) => {
+    return Uint8Array.from({ length: bytes }, () => Bun.hash.crc32(`${number}/${step++}`) & 0xff);
+  });
+}
+
+function identifierOf(number: number): string {
+  return `bench${number.toString(36).padStart(3, '0')}`;
+}
+
+/** Puts Active keys in as rows: the ten thousand mails of ten thousand approvals would be the longest part of the bench. */
+export function addKeys(db: Db, count: number): void {
+  const permissions: ('api.lookup' | 'api.leaderboard')[] = ['api.lookup', 'api.leaderboard'];
+  db.transaction(
+    (tx) => {
+      for (let number = 0; number < count; number++) {
+        const identifier = identifierOf(number);
+        tx.insert(apiKeys)
+          .values({
+            identifier,
+            profileId: Math.floor(number / KEYS_PER_PROFILE) + 1,
+            name: `Bot ${number}`,
+            description: DESCRIPTION,
+            state: 'pending',
+            requestedPermissions: permissions,
+            requestedAt: 1_700_000_000_000 + number,
+          })
+          .run();
+        tx.update(apiKeys)
+          .set({
+            state: 'Active',
+            permissions,
+            rateLimits: [{ quota: 1_000_000, windowSeconds: 1 }],
+            decidedAt: 1_700_000_100_000 + number,
+            secretHash: Buffer.from(hashSecret(secretOf(number))),
+          })
+          .where(eq(apiKeys.identifier, identifier))
+          .run();
+      }
+    },
+    { behavior: 'immediate' },
+  );
+}

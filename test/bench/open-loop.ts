@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'bun';
+
+// A client that sends requests at the times that were set beforehand, whether the last ones are answered or not, so that
+// a server that stalls can't hold back the requests that would have shown it. Latency counts from the time that was set. It
+// spins, on a core of its own. Prints a JSON line.
+
+/** What it is told, in a file of JSON. */
+export type OpenLoopJob = {
+  port: number;
+  /** Requests as they stand on the wire, and the bodies of their right answers. */
+  questions: { request: string; body: string }[];
+  perSecond: number;
+  seconds: number;
+};
+
+/** What it tells. */
+export type OpenLoopReport = {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** The client's own part: 99 of 100 requests were sent at most so long after they could have been. */
+  p99LateMs: number;
+  samples: number;
+  wrong: string[];
+};
+
+const CONNECTIONS = 64;
+const SAMPLE_EACH = 500;
+const WARM_UP_SHARE = 0.3;
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTH_FIELD = /content-length: (\d+)/i;
+
+const job: OpenLoopJob = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
+const requests = job.questions.map(({ request }) => Buffer.from(request));
+
+type Connection = {
+  socket: Socket<Connection>;
+  question: number;
+  dueAt: number;
+  freeSince: number;
+  /** Bytes of the answer that are still to come; 0 before its first. */
+  missing: number;
+  /** The answer, where it is a sample. */
+  pieces: Buffer[] | null;
+};
+
+const most = Math.ceil(job.perSecond * job.seconds * 1.5) + 1000;
+const latencies = new Float64Array(most);
+const lateness = new Float64Array(most);
+const idle: Connection[] = [];
+const samples: { question: number; body: string }[] = [];
+let sent = 0;
+let answered = 0;
+
+function send(connection: Connection, dueAt: number, now: number): void {
+  lateness[sent] = now - Math.max(dueAt, connection.freeSince);
+  connection.question = Math.floor(Math.random() * requests.length);
+  connection.dueAt = dueAt;
+  connection.pieces = ++sent % SAMPLE_EACH === 0 ? [] : null;
+  connection.socket.write(requests[connection.question] as Buffer);
+}
+
+/** Takes a piece of an answer; frees the connection at the answer's end. */
+function receive(connection: Connection, piece: Buffer): void {
+  const { pieces, question } = connection;
+  if (connection.missing === 0) connection.missing = lengthOf(piece);
+  connection.missing -= piece.length;
+  pieces?.push(Buffer.from(piece));
+  if (connection.missing > 0) return;
+  const now = performance.now();
+  latencies[answered++] = now - connection.dueAt;
+  if (pieces !== null) samples.push({ question, body: Buffer.concat(pieces).toString() });
+  connection.freeSince = now;
+  idle.push(connection);
+}
+
+/** Bytes of an answer, head and body, read from its first piece. */
+function lengthOf(piece: Buffer): number {
+  const end = piece.indexOf(HEAD_END);
+  const length = LENGTH_FIELD.exec(piece.toString('latin1', 0, end))?.[1];
+  if (end === -1 || length === undefined) throw new Error('an answer whose head is in pieces, or without a length');
+  return end + HEAD_END.length + Number(length);
+}
+
+async function open(): Promise<void> {
+  const socket = await Bun.connect<Connection>({
+    hostname: '127.0.0.1',
+    port: job.port,
+    socket: { data: ({ data }, piece) => receive(data, piece) },
+  });
+  socket.data = { socket, question: 0, dueAt: 0, freeSince: 0, missing: 0, pieces: null };
+  idle.push(socket.data);
+}
+
+/** Sends until the time is over, at random distances (a Poisson process), then waits for the last answers. */
+function drive(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const gapMs = 1000 / job.perSecond;
+  const endAt = performance.now() + job.seconds * 1000;
+  let dueAt = performance.now();
+  const turn = (): void => {
+    const now = performance.now();
+    while (dueAt <= Math.min(now, endAt)) {
+      const connection = idle.pop();
+      if (connection === undefined) break;
+      send(connection, dueAt, now);
+      dueAt -= Math.log(1 - Math.random()) * gapMs;
+    }
+    if (dueAt > endAt && answered === sent) resolve();
+    else setImmediate(turn);
+  };
+  turn();
+  return promise;
+}
+
+function percentile(values: Float64Array, share: number): number {
+  const measured = values.slice(Math.floor(answered * WARM_UP_SHARE), answered).sort();
+  return measured[Math.floor(measured.length * share)] ?? 0;
+}
+
+for (let count = 0; count < CONNECTIONS; count++) await open();
+await drive();
+const wrong = samples.filter(({ question, body }) => !body.endsWith(`\r\n\r\n${job.questions[question]?.body}`));
+const report: OpenLoopReport = {
+  perSecond: answered / job.seconds,
+  p50Ms: percentile(latencies, 0.5),
+  p99Ms: percentile(latencies, 0.99),
+  p99LateMs: percentile(lateness, 0.99),
+  samples: samples.length,
+  wrong: wrong.map(({ body }) => body.slice(0, 500)),
+};
+process.stdout.write(`${JSON.stringify(report)}\n`);
+process.exit(0);

@@ -1,0 +1,37 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { plot } from './plot.ts';
+import { boardOf, lineOf, linksBody, profileBody } from './profiles.ts';
+import type { Results } from './results.ts';
+import { markdownTable, tableRow } from './results.ts';
+
+const KEPT: Results = JSON.parse(readFileSync(join(import.meta.dir, 'results.json'), 'utf8'));
+
+test('the picture is the one that the kept results give', () => {
+  expect(plot(KEPT)).toBe(readFileSync(join(import.meta.dir, 'results.svg'), 'utf8'));
+});
+
+test('no wrong answer is among the kept results, and each was measured in at least one round', () => {
+  expect(KEPT.results.filter(({ faults, ratios }) => faults.length > 0 || ratios.length === 0)).toEqual([]);
+  expect(markdownTable(KEPT.results).split('\n').length).toBe(KEPT.results.length + 3);
+});
+
+test('a goal is reached from its side, by the median', () => {
+  const result = { name: 'x', what: 'x', figures: {}, samples: 0, faults: [], ratios: [0.5, 2, 1.5] };
+  expect(tableRow({ ...result, goal: { least: 1.5 } })).toEqual(['x', '1.50', '0.50–2.00', '≥ 1.5', 'yes', '']);
+  expect(tableRow({ ...result, goal: { most: 1.4 } })).toEqual(['x', '1.50', '0.50–2.00', '≤ 1.4', 'no', '']);
+});
+
+test('a generated profile is always the same, and its line and its bodies are of one profile', () => {
+  for (let id = 1; id < 300; id++) {
+    const { aliases: _a, authId: _i, email: _e, showFollowersCount, links, ...shown } = JSON.parse(lineOf(id, 2));
+    const followersCount = showFollowersCount ? shown.followersCount : null;
+    expect(JSON.parse(profileBody(id, 2))).toEqual({ ...shown, followersCount });
+    expect(JSON.parse(linksBody(id))).toEqual({ links });
+    expect(lineOf(id, 2)).toBe(lineOf(id, 2));
+  }
+  const { leaderboard, total } = JSON.parse(boardOf(300)(100, 0));
+  expect([leaderboard.length, leaderboard[0].rank]).toEqual([100, 1]);
+  expect(total).toBeLessThan(300);
+});

@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
+import { join, resolve } from 'node:path';
+import { PROJECT } from '../support/cli.ts';
+import type { Bench } from './bench.ts';
+import { plot } from './plot.ts';
+import { type KeptResult, markdownTable, type Result, type Results } from './results.ts';
+
+/**
+ * Adds results to `results.json` in a folder, in the place of those with the same names and in the order of the cases, and
+ * draws `results.svg` anew; where the folder is this one, the README's table too.
+ */
+export function keepResults(folder: string, bench: Bench, cases: readonly string[], fresh: readonly Result[]): void {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, 'results.json');
+  const before: KeptResult[] = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Results).results : [];
+  const { profiles, rounds } = bench;
+  const made = { profiles, rounds, commit: commit(), date: new Date().toISOString().slice(0, 10) };
+  const kept = fresh.map((result) => ({ ...result, ...made }));
+  const byName = new Map([...before, ...kept].map((result) => [result.name, result]));
+  // A result is named after its case, with a word more where a case has two.
+  const placeOf = ({ name }: Result) => cases.indexOf(cases.includes(name) ? name : name.replace(/-\w+$/, ''));
+  const results: Results = {
+    machine: { cores: cpus().length, cpu: cpus()[0]?.model ?? '', bun: Bun.version, kernel: release() },
+    results: [...byName.values()].sort((a, b) => placeOf(a) - placeOf(b)),
+  };
+  writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
+  writeFileSync(join(folder, 'results.svg'), plot(results));
+  if (resolve(folder) === import.meta.dir) showInReadme(results);
+}
+
+const README = join(PROJECT, 'README.md');
+
+function showInReadme({ results }: Results): void {
+  const text = readFileSync(README, 'utf8');
+  writeFileSync(
+    README,
+    text.replace(/^\| Case \|.*\n(\|.*\n)*/m, () => markdownTable(results)),
+  );
+}
+
+/** The commit that was measured; with a mark where more than the results themselves was changed since. */
+function commit(): string {
+  const git = (...words: string[]) => Bun.spawnSync(['git', ...words], { cwd: PROJECT });
+  const others = ['.', ':(exclude)README.md', ':(exclude)test/bench/results.*'];
+  const isChanged = git('diff', '--quiet', 'HEAD', '--', ...others).exitCode !== 0;
+  return git('rev-parse', '--short', 'HEAD').stdout.toString().trim() + (isChanged ? '-changed' : '');
+}

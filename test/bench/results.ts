@@ -1,0 +1,81 @@
+/** At least, or at most, this. */
+export type Goal = { least: number } | { most: number };
+
+/** What a case gave: ratios, one for each round, and the figures behind them (medians). */
+export type Result = {
+  name: string;
+  /** What was measured, and what it is divided by. */
+  what: string;
+  goal: Goal;
+  ratios: number[];
+  figures: Record<string, number>;
+  /** Answers that were compared with the generated profiles while loading. */
+  samples: number;
+  faults: string[];
+};
+
+/** A result as it is kept: with what it was measured on. */
+export type KeptResult = Result & { profiles: number; rounds: number; commit: string; date: string };
+
+/** All that `results.json` holds. */
+export type Results = { machine: { cores: number; cpu: string; bun: string; kernel: string }; results: KeptResult[] };
+
+/** The middle one; of an even number the mean of the two. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return Number.isInteger(middle)
+    ? ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
+    : (sorted[Math.floor(middle)] as number);
+}
+
+/** How far a result is beyond its goal: 1 is exactly there, more is better. */
+export function timesGoal(goal: Goal, ratio: number): number {
+  return 'least' in goal ? ratio / goal.least : goal.most / ratio;
+}
+
+/** `≥ 0.85` */
+export function goalText(goal: Goal): string {
+  return 'least' in goal ? `≥ ${goal.least}` : `≤ ${goal.most}`;
+}
+
+/** A ratio for people: two decimals, one above 10. */
+export function ratioText(ratio: number): string {
+  return ratio.toFixed(ratio < 10 ? 2 : 1);
+}
+
+/** A count with thin spaces between thousands, as in `1 000 000`. */
+export function countText(count: number): string {
+  return Math.round(count).toLocaleString('en-US').replaceAll(',', ' ');
+}
+
+/** A number as precise as it deserves: four digits. */
+export function brief(value: number): number {
+  return Number(value.toPrecision(4));
+}
+
+/** The heads of the table. */
+export const TABLE_HEAD = ['Case', 'Ratio', 'Rounds', 'Goal', 'Reached', 'By CPU time'];
+
+/** The cells of a result's line: its median, its least and most, and the ratio that processor time alone would give. */
+export function tableRow({ what, goal, ratios, figures }: Result): string[] {
+  const middle = median(ratios);
+  const spread = `${ratioText(Math.min(...ratios))}–${ratioText(Math.max(...ratios))}`;
+  const { 'bare cpuMicros': bare, 'ours cpuMicros': ours } = figures;
+  const byCpu = bare === undefined || ours === undefined ? '' : ratioText(bare / ours);
+  return [what, ratioText(middle), spread, goalText(goal), timesGoal(goal, middle) >= 1 ? 'yes' : 'no', byCpu];
+}
+
+/** The table as Markdown. */
+export function markdownTable(results: readonly Result[]): string {
+  const rows = [TABLE_HEAD, TABLE_HEAD.map(() => '---'), ...results.map(tableRow)];
+  return rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
+
+/** The table for a terminal: columns in line. */
+export function textTable(results: readonly Result[]): string {
+  const rows = [TABLE_HEAD, ...results.map(tableRow)];
+  const widths = TABLE_HEAD.map((_, column) => Math.max(...rows.map((cells) => Bun.stringWidth(cells[column] ?? ''))));
+  const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return rows.map(line).join('\n');
+}

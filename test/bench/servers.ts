@@ -1,0 +1,58 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { profilectlWords } from '../support/cli.ts';
+import { type Bench, CORE, type Core, Skipped, spawn } from './bench.ts';
+
+/** A server that is up. */
+export type Target = { port: number; pid: number; log: string; stop: () => Promise<void> };
+
+/** What the bare server sends, always: an answer of ours at its typical size. */
+export type TypicalAnswer = { status: number; headers: Record<string, string>; body: string };
+
+const BARE = join(import.meta.dir, 'bare.ts');
+const PATIENCE_MS = 30_000;
+
+/** Starts `profilectl serve` as an operator would, its log in a file. Throws {@link Skipped} where it refuses `WORKERS`. */
+export function startOurs(
+  bench: Bench,
+  databasePath: string,
+  variables: Record<string, string> = {},
+  core: Core = CORE.server,
+): Promise<Target> {
+  const environment = { DATABASE_PATH: databasePath, PORT: '0', ...variables };
+  return start(bench, profilectlWords(['serve']), environment, core);
+}
+
+/** Starts a server that sends one constant answer. */
+export function startBare(bench: Bench, answer: TypicalAnswer): Promise<Target> {
+  return start(bench, [process.execPath, BARE], { ANSWER: JSON.stringify(answer) }, CORE.server);
+}
+
+async function start(
+  bench: Bench,
+  words: readonly string[],
+  variables: Record<string, string>,
+  core: Core,
+): Promise<Target> {
+  const log = join(bench.folder, `server-${Bun.randomUUIDv7()}.log`);
+  const child = spawn(bench, words, { core, variables, output: log });
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const printed = readFileSync(log, 'utf8');
+    const port = /Listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1];
+    if (port !== undefined) return { port: Number(port), pid: child.pid, log, stop: () => stop(child, log) };
+    if (child.exitCode !== null && /WORKERS must be 1/.test(printed)) {
+      throw new Skipped('the server serves with one process only');
+    }
+    if (child.exitCode !== null || performance.now() > deadline) {
+      throw new Error(`${words.at(-1)} does not listen: ${printed.slice(-500)}`);
+    }
+    await Bun.sleep(5);
+  }
+}
+
+async function stop(child: Bun.Subprocess, log: string): Promise<void> {
+  child.kill('SIGTERM');
+  await child.exited;
+  rmSync(log, { force: true });
+}
