@@ -55,3 +55,17 @@ export function createBoundedCache<K, V>(maxBytes: number): BoundedCache<K, V> {
     },
   };
 }
+
+/**
+ * Says of a number whether it comes again before another took its place among so many: what is asked for once should not
+ * push out of a cache what is asked for often.
+ */
+export function createDoor(places: number): (number: number) => boolean {
+  const door = new Float64Array(places).fill(Number.NaN);
+  return (number) => {
+    const place = number % places;
+    if (door[place] === number) return true;
+    door[place] = number;
+    return false;
+  };
+}

@@ -31,10 +31,10 @@ const MAX_VIEW_MS = 5;
 const BUSY_TIMEOUT_MS = 300;
 
 /**
- * Pages that are kept, KiB. Enough for the names and the inner pages of a million profiles; mapping the file (mmap_size)
+ * Pages that are kept, KiB. The inner pages of a million profiles and some of their names; mapping the file (mmap_size)
  * reads as fast, but counts as memory of the process, and a fault of the disk would kill it.
  */
-const CACHE_KIB = 65_536;
+const CACHE_KIB = 32_768;
 
 /** Opens it on a main database that is there and current. Throws `refused` for any other, and `busy`. */
 export function openReader(databasePath: string): Reader {

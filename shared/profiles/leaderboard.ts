@@ -1,4 +1,4 @@
-import { createBoundedCache } from '../bounded-cache.ts';
+import { createBoundedCache, createDoor } from '../bounded-cache.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
 import { etagOf } from '../etag.ts';
@@ -25,7 +25,10 @@ export type Leaderboard = (limit: number, offset: number) => BoardPage;
 export type Standing = { readonly id: number; readonly rank: number; entry: string | null; tag: string };
 
 /** How much of pages is kept at most. */
-const PAGES_BYTES = 8 * 1024 * 1024;
+const PAGES_BYTES = 4 * 1024 * 1024;
+
+/** Pages that are asked for once are garbage at once; kept, they would be until the next full collection. */
+const DOOR = 256;
 
 /**
  * Prepares the leaderboard: the top profiles by viewsCount, then id, without banned ones. Its order is read once for
@@ -38,6 +41,7 @@ export function prepareLeaderboard(reader: Reader, profiles: Profiles): Leaderbo
     'SELECT id, views_count FROM profiles WHERE banned = 0 ORDER BY views_count DESC, id LIMIT ?',
   );
   const pages = createBoundedCache<number, BoardPage>(PAGES_BYTES);
+  const comesAgain = createDoor(DOOR);
   let board: readonly Standing[] = [];
   let version = -1;
 
@@ -52,7 +56,7 @@ export function prepareLeaderboard(reader: Reader, profiles: Profiles): Leaderbo
     const kept = pages.get(place);
     if (kept !== undefined) return kept;
     const page = boardPage(board, (id) => profiles.ofId(id) as Shown, limit, offset);
-    pages.set(place, page, 2 * page.text.body.length);
+    if (comesAgain(place)) pages.set(place, page, 2 * page.text.body.length);
     return page;
   }
 

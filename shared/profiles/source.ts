@@ -1,4 +1,4 @@
-import { type BoundedCache, createBoundedCache } from '../bounded-cache.ts';
+import { type BoundedCache, createBoundedCache, createDoor } from '../bounded-cache.ts';
 import type { Reader } from '../db/reader.ts';
 import { prepareChanges } from './changes.ts';
 import { foldName } from './name.ts';
@@ -35,9 +35,8 @@ export type Profiles = Source & {
 };
 
 /** What is kept at most, profiles with their links; the names that lead to them take half as much again. */
-const MAX_BYTES = 24 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
-/** A power of two; a profile is kept when it is asked for again before another one took its place here. */
 const DOOR = 65_536;
 
 /** A row as it is shown. */
@@ -65,7 +64,7 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Profiles 
   const byId = createBoundedCache<number, Shown>(maxBytes);
   const byName = createBoundedCache<string, Shown>(maxBytes / 4);
   const byAuthId = createBoundedCache<string, Shown>(maxBytes / 4);
-  const door = new Float64Array(DOOR);
+  const comesAgain = createDoor(DOOR);
   const changes = prepareChanges(sqlite);
   let version = 0;
   let seq = 0;
@@ -77,14 +76,6 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Profiles 
     else for (const id of ids) byId.delete(id);
     seq = next;
   });
-
-  /** Whether a profile is asked for again: what is asked for once would only push out what is asked for often. */
-  function comesAgain(id: number): boolean {
-    const place = id % DOOR;
-    if (door[place] === id) return true;
-    door[place] = id;
-    return false;
-  }
 
   function ofId(id: number): Shown | null {
     const kept = byId.get(id);
