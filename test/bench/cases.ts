@@ -3,7 +3,18 @@ import { besideImport } from './beside.ts';
 import { help, keysList, starting } from './commands.ts';
 import { flood, floodBeside } from './flood.ts';
 import { latency } from './latency.ts';
-import { batches, hot, keys, leaderboard, linkLists, notFound, notModified, sizes, uniform } from './lookups.ts';
+import {
+  batches,
+  ceiling,
+  hot,
+  keys,
+  leaderboard,
+  linkLists,
+  notFound,
+  notModified,
+  sizes,
+  uniform,
+} from './lookups.ts';
 import { memory } from './memory.ts';
 import type { Result } from './results.ts';
 import { exporting, importing } from './transfer.ts';
@@ -12,6 +23,7 @@ import { workers } from './workers.ts';
 /** Everything that is measured, in the order of the table. */
 export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) => Promise<Result[]> }[] = [
   { name: 'hot', run: hot },
+  { name: 'ceiling', run: ceiling },
   { name: 'uniform', run: uniform },
   { name: 'sizes', run: sizes },
   { name: 'links', run: linkLists },

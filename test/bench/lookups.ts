@@ -1,6 +1,6 @@
 import type { Bench } from './bench.ts';
 import { generate } from './database.ts';
-import { ask, type Load, traffic } from './load.ts';
+import { ask, type Load, traffic, typicalAnswer } from './load.ts';
 import { againstBare, alternate, checksOf, figuresOf, loading, ratiosOf } from './measure.ts';
 import {
   anyId,
@@ -18,7 +18,7 @@ import {
   unchanged,
 } from './questions.ts';
 import { countText, type Goal, type Result } from './results.ts';
-import { startOurs, type Target } from './servers.ts';
+import { startBare, startOurs, type Target } from './servers.ts';
 
 const BATCH = 100;
 const SAMPLED = 10_000;
@@ -46,6 +46,31 @@ function uniformTraffic(bench: Bench) {
     many(SAMPLED, () => lookup(anyId(bench.profiles))),
     { names: LOOKUP_OF_NAME },
   );
+}
+
+/** What the runtime's own interface leaves to be reached: bare that reads of each request what ours has to, against bare. */
+export async function ceiling(bench: Bench): Promise<Result[]> {
+  const { path } = await generate(bench);
+  const asked = hotTraffic(bench);
+  const ours = await startOurs(bench, path);
+  const answer = await typicalAnswer(ours, asked.questions);
+  await ours.stop();
+  const [bare, reading] = [await startBare(bench, answer), await startBare(bench, answer, true)];
+  const loads = await alternate(bench, {
+    bare: loading(bench, bare, asked, false),
+    reading: loading(bench, reading, asked, false),
+  });
+  await Promise.all([bare.stop(), reading.stop()]);
+  return [
+    {
+      name: 'ceiling',
+      what: 'bare that reads of each request what ours must, and does nothing ÷ bare',
+      goal: { least: 0.85 },
+      ratios: ratiosOf(perSecond(loads.reading), perSecond(loads.bare)),
+      figures: figuresOf(loads),
+      ...checksOf(),
+    },
+  ];
 }
 
 /** Lookups of any profile, against bare. */

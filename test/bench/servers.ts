@@ -23,9 +23,10 @@ export function startOurs(
   return start(bench, profilectlWords(['serve']), environment, core);
 }
 
-/** Starts a server that sends one constant answer. */
-export function startBare(bench: Bench, answer: TypicalAnswer): Promise<Target> {
-  return start(bench, [process.execPath, BARE], { ANSWER: JSON.stringify(answer) }, CORE.server);
+/** Starts a server that sends one constant answer; with `reads`, after reading what ours has to read of a request. */
+export function startBare(bench: Bench, answer: TypicalAnswer, reads = false): Promise<Target> {
+  const variables = { ANSWER: JSON.stringify(answer), READS: reads ? '1' : '0' };
+  return start(bench, [process.execPath, BARE], variables, CORE.server);
 }
 
 async function start(
