@@ -94,7 +94,8 @@ function templateOf(route: Route, { path }: Exchange): string | null {
 /** The order in which a request is judged (README, "Architecture in ten lines"): each step may throw, and the rest never runs. */
 function decide(service: Service, route: Route, exchange: Exchange): Answer | Promise<Answer> {
   const { transport } = service;
-  exchange.address = clientAddress(transport.proxies, exchange.peer, exchange.headers.get('x-forwarded-for'));
+  const forwardedFor = transport.proxies === null ? null : exchange.headers.get('x-forwarded-for');
+  exchange.address = clientAddress(transport.proxies, exchange.peer, forwardedFor);
   if (service.isStopping) throw new AppError('shutting_down', 'The server is shutting down.', { retryAfterSeconds: 5 });
   refusePlainHttp(transport, exchange.peer, exchange.headers);
   if (exchange.path === null) throw new AppError('bad_request', 'The request has no valid Host header.');
