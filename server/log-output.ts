@@ -16,8 +16,11 @@ const GATHER_MS = 20;
 
 const DRAIN_MS = 1_000;
 
+/** After a write that failed, for want of room say. */
+const RETRY_MS = 1_000;
+
 /** Sends some lines on; `done` is told when the next may follow, or that nobody takes any more. */
-export type Send = (lines: string, done: (isClosed: boolean) => void) => void;
+export type Send = (lines: string, done: (outcome: 'sent' | 'lost' | 'closed') => void) => void;
 
 /** Writes to a descriptor (1 is stdout). */
 export function openLogOutput(descriptor: number): LogOutput {
@@ -27,7 +30,10 @@ export function openLogOutput(descriptor: number): LogOutput {
       write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
         if (error?.code === 'EAGAIN') setTimeout(writeFrom, 20, from);
         else if (error === null && from + written < bytes.length) writeFrom(from + written);
-        else done(error !== null);
+        else if (error === null) done('sent');
+        else if (error.code === 'EPIPE' || error.code === 'EBADF') done('closed');
+        // A full disk, say: there may be room again.
+        else setTimeout(done, RETRY_MS, 'lost');
       });
     };
     writeFrom(0);
@@ -47,7 +53,7 @@ export function gatherLines(send: Send): LogOutput {
 
   function next(): void {
     if (dropped > 0 && waiting.length < MAX_WAITING_BYTES) {
-      waiting += `{"level":"warn","message":"${dropped} log lines were dropped, as nobody read them."}\n`;
+      waiting += `{"level":"warn","message":"${dropped} log lines were dropped, as they could not be written."}\n`;
       dropped = 0;
     }
     isBusy = waiting !== '' && !isClosed;
@@ -57,8 +63,9 @@ export function gatherLines(send: Send): LogOutput {
     }
     const lines = waiting;
     waiting = '';
-    send(lines, (isOver) => {
-      isClosed = isOver;
+    send(lines, (outcome) => {
+      isClosed = outcome === 'closed';
+      if (outcome === 'lost') dropped += lines.split('\n').length - 1;
       next();
     });
   }

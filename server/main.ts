@@ -57,6 +57,8 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
   } catch (error) {
     if (service !== null) closeService(service);
     lock.close();
+    // What was said on the way (a quota file put aside) would end with the process.
+    await log.drain();
     throw error;
   }
 }

@@ -61,7 +61,11 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
     crew.set(number, member);
     options.onWorker?.(member.worker, number);
     try {
-      await serveWith(member, startOf(number));
+      const given = startOf(number);
+      await serveWith(member, given);
+      // A certificate that was changed meanwhile.
+      const { tls } = startOf(number);
+      if (tls !== null && tls !== given.tls) await member.order({ kind: 'reload', tls });
     } catch (error) {
       member.worker.terminate();
       await member.ended;

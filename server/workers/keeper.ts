@@ -34,7 +34,7 @@ export async function openKeeper(deps: Deps, output: LogOutput, log: Log, restar
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const metrics = config.metricsToken === null ? null : (await import('../metrics.ts')).createMetrics(deps, restarts);
   const accounts = createSharedBuffers();
-  const throttle = createThrottleMemory();
+  const throttle = createThrottleMemory(deps.random);
   const memory = openAccountMemory(accounts, config.workers + 1, MOST_NAPS);
   const ledger = openLedger(config.databasePath, clock, report, memory);
   const usage = openUsage(config.databasePath, clock, report);

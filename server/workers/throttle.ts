@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts';
 import { createRing, quantise } from '../../shared/keys/ring.ts';
-import { freeLock, releaseLock, takeLock } from '../../shared/keys/shared-lock.ts';
+import type { Random } from '../../shared/keys/secret.ts';
+import { freeLock, MOST_NAPS, releaseLock, takeLock } from '../../shared/keys/shared-lock.ts';
 import { FAILURES, fail, refuseLate, type Throttle } from '../throttle.ts';
 
 // The throttle of all workers, in shared memory: sets of places, each set behind a lock of its own. An address belongs to one
@@ -15,29 +16,31 @@ const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
 const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
 
 /** Memory for so many sets; 2048 remember 65 536 addresses in 10 MB, of which only what is used is taken. */
-export function createThrottleMemory(sets = 2_048): SharedArrayBuffer {
-  return new SharedArrayBuffer(sets * SET_WORDS * 4);
+export function createThrottleMemory(random: Random, sets = 2_048): SharedArrayBuffer {
+  const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
+  // Behind each lock a word is free. So nobody can compute addresses that fall into one set.
+  new Uint8Array(memory).set(random(4), 4);
+  return memory;
 }
 
 /** One thread's way to the throttle of all; the number is what its locks show. */
 export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: Clock): Throttle {
   const words = new Int32Array(memory);
+  const seed = (words[1] as number) >>> 0;
   return {
     count: (block) => {
       // Two hashes are as good as the address: 64 bits, of which the first word is never 0.
-      const first = Bun.hash.xxHash32(block, 1) | 1;
-      const second = Bun.hash.xxHash32(block, 2) | 0;
+      const first = Bun.hash.xxHash32(block, seed) | 1;
+      const second = Bun.hash.xxHash32(block, seed + 1) | 0;
       const set = ((second >>> 0) % (words.length / SET_WORDS)) * SET_WORDS;
-      takeLock(words, set, holder);
-      const wait = failAt(
-        memory,
-        words,
-        placeOf(words, set, first, second),
-        first,
-        second,
-        quantise(clock.monotonicMs()),
-      );
-      releaseLock(words, set);
+      takeLock(words, set, holder, MOST_NAPS);
+      let wait: number | null;
+      try {
+        const place = placeOf(words, set, first, second);
+        wait = failAt(memory, words, place, first, second, quantise(clock.monotonicMs()));
+      } finally {
+        releaseLock(words, set);
+      }
       refuseLate(wait);
     },
   };

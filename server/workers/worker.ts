@@ -55,7 +55,7 @@ async function serve({ number, config, port, tls, accounts, throttle, timeline }
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
     post({ kind: 'log', lines });
-    onLogged = () => setTimeout(done, LOG_PAUSE_MS, false);
+    onLogged = () => setTimeout(done, LOG_PAUSE_MS, 'sent');
   });
   const tallies = createTallies(clock);
   let counts = createCounts();

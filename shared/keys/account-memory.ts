@@ -2,7 +2,7 @@ import { AppError } from '../errors.ts';
 import { emptyPlace, placeOf } from './account-table.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { ringLength } from './ring.ts';
-import { freeLock, releaseLock, takeLock } from './shared-lock.ts';
+import { freeLock, MOST_NAPS, releaseLock, takeLock } from './shared-lock.ts';
 
 // Where the accounts of all keys lie when several threads serve: in one piece of shared memory, an account a region, found
 // by a hash table. What a thread that ends half-way leaves behind is consistent at every step: a region that nobody finds.
@@ -64,7 +64,7 @@ export function createSharedBuffers(maxBytes = 2 ** 30, places = 2 ** 18): Share
 export function openAccountMemory(
   { arena, table }: SharedBuffers,
   holder: number,
-  mostNaps = Number.POSITIVE_INFINITY,
+  mostNaps = MOST_NAPS,
 ): AccountMemory {
   const words = new Int32Array(arena, 0, arena.byteLength / 4);
   return { arena, table, holder, mostNaps, places: new Int32Array(table), words, lookAt: 0 };
@@ -116,17 +116,21 @@ export function putRegion(
   fill(at);
   words[at + HEAD.second] = second;
   Atomics.store(words, at + HEAD.first, first);
+  if (former !== 0) retire(memory, former);
   memory.places[place + 1] = second;
   memory.places[place + 2] = at;
   Atomics.store(memory.places, place, first);
   if (former === 0) Atomics.add(words, COUNT, 1);
-  else {
-    takeLock(words, former + HEAD.lock, memory.holder, memory.mostNaps);
-    words[former + HEAD.first] = 0;
-    releaseLock(words, former + HEAD.lock);
-    giveBack(memory, former);
-  }
+  else giveBack(memory, former);
   return at;
+}
+
+/** Makes a region nobody's, so that who knows it looks for the account anew. */
+function retire(memory: AccountMemory, at: number): void {
+  const words = wordsOf(memory);
+  takeLock(words, at + HEAD.lock, memory.holder, memory.mostNaps);
+  words[at + HEAD.first] = 0;
+  releaseLock(words, at + HEAD.lock);
 }
 
 function takeRegion(memory: AccountMemory, limits: readonly RateLimit[], isMore: boolean): number {
@@ -154,13 +158,17 @@ function reach({ arena }: AccountMemory, endWord: number): boolean {
   return true;
 }
 
-/** Takes away an account whose region is nobody's already; it is free for another. Inside {@link withTable}. */
-export function removeRegion(memory: AccountMemory, first: number, second: number): void {
+/**
+ * Takes away an account whose region, here, is nobody's already; it is free for another. Inside {@link withTable}. Where a
+ * thread died while it made the region, the table may know nothing of it, or have another for the account.
+ */
+export function removeRegion(memory: AccountMemory, at: number, first: number, second: number): void {
   const { places } = memory;
   const place = placeOf(places, first, second);
-  const at = places[place + 2] as number;
-  emptyPlace(places, place);
-  Atomics.sub(memory.words, COUNT, 1);
+  if (places[place] !== 0 && places[place + 2] === at) {
+    emptyPlace(places, place);
+    Atomics.sub(memory.words, COUNT, 1);
+  }
   giveBack(memory, at);
 }
 

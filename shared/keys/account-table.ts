@@ -37,5 +37,5 @@ export function emptyPlace(places: Int32Array, place: number): void {
     places.copyWithin(hole, next, next + 3);
     hole = next;
   }
-  places[hole] = 0;
+  places.fill(0, hole, hole + 3);
 }

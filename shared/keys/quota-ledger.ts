@@ -138,15 +138,21 @@ function spendShared(
   again: number,
 ): number | null {
   const newest = holdAccount(memory, account);
-  const now = Math.max(newest, ledger.now());
-  const wait = waitForAllMs(account.rings, now, count, again);
-  if (wait === null) {
-    writeTails(account);
-    for (const ring of account.rings) record(ring, now, count);
+  let isSpent = false;
+  try {
+    const now = Math.max(newest, ledger.now());
+    const wait = waitForAllMs(account.rings, now, count, again);
+    if (wait === null) {
+      isSpent = true;
+      writeTails(account);
+      for (const ring of account.rings) record(ring, now, count);
+    }
+    readLevels(account, now);
+    return wait;
+  } finally {
+    // Whatever goes wrong here: a lock that stays would stop every worker.
+    letGo(account, isSpent);
   }
-  readLevels(account, now);
-  letGo(account, wait === null);
-  return wait;
 }
 
 /** Brings an account's levels up to now without spending. Throws `busy` as {@link spend}. */
@@ -156,6 +162,9 @@ export function look(ledger: Ledger, account: Account): void {
     return;
   }
   const newest = holdAccount(ledger.memory, account);
-  readLevels(account, Math.max(newest, ledger.now()));
-  letGo(account, false);
+  try {
+    readLevels(account, Math.max(newest, ledger.now()));
+  } finally {
+    letGo(account, false);
+  }
 }

@@ -94,7 +94,7 @@ export function sweepAccounts(memory: AccountMemory, now: number): string[] {
   for (const at of regionsOf(memory)) {
     const { head, first, second } = viewRegion(memory, at);
     if (first === 0 || unlessHeld(() => withRegion(memory, at, () => isOver(at))) !== true) continue;
-    unlessHeld(() =>
+    const isTried = unlessHeld(() =>
       withTable(memory, () => {
         // Nobody spends from it between this look and its end.
         const isGone = withRegion(memory, at, () => {
@@ -102,11 +102,14 @@ export function sweepAccounts(memory: AccountMemory, now: number): string[] {
           head[HEAD.first] = 0;
           return true;
         });
-        if (!isGone) return;
-        removeRegion(memory, first, second);
+        if (!isGone) return true;
+        removeRegion(memory, at, first, second);
         swept.push(identifierOfWords(first, second));
+        return true;
       }),
     );
+    // Whoever holds the table may be dead, and this thread is who frees its locks: the next sweep does the rest.
+    if (isTried !== true) break;
   }
   return swept;
 }

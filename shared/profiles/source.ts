@@ -10,6 +10,8 @@ export type Text = { readonly body: string; etag?: string };
 /** What the service shows of a profile. */
 export type Shown = {
   readonly id: number;
+  /** Differs from that of every other reading of a profile. */
+  readonly stamp: number;
   readonly username: string;
   /** The username as it is compared. */
   readonly folded: string;
@@ -28,21 +30,18 @@ export type Source = {
   linksOf: (shown: Shown) => Text;
 };
 
-/** The profiles of a database, with what has been asked for lately in memory. To be read within a view of its reader. */
-export type Profiles = Source & {
-  /** Moves when a profile may have changed. */
-  version: () => number;
-};
+/** Where a name or an auth ID led: to this reading of a profile, and nowhere once that is no longer kept. */
+type Way = { id: number; stamp: number };
 
-/** What is kept at most, profiles with their links; the names that lead to them take half as much again. */
+/** What is kept at most, profiles with their links; names and auth IDs that lead to them take half as much again. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const DOOR = 65_536;
 
 /** A row as it is shown. */
-export function shownOf(row: PublicRow): Shown {
+export function shownOf(row: PublicRow, stamp: number): Shown {
   const { id, username } = row;
-  return { id, username, folded: foldName(username), profile: { body: simplifiedProfile(row) }, links: null };
+  return { id, stamp, username, folded: foldName(username), profile: { body: simplifiedProfile(row) }, links: null };
 }
 
 /**
@@ -50,7 +49,7 @@ export function shownOf(row: PublicRow): Shown {
  * that first sees the change; a commit that notes nothing there (a key's, the usage's, one by hand) drops everything. Only
  * one by hand in the same moment as a noted one is missed, until the usage is written: ten seconds.
  */
-export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Profiles {
+export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Source {
   const { sqlite } = reader;
   // Two point reads are faster here than one join.
   const idOfName = sqlite.prepare<{ id: number }, [string]>(
@@ -62,16 +61,15 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Profiles 
     `SELECT ${LINK_COLUMNS} FROM links WHERE profile_id = ? ORDER BY position`,
   );
   const byId = createBoundedCache<number, Shown>(maxBytes);
-  const byName = createBoundedCache<string, Shown>(maxBytes / 4);
-  const byAuthId = createBoundedCache<string, Shown>(maxBytes / 4);
+  const byName = createBoundedCache<string, Way>(maxBytes / 4);
+  const byAuthId = createBoundedCache<string, Way>(maxBytes / 4);
   const comesAgain = createDoor(DOOR);
   const changes = prepareChanges(sqlite);
-  let version = 0;
+  let stamp = 0;
   let seq = 0;
 
   reader.onCommit(() => {
     const { seq: next, ids } = changes.since(seq);
-    version++;
     if (ids === null || next === seq) for (const cache of [byId, byName, byAuthId]) cache.clear();
     else for (const id of ids) byId.delete(id);
     seq = next;
@@ -82,24 +80,25 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Profiles 
     if (kept !== undefined) return kept;
     const row = rowOfId.get(id);
     if (row === null) return null;
-    const shown = shownOf(row);
+    const shown = shownOf(row, ++stamp);
     if (comesAgain(id)) byId.set(id, shown, bytesOf(shown));
     return shown;
   }
 
-  function by(cache: BoundedCache<string, Shown>, text: string, find: (text: string) => { id: number } | null) {
+  function by(cache: BoundedCache<string, Way>, text: string, find: (text: string) => { id: number } | null) {
     const kept = cache.get(text);
     // What leads to a profile is as fresh as the profile: taking a name or an auth ID away changes whom it is taken from.
-    if (kept !== undefined && byId.get(kept.id) === kept) return kept;
+    const known = kept === undefined ? undefined : byId.get(kept.id);
+    if (known !== undefined && known.stamp === kept?.stamp) return known;
     const id = find(text)?.id;
     const shown = id === undefined ? null : ofId(id);
-    if (shown !== null && byId.get(shown.id) === shown) cache.set(text, shown, 2 * text.length);
+    if (shown !== null && byId.get(shown.id) === shown)
+      cache.set(text, { id: shown.id, stamp: shown.stamp }, 2 * text.length);
     else if (kept !== undefined) cache.delete(text);
     return shown;
   }
 
   return {
-    version: () => version,
     ofId,
     ofName: (folded) => by(byName, folded, (name) => idOfName.get(name)),
     ofAuthId: (authId) => by(byAuthId, authId, (text) => idOfAuthId.get(text)),

@@ -1,4 +1,4 @@
-import { BOARD_SIZE, boardPage, type Leaderboard, standings } from '../profiles/leaderboard.ts';
+import { BOARD_SIZE, boardPage, entryIn, type Leaderboard, standings } from '../profiles/leaderboard.ts';
 import { type ProfileLine, parseLine } from '../profiles/line.ts';
 import { type Lookup, lookupIn } from '../profiles/lookup.ts';
 import { linksBody, type PublicRow } from '../profiles/public.ts';
@@ -12,7 +12,7 @@ export type SampleAnswers = { lookup: Lookup; leaderboard: Leaderboard };
 export function sampleAnswers(): SampleAnswers {
   const lines = text.split('\n').filter(Boolean).map(parseSample);
   const rows = lines.map(rowOf);
-  const byId = new Map(rows.map((row) => [row.id, shownOf(row)]));
+  const byId = new Map(rows.map((row) => [row.id, shownOf(row, 0)]));
   const ofId = (id: number | undefined) => byId.get(id ?? 0) ?? null;
   const ids = new Map<string, number>();
   for (const { id, username, aliases = [] } of lines) {
@@ -31,7 +31,8 @@ export function sampleAnswers(): SampleAnswers {
       ofAuthId: (authId) => ofId(lines.find((line) => line.columns.authId === authId)?.id),
       linksOf: ({ id }) => ({ body: linksBody(lines.find((line) => line.id === id)?.links ?? []) }),
     }),
-    leaderboard: (limit, offset) => boardPage(order, (id) => ofId(id) as Shown, limit, offset),
+    leaderboard: (limit, offset) =>
+      boardPage(order, (standing) => entryIn(standing, ofId(standing.id) as Shown), limit, offset),
   };
 }
 

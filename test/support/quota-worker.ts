@@ -24,7 +24,7 @@ async function work(task: Task): Promise<unknown> {
   const memory = openAccountMemory(task.buffers, task.number);
   const ledger = joinLedger(clock, task.timeline, memory, () => {});
   if (task.kind === 'hold') {
-    takeLock(memory.words, task.at, task.number);
+    takeLock(memory.words, task.at, task.number, memory.mostNaps);
     return 'held';
   }
   if (task.kind === 'fail') {

@@ -15,6 +15,7 @@ import { emptyPlace, identifierOfWords, placeOf, wordsOfIdentifier } from '../..
 import { closeLedger, saveLedger } from '../../../shared/keys/quota-file.ts';
 import { accountOf, joinLedger, look, openLedger, spend } from '../../../shared/keys/quota-ledger.ts';
 import type { RateLimit } from '../../../shared/keys/rate-limit.ts';
+import { systemRandom } from '../../../shared/keys/secret.ts';
 import type { Task } from '../../support/quota-worker.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
@@ -264,7 +265,7 @@ describe('memory', () => {
 describe('the throttle of all threads', () => {
   test('counts failures of an address over all of them: thirty pass, every further one is refused', async () => {
     const { buffers, ledger, timeline } = await sharedWorld();
-    const throttle = createThrottleMemory();
+    const throttle = createThrottleMemory(systemRandom);
     const blocks = ['192.0.2.1', '192.0.2.2', '2001:db8:0:1::/64'];
     const threads = [1, 2, 3].map((number) => ({ number, thread: startThread() }));
     const refused = await Promise.all(
@@ -278,7 +279,7 @@ describe('the throttle of all threads', () => {
 
   test('remembers as many addresses as it has places, the one that failed longest ago makes room', () => {
     const clock = testClock();
-    const memory = createThrottleMemory(1);
+    const memory = createThrottleMemory(systemRandom, 1);
     const throttle = joinThrottle(memory, 1, clock);
     const isRefused = (block: string) => {
       try {
