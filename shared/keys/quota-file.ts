@@ -9,7 +9,7 @@ import { noteSaved, putAccount, sweepAccounts, takeDirty } from './shared-keepin
 // How a ledger outlives the process.
 
 /** A crash forgets at most this much, and the time of one write. */
-const SAVE_EVERY_MS = 500;
+const SAVE_EVERY_MS = 800;
 
 /** So many accounts in one write, since it holds up requests: a few milliseconds. The rest follows at once. */
 const SAVE_AT_ONCE = 500;
