@@ -8,7 +8,7 @@ import type { RateLimit } from './rate-limit.ts';
 import { createRing, type Ring, record, waitForAllMs } from './ring.ts';
 import { holdAccount, letGo, sharedAccount, writeTails } from './shared-accounts.ts';
 
-/** Everybody's accounts, in memory, written down at most twice a second. One per database: `serve` holds the lock. */
+/** Everybody's accounts, in memory, written down every 0.8 s. One per database: `serve` holds the lock. */
 export type Ledger = {
   readonly now: () => number;
   readonly timeline: Timeline;
