@@ -1,7 +1,7 @@
 import { AppError } from '../shared/errors.ts';
 import type { Account } from '../shared/keys/quota-account.ts';
 import { accountOf, type Ledger, look, spend } from '../shared/keys/quota-ledger.ts';
-import { formatRateLimit, formatWindow } from '../shared/keys/rate-limit.ts';
+import { formatRateLimit } from '../shared/keys/rate-limit.ts';
 import { type Level, retryAfterSeconds } from '../shared/keys/ring.ts';
 import type { VerifiedKey } from '../shared/keys/verify.ts';
 
@@ -59,12 +59,12 @@ export function levelsOf({ account }: Quota): Level[] {
 
 /** `RateLimit-Policy`, as in draft-ietf-httpapi-ratelimit-headers-11: `"1m";q=60;w=60`. */
 export function rateLimitPolicy({ account }: Quota): string {
-  return textsOf(account).policy;
+  return account.texts.policy;
 }
 
 /** `RateLimit`: `"1m";r=59;t=60`; of a refused request only the limits that have no room for it. */
 export function rateLimit({ account, refused }: Quota): string {
-  const { names } = textsOf(account);
+  const { names } = account.texts;
   let list = '';
   for (let index = 0; index < names.length; index++) {
     const { remaining, resetSeconds } = account.levels[index] as Level;
@@ -72,19 +72,4 @@ export function rateLimit({ account, refused }: Quota): string {
     list += `${list === '' ? '' : ', '}${names[index]};r=${remaining};t=${resetSeconds}`;
   }
   return list;
-}
-
-/** What never changes in a key's headers, made once for each account: they are in every answer. */
-const TEXTS = new WeakMap<Account, { policy: string; names: string[] }>();
-
-function textsOf(account: Account): { policy: string; names: string[] } {
-  const known = TEXTS.get(account);
-  if (known !== undefined) return known;
-  const names = account.levels.map(({ windowSeconds }) => `"${formatWindow(windowSeconds)}"`);
-  const policy = account.levels.map(
-    ({ quota, windowSeconds }, index) => `${names[index]};q=${quota};w=${windowSeconds}`,
-  );
-  const texts = { policy: policy.join(', '), names };
-  TEXTS.set(account, texts);
-  return texts;
 }

@@ -1,4 +1,4 @@
-import type { RateLimit } from './rate-limit.ts';
+import { type LimitTexts, limitTexts, type RateLimit } from './rate-limit.ts';
 import { fullLevel, type Level, type Ring, readLevel, remainingAt } from './ring.ts';
 import type { Region } from './shared-region.ts';
 
@@ -7,6 +7,7 @@ export type Account = {
   readonly identifier: string;
   /** Where each limit stood when it was last spent from or looked at: what answers say. */
   readonly levels: readonly Level[];
+  readonly texts: LimitTexts;
   rings: Ring[];
   /** For each ring, the head that is in the file. */
   savedHeads: number[];
@@ -25,7 +26,16 @@ export function newAccount(
   isComplete: boolean,
 ): Account {
   const savedHeads = rings.map((ring) => ring.head);
-  return { identifier, levels: limits.map(fullLevel), rings, savedHeads, isDirty: false, isComplete, region: null };
+  return {
+    identifier,
+    levels: limits.map(fullLevel),
+    texts: limitTexts(limits),
+    rings,
+    savedHeads,
+    isDirty: false,
+    isComplete,
+    region: null,
+  };
 }
 
 /** Whether every request has left its window: the account is as good as new. */

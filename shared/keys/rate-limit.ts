@@ -48,3 +48,18 @@ export function formatWindow(windowSeconds: number): string {
 export function formatRateLimit(limit: RateLimit): string {
   return `${limit.quota}/${formatWindow(limit.windowSeconds)}`;
 }
+
+/** What answers always say of a key's rate limits, as in draft-ietf-httpapi-ratelimit-headers-11. */
+export type LimitTexts = {
+  /** `RateLimit-Policy`: `"1m";q=60;w=60, "1d";q=5000;w=86400`. */
+  policy: string;
+  /** How `RateLimit` names each: `"1m"`. */
+  names: readonly string[];
+};
+
+/** Makes them, once for each key: they are in every answer. */
+export function limitTexts(limits: readonly RateLimit[]): LimitTexts {
+  const names = limits.map(({ windowSeconds }) => `"${formatWindow(windowSeconds)}"`);
+  const policy = limits.map(({ quota, windowSeconds }, index) => `${names[index]};q=${quota};w=${windowSeconds}`);
+  return { policy: policy.join(', '), names };
+}

@@ -31,11 +31,12 @@ export type Source = {
 };
 
 /** Where a name or an auth ID led: to this reading of a profile, and nowhere once that is no longer kept. */
-type Way = { id: number; stamp: number };
+type Lead = { id: number; stamp: number };
 
 /** What is kept at most, profiles with their links; names and auth IDs that lead to them take half as much again. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
+/** So many profiles are remembered as asked for once. */
 const DOOR = 65_536;
 
 /** A row as it is shown. */
@@ -61,8 +62,8 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Source {
     `SELECT ${LINK_COLUMNS} FROM links WHERE profile_id = ? ORDER BY position`,
   );
   const byId = createBoundedCache<number, Shown>(maxBytes);
-  const byName = createBoundedCache<string, Way>(maxBytes / 4);
-  const byAuthId = createBoundedCache<string, Way>(maxBytes / 4);
+  const byName = createBoundedCache<string, Lead>(maxBytes / 4);
+  const byAuthId = createBoundedCache<string, Lead>(maxBytes / 4);
   const comesAgain = createDoor(DOOR);
   const changes = prepareChanges(sqlite);
   let stamp = 0;
@@ -85,7 +86,7 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Source {
     return shown;
   }
 
-  function by(cache: BoundedCache<string, Way>, text: string, find: (text: string) => { id: number } | null) {
+  function by(cache: BoundedCache<string, Lead>, text: string, find: (text: string) => { id: number } | null) {
     const kept = cache.get(text);
     // What leads to a profile is as fresh as the profile: taking a name or an auth ID away changes whom it is taken from.
     const known = kept === undefined ? undefined : byId.get(kept.id);
