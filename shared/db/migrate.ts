@@ -14,8 +14,10 @@ export type SchemaState = 'new' | 'older' | 'current';
  * version, or holds other migrations than the ones released.
  */
 export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATIONS): SchemaState {
-  const { application_id: id } = sqlite.query('PRAGMA application_id').get() as { application_id: number };
-  const { tables } = sqlite.query('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  // In one statement, and so of one moment: another process may be making the tables.
+  const { id, tables } = sqlite
+    .query('SELECT (SELECT count(*) FROM sqlite_schema) AS tables, application_id AS id FROM pragma_application_id')
+    .get() as { id: number; tables: number };
   if (tables === 0 && id === 0) return 'new';
   if (id !== APPLICATION_ID) throw new AppError('refused', `${path} is not a Profile Lookup database.`);
   const applied = sqlite.query('SELECT name, sha256 FROM migrations ORDER BY number').all() as {

@@ -142,7 +142,9 @@ describe('writing', () => {
       for (let turn = 0; turn < 6_000; turn++) output.write('x'.repeat(1_000) + '\\n');
       await output.drain(); await output.drain();`);
     const text = await new Response(child.stdout).text();
-    expect(text).toMatch(/\{"level":"warn","message":"\d+ log lines were dropped, as they could not be written\."\}\n$/);
+    expect(text).toMatch(
+      /\{"level":"warn","message":"\d+ log lines were dropped, as they could not be written\."\}\n$/,
+    );
     expect(await child.exited).toBe(0);
   });
 });
