@@ -14,31 +14,32 @@ export type Answers = {
   toAnyone: (exchange: Exchange, answer: Answer) => Response;
 };
 
-/** The headers of every answer, refusals too. */
-export function commonHeaders(exchange: Exchange, isSecure: boolean): Record<string, string> {
-  return {
-    'X-Request-Id': exchange.requestId,
-    ...(isSecure && { 'Strict-Transport-Security': HSTS }),
-    ...(exchange.quota && {
-      'RateLimit-Policy': rateLimitPolicy(exchange.quota),
-      RateLimit: rateLimit(exchange.quota),
-    }),
-  };
-}
-
 /** Two years: what browsers' preload lists ask for (RFC 6797). */
 export const HSTS = 'max-age=63072000';
 
-const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization', 'X-Content-Type-Options': 'nosniff' };
+/** What every answer of a server says, refusals too; `isSecure` where the server itself speaks TLS. */
+export function serverHeaders(isSecure: boolean): Record<string, string> {
+  return { 'X-Content-Type-Options': 'nosniff', ...(isSecure && { 'Strict-Transport-Security': HSTS }) };
+}
+
+/** Writes what every answer says of its request: the id and, where a valid key asked, how its rate limits stand. */
+export function stamp(headers: Headers, { requestId, quota }: Exchange): void {
+  headers.set('X-Request-Id', requestId);
+  if (quota === null) return;
+  headers.set('RateLimit-Policy', rateLimitPolicy(quota));
+  headers.set('RateLimit', rateLimit(quota));
+}
+
+const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
 
 /**
- * Prepares answering; `isSecure` where the server itself speaks TLS. A Response copies the headers that it is made of, so
+ * Prepares answering. A Response copies the headers that it is made of, so
  * one Headers object serves every answer of its kind: making one anew costs three times as much.
  */
 export function prepareAnswers(isSecure: boolean): Answers {
-  const secure = isSecure ? { 'Strict-Transport-Security': HSTS } : undefined;
-  const found = new Headers({ ...FOR_KEY, ...secure, 'Content-Type': 'application/json' });
-  const unchanged = new Headers({ ...FOR_KEY, ...secure });
+  const always = serverHeaders(isSecure);
+  const found = new Headers({ ...FOR_KEY, ...always, 'Content-Type': 'application/json' });
+  const unchanged = new Headers({ ...FOR_KEY, ...always });
   const asFound = { status: 200, headers: found };
   const asUnchanged = { status: 304, headers: unchanged };
 
@@ -50,11 +51,7 @@ export function prepareAnswers(isSecure: boolean): Answers {
       const isUnchanged = matches(exchange.headers.get('if-none-match'), etag);
       const { headers } = isUnchanged ? asUnchanged : asFound;
       headers.set('ETag', etag);
-      headers.set('X-Request-Id', exchange.requestId);
-      if (exchange.quota !== null) {
-        headers.set('RateLimit-Policy', rateLimitPolicy(exchange.quota));
-        headers.set('RateLimit', rateLimit(exchange.quota));
-      }
+      stamp(headers, exchange);
       const response = isUnchanged ? new Response(null, asUnchanged) : new Response(body, asFound);
       if (more !== undefined) for (const name in more) response.headers.set(name, more[name] as string);
       return response;
@@ -63,10 +60,10 @@ export function prepareAnswers(isSecure: boolean): Answers {
       const headers = new Headers({
         'Content-Type': 'application/json',
         'Cache-Control': 'no-store',
-        'X-Content-Type-Options': 'nosniff',
-        ...commonHeaders(exchange, isSecure),
+        ...always,
         ...more,
       });
+      stamp(headers, exchange);
       const isUnchanged = more?.ETag !== undefined && matches(exchange.headers.get('if-none-match'), more.ETag);
       if (isUnchanged || body === '') headers.delete('Content-Type');
       return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });

@@ -1,11 +1,10 @@
 import { AppError } from '../shared/errors.ts';
 import { isPermission, type Permission } from '../shared/keys/permissions.ts';
-import { type Answer, commonHeaders } from './answers.ts';
+import type { Answer } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { type Exchange, targetOf, urlForElysia } from './exchange.ts';
 import { admit, openQuota, showLevels } from './quota.ts';
-import { refuse } from './refusals.ts';
 import type { Service } from './service.ts';
 import { refusePlainHttp } from './transport.ts';
 
@@ -66,7 +65,7 @@ export function answerExchange(service: Service, route: Route, exchange: Exchang
 }
 
 function refuseExchange(service: Service, exchange: Exchange, error: unknown): Response {
-  const { response, code, fault } = refuse(error, commonHeaders(exchange, service.isSecure));
+  const { response, code, fault } = service.refuse(error, exchange);
   exchange.refusal = code;
   const { requestId } = exchange;
   if (fault !== null) service.log.event('error', 'A request failed.', { requestId, cause: fault });
@@ -94,8 +93,8 @@ function templateOf(route: Route, { path }: Exchange): string | null {
 /** The order in which a request is judged (README, "Architecture in ten lines"): each step may throw, and the rest never runs. */
 function decide(service: Service, route: Route, exchange: Exchange): Answer | Promise<Answer> {
   const { transport } = service;
-  const forwardedFor = transport.proxies === null ? null : exchange.headers.get('x-forwarded-for');
-  exchange.address = clientAddress(transport.proxies, exchange.peer, forwardedFor);
+  const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');
+  exchange.address = clientAddress(transport.isProxy, exchange.peer, forwardedFor);
   if (service.isStopping) throw new AppError('shutting_down', 'The server is shutting down.', { retryAfterSeconds: 5 });
   refusePlainHttp(transport, exchange.peer, exchange.headers);
   if (exchange.path === null) throw new AppError('bad_request', 'The request has no valid Host header.');

@@ -11,22 +11,31 @@ export function normaliseAddress(address: string): string {
   return [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]).join('.');
 }
 
-/** Whether an address is one of the trusted proxies. */
-export function isTrusted(proxies: BlockList | null, address: string): boolean {
-  if (proxies === null) return false;
-  if (isIPv4(address)) return proxies.check(address, 'ipv4');
-  return isIPv6(address) && proxies.check(address, 'ipv6');
+/** Whether an address, normalised, is one of the trusted proxies. */
+export type IsProxy = (address: string) => boolean;
+
+/** Reads the list; as nearly all requests come through the same proxy, the answer for the last address is kept. */
+export function proxyCheck(proxies: BlockList): IsProxy {
+  let last = '';
+  let isProxy = false;
+  return (address) => {
+    if (address !== last) {
+      isProxy = isIPv4(address) ? proxies.check(address, 'ipv4') : isIPv6(address) && proxies.check(address, 'ipv6');
+      last = address;
+    }
+    return isProxy;
+  };
 }
 
 /**
  * Who the request comes from: the peer or, as far as addresses are trusted proxies, the one before it in
  * `X-Forwarded-For`, from right to left. Where an entry is no address, the last good one stands.
  */
-export function clientAddress(proxies: BlockList | null, peer: string, forwardedFor: string | null): string {
+export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFor: string | null): string {
   let address = normaliseAddress(peer);
-  if (forwardedFor === null || proxies === null) return address;
+  if (forwardedFor === null || isProxy === null) return address;
   const entries = forwardedFor.split(',');
-  while (entries.length > 0 && isTrusted(proxies, address)) {
+  while (entries.length > 0 && isProxy(address)) {
     const entry = (entries.pop() as string).trim();
     if (!isIPv4(entry) && !isIPv6(entry)) return address;
     address = normaliseAddress(entry);

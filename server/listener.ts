@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../shared/config.ts';
 import { AppError } from '../shared/errors.ts';
-import { refuse } from './refusals.ts';
+import { prepareRefusals } from './refusals.ts';
 
 /** The sockets of the server. */
 export type Listener = {
@@ -119,7 +119,7 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetc
       maxRequestBodySize: MAX_BODY_BYTES,
       fetch: (request, server) => fetch(request, server.requestIP(request)?.address ?? ''),
       // What nothing else has caught.
-      error: (error) => refuse(error, {}).response,
+      error: (error) => prepareRefusals(tls !== null)(error, null).response,
     });
   } catch (cause) {
     throw bindFault(cause, host, port);

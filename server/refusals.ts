@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { ErrorBody } from '../shared/api/bodies.ts';
 import { AppError, type ErrorCode, type ErrorDetails } from '../shared/errors.ts';
+import { serverHeaders, stamp } from './answers.ts';
+import type { Exchange } from './exchange.ts';
 
 /** How a code becomes an answer. Without a `sentence` the error's own is shown: it was written for the client. */
 type Refusal = {
@@ -53,23 +55,46 @@ export type Refused = { response: Response; code: ErrorCode; fault: unknown };
 
 /**
  * The one maker of error answers: `{"error":"<sentence>"}`, never cached. Anything but an AppError, or one that was not
- * meant for a client, is a 500 that says nothing of its cause.
+ * meant for a client, is a 500 that says nothing of its cause. The exchange is null where there never was one.
  */
-export function refuse(error: unknown, more: Record<string, string>): Refused {
-  const known = error instanceof AppError ? error : new AppError('internal', '', { cause: error });
-  const { status, body, headers } = refusalOf(known);
-  const response = new Response(JSON.stringify(body), { status, headers: { ...headers, ...more } });
-  return { response, code: known.code, fault: status >= 500 && known.code !== 'shutting_down' ? error : null };
+export type Refuse = (error: unknown, exchange: Exchange | null) => Refused;
+
+/** What the answers with one code have in common; the sentence may be another the next time. */
+type Kind = { sentence: string; body: string; init: { status: number; headers: Headers } };
+
+/**
+ * Prepares refusing; `isSecure` where the server itself speaks TLS. As with other answers, each kind has one Headers
+ * object: a flood of strangers costs the server little more than its clients do.
+ */
+export function prepareRefusals(isSecure: boolean): Refuse {
+  const ofStrangers = new Map<ErrorCode, Kind>();
+  const ofKeys = new Map<ErrorCode, Kind>();
+  const always = serverHeaders(isSecure);
+  return (error, exchange) => {
+    const known = error instanceof AppError ? error : new AppError('internal', '', { cause: error });
+    const { status, body, headers } = refusalOf(known);
+    const kinds = exchange === null || exchange.quota === null ? ofStrangers : ofKeys;
+    let kind = kinds.get(known.code);
+    if (kind === undefined) {
+      kind = { sentence: '', body: '', init: { status, headers: new Headers({ ...FOR_NOBODY, ...always }) } };
+      kinds.set(known.code, kind);
+    }
+    if (kind.sentence !== body.error) {
+      kind.sentence = body.error;
+      kind.body = JSON.stringify(body);
+    }
+    for (const name in headers) kind.init.headers.set(name, headers[name] as string);
+    if (exchange !== null) stamp(kind.init.headers, exchange);
+    const response = new Response(kind.body, kind.init);
+    return { response, code: known.code, fault: status >= 500 && known.code !== 'shutting_down' ? error : null };
+  };
 }
 
-/** What a client is shown of an error; the OpenAPI document shows it too. */
+const FOR_NOBODY = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+
+/** What a client is shown of an error, and the headers that not every refusal has; the OpenAPI document shows it too. */
 export function refusalOf({ code, message, details }: AppError) {
   const { status, sentence = message, headers } = REFUSALS[code];
   const body: z.infer<typeof ErrorBody> = { error: sentence };
-  const common = {
-    'Content-Type': 'application/json',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  };
-  return { status, body, headers: { ...common, ...headers?.(details) } as Record<string, string> };
+  return { status, body, headers: headers?.(details) };
 }

@@ -12,6 +12,7 @@ import { type Answers, prepareAnswers } from './answers.ts';
 import { requestIds } from './exchange.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { prepareRefusals, type Refuse } from './refusals.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
 import { checkTransport, type Transport } from './transport.ts';
 
@@ -31,8 +32,7 @@ export type Service = {
   lookup: Lookup;
   leaderboard: Leaderboard;
   answers: Answers;
-  /** Whether the server itself speaks TLS. */
-  isSecure: boolean;
+  refuse: Refuse;
   isReady: () => boolean;
   isStopping: boolean;
 };
@@ -68,7 +68,7 @@ export function createService(
     lookup: prepareLookup(reader, profiles),
     leaderboard: prepareLeaderboard(reader, profiles),
     answers: prepareAnswers(isSecure),
-    isSecure,
+    refuse: prepareRefusals(isSecure),
     isReady: () => isReady(db),
     isStopping: false,
   };

@@ -1,12 +1,12 @@
-import type { BlockList } from 'node:net';
 import type { Config } from '../shared/config.ts';
 import { exposureFault, isLoopback } from '../shared/config-network.ts';
 import { AppError } from '../shared/errors.ts';
-import { isTrusted, normaliseAddress } from './client-address.ts';
+import { type IsProxy, normaliseAddress, proxyCheck } from './client-address.ts';
 
 /** How requests may reach this server. */
 export type Transport = {
-  proxies: BlockList | null;
+  /** Null where nothing is a trusted proxy. */
+  isProxy: IsProxy | null;
   /** Whether plain HTTP reaches it from other machines: then only a trusted proxy may bring requests, made by HTTPS. */
   isExposed: boolean;
 };
@@ -15,13 +15,17 @@ export type Transport = {
 export function checkTransport(config: Config): Transport {
   const fault = exposureFault(config);
   if (fault !== null) throw new AppError('bad_config', fault);
-  return { proxies: config.trustedProxies, isExposed: config.tls === null && !isLoopback(config.host) };
+  const { trustedProxies, tls, host } = config;
+  return {
+    isProxy: trustedProxies === null ? null : proxyCheck(trustedProxies),
+    isExposed: tls === null && !isLoopback(host),
+  };
 }
 
 /** Throws `plain_http` for a request that came, or was forwarded from, plain HTTP where that is not allowed. */
 export function refusePlainHttp(transport: Transport, peer: string, headers: Headers): void {
-  if (transport.proxies === null) return;
-  if (!isTrusted(transport.proxies, normaliseAddress(peer))) {
+  if (transport.isProxy === null) return;
+  if (!transport.isProxy(normaliseAddress(peer))) {
     if (transport.isExposed) throw plainHttp();
     return;
   }

@@ -146,7 +146,7 @@ const OWN_HEADERS: Record<string, string> = {
 function ownHeaders(group: readonly Made[]): Record<string, Header> {
   return Object.fromEntries(
     Object.entries(OWN_HEADERS).flatMap(([name, description]) => {
-      const values = group.flatMap(({ headers }) => headers[name] ?? []);
+      const values = group.flatMap(({ headers }) => headers?.[name] ?? []);
       if (values.length === 0) return [];
       const isSeconds = name === 'Retry-After';
       const header: Header = {

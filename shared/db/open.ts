@@ -156,7 +156,7 @@ export function guardDatabase<T>(path: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    throw databaseFault(path, error) ?? error;
+    throw error instanceof AppError ? error : (databaseFault(path, error) ?? error);
   }
 }
 

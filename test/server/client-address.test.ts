@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { blockOf, clientAddress, normaliseAddress } from '../../server/client-address.ts';
+import { blockOf, clientAddress, normaliseAddress, proxyCheck } from '../../server/client-address.ts';
 import { testConfig } from '../support/world.ts';
 
 const proxies = testConfig({ TRUSTED_PROXIES: '127.0.0.1,::1,10.0.0.0/8,2001:db8:ffff::/48' }).trustedProxies;
@@ -22,7 +22,7 @@ describe('whose request it is', () => {
     ['a peer that has gone', '', '192.0.2.1', ''],
   ];
   for (const [name, peer, forwarded, address] of cases) {
-    test(name, () => expect(clientAddress(proxies, peer, forwarded)).toBe(address));
+    test(name, () => expect(clientAddress(proxies && proxyCheck(proxies), peer, forwarded)).toBe(address));
   }
 
   test('without trusted proxies the header is nothing', () => {
