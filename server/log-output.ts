@@ -52,20 +52,19 @@ export function gatherLines(send: Send): LogOutput {
   let whenIdle: (() => void)[] = [];
 
   function next(): void {
-    if (dropped > 0 && waiting.length < MAX_WAITING_BYTES) {
-      waiting += `{"level":"warn","message":"${dropped} log lines were dropped, as they could not be written."}\n`;
-      dropped = 0;
-    }
-    isBusy = waiting !== '' && !isClosed;
+    const said = dropped;
+    const lines = waiting + (said === 0 ? '' : noticeOf(said));
+    isBusy = lines !== '' && !isClosed;
     if (!isBusy) {
       idle();
       return;
     }
-    const lines = waiting;
+    const gathered = waiting;
     waiting = '';
+    dropped = 0;
     send(lines, (outcome) => {
       isClosed = outcome === 'closed';
-      if (outcome === 'lost') dropped += lines.split('\n').length - 1;
+      if (outcome === 'lost') dropped += said + lineCount(gathered);
       next();
     });
   }
@@ -79,7 +78,7 @@ export function gatherLines(send: Send): LogOutput {
     write: (lines) => {
       if (isClosed) return;
       if (waiting.length >= MAX_WAITING_BYTES) {
-        dropped += lines.split('\n').length - 1;
+        dropped += lineCount(lines);
         return;
       }
       waiting += lines;
@@ -97,4 +96,12 @@ export function gatherLines(send: Send): LogOutput {
       clearTimeout(timer);
     },
   };
+}
+
+function noticeOf(count: number): string {
+  return `{"level":"warn","message":"${count} log lines were dropped, as they could not be written."}\n`;
+}
+
+function lineCount(lines: string): number {
+  return lines.split('\n').length - 1;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLog } from '../../server/log.ts';
-import { openLogOutput } from '../../server/log-output.ts';
+import { gatherLines, openLogOutput, type Send } from '../../server/log-output.ts';
 import { LOG_LEVELS } from '../../shared/config.ts';
 import { get, getRaw, startTestServer } from '../support/http.ts';
 import { prepare } from '../support/requests.ts';
@@ -135,6 +135,30 @@ describe('writing', () => {
       if (process.memoryUsage.rss() - before > 100_000_000) console.error('too much memory');`);
     expect(await new Response(child.stderr).text()).toBe('done\n');
     expect(await child.exited).toBe(0);
+  });
+
+  test('a disk that is full costs the lines that found no room, and is said once there is', async () => {
+    type Lot = { lines: string; done: Parameters<Send>[1] };
+    let lot = Promise.withResolvers<Lot>();
+    const output = gatherLines((lines, done) => lot.resolve({ lines, done }));
+    /** Ends one lot, and returns what the next sends. */
+    async function end(outcome: 'sent' | 'lost'): Promise<string> {
+      const { done } = await lot.promise;
+      lot = Promise.withResolvers();
+      done(outcome);
+      return (await lot.promise).lines;
+    }
+    const notice = (count: number) =>
+      `{"level":"warn","message":"${count} log lines were dropped, as they could not be written."}\n`;
+    output.write('1\n2\n');
+    expect((await lot.promise).lines).toBe('1\n2\n');
+    expect(await end('lost')).toBe(notice(2));
+    expect(await end('lost')).toBe(notice(2));
+    output.write('3\n');
+    expect(await end('lost')).toBe(`3\n${notice(2)}`);
+    expect(await end('lost')).toBe(notice(3));
+    output.write('4\n');
+    expect(await end('sent')).toBe('4\n');
   });
 
   test('what was dropped is said once somebody reads again', async () => {

@@ -1,15 +1,19 @@
 import { describe, expect, test } from 'bun:test';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { createApp } from '../../server/app.ts';
 import { openExchange } from '../../server/chain.ts';
+import { openLogOutput } from '../../server/log-output.ts';
 import { startServer } from '../../server/main.ts';
 import { closeService, createService } from '../../server/service.ts';
+import { quotaPath } from '../../shared/db/quota-store.ts';
 import { TEST_CA, testCertificate } from '../support/certificates.ts';
 import { get, serverOn, startTestServer, takeApart } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../support/requests.ts';
-import { testClock, testDeps } from '../support/world.ts';
+import { tempFolder, testClock, testDeps } from '../support/world.ts';
 
 /** A connection that reads only when it is told to. */
 function slowClient(port: number): Promise<Socket> {
@@ -131,5 +135,17 @@ describe('one server', () => {
     expect(error.message).toContain(`Port ${server.port} on 127.0.0.1 is in use`);
     expect(error.message).toContain('PORT');
     await (await serverOn(deps)).stop();
+  });
+
+  test('that could not be started has written what it had to say before', async () => {
+    const server = await startTestServer();
+    const deps = testDeps();
+    writeFileSync(quotaPath(deps.config.databasePath), 'not a quota file');
+    const path = join(tempFolder(), 'log');
+    const descriptor = openSync(path, 'w');
+    const options = { port: server.port, log: openLogOutput(descriptor) };
+    expect(await startServer(deps, options).catch((error) => error.code)).toBe('refused');
+    expect(readFileSync(path, 'utf8')).toContain('The quota file was unreadable');
+    closeSync(descriptor);
   });
 });
