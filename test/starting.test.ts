@@ -48,7 +48,7 @@ function run(...words: string[]): void {
 
 test('--help loads the command line alone, and none of the commands', () => {
   run('--help');
-  expect(loaded('cli/', 'shared/', 'server/')).toEqual(['cli/program.ts', 'commander']);
+  expect(loaded('cli/', 'shared/', 'server/')).toEqual(['cli/program.ts', 'cli/stdout.ts', 'commander']);
 });
 
 test('--help of a group loads no database, server, prompt or schema', () => {
@@ -70,7 +70,15 @@ test('the server starts and answers without Drizzle, prompts, mail or what makes
     return loaded('server/openapi/', 'server/docs/', 'shared/api/', 'shared/mail/m');
   };
   const started = await serve('/readyz');
-  const parts = ['drizzle-orm', 'zod', 'nodemailer', 'inquirer', '@inquirer/core', 'prom-client', 'server/openapi/document.ts'];
+  const parts = [
+    'drizzle-orm',
+    'zod',
+    'nodemailer',
+    'inquirer',
+    '@inquirer/core',
+    'prom-client',
+    'server/openapi/document.ts',
+  ];
   for (const part of [...parts, 'server/docs/page.ts', 'shared/api/bodies.ts']) expect(started).not.toContain(part);
   expect(started).toContain('elysia');
   const asked = await serve('/openapi.json', '/docs');
