@@ -1,4 +1,5 @@
-import { type BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { BlockList } from 'node:net';
+import { net } from '../shared/net.ts';
 
 /** An address as it is compared and logged: IPv4-mapped IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`) as IPv4, without a zone. */
 export function normaliseAddress(address: string): string {
@@ -14,8 +15,8 @@ export function normaliseAddress(address: string): string {
 /** Whether an address is one of the trusted proxies. */
 export function isTrusted(proxies: BlockList | null, address: string): boolean {
   if (proxies === null) return false;
-  if (isIPv4(address)) return proxies.check(address, 'ipv4');
-  return isIPv6(address) && proxies.check(address, 'ipv6');
+  if (net().isIPv4(address)) return proxies.check(address, 'ipv4');
+  return net().isIPv6(address) && proxies.check(address, 'ipv6');
 }
 
 /**
@@ -28,7 +29,7 @@ export function clientAddress(proxies: BlockList | null, peer: string, forwarded
   const entries = forwardedFor.split(',');
   while (entries.length > 0 && isTrusted(proxies, address)) {
     const entry = (entries.pop() as string).trim();
-    if (!isIPv4(entry) && !isIPv6(entry)) return address;
+    if (!net().isIPv4(entry) && !net().isIPv6(entry)) return address;
     address = normaliseAddress(entry);
   }
   return address;
@@ -36,7 +37,7 @@ export function clientAddress(proxies: BlockList | null, peer: string, forwarded
 
 /** What shares one throttle: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber gets. */
 export function blockOf(address: string): string {
-  if (!isIPv6(address)) return address;
+  if (!net().isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');
   const before = head === '' ? [] : head.split(':');
   // A dotted quad at the end stands for two groups.
