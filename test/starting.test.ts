@@ -54,6 +54,8 @@ test('--help loads the command line alone, and none of the commands', () => {
 test('--help of a group loads no database, server, prompt or schema', () => {
   run('profiles', '--help');
   expect(loaded('server/', 'shared/db/', 'cli/keys/')).toEqual(['commander']);
+  run('keys', '--help');
+  expect(loaded('server/', 'shared/db/', 'cli/profiles/')).toEqual(['commander']);
 });
 
 test('a command loads what it uses: the database, but no prompts, mail, server or schemas', () => {
