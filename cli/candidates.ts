@@ -97,10 +97,11 @@ async function identifiers({ command, db, envFile }: Place): Promise<Candidate[]
   try {
     const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
     const { openDatabase } = await import('../shared/db/open.ts');
+    const { withTables } = await import('../shared/db/tables.ts');
     const { keyNames } = await import('../shared/keys/names.ts');
     const opened = openDatabase(databasePath, 'use');
     try {
-      return keyNames(opened, STATES[command.name()] ?? []).map(({ identifier, state, profile, name }) => ({
+      return keyNames(withTables(opened), STATES[command.name()] ?? []).map(({ identifier, state, profile, name }) => ({
         value: identifier,
         about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`),
       }));

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
 import { type Config, checkDatabasePath, readConfig, readEnvironment } from '../shared/config.ts';
-import type { OpenMode } from '../shared/db/open.ts';
+import type { Opened, OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
 import { notice } from './output.ts';
 
@@ -31,32 +31,44 @@ export function configOf(globals: Globals): Config {
  * Opens the database for a command, runs it and closes the database again. Warns on stderr of files that others can
  * read. Throws what `openDatabase` and the command throw.
  */
-export async function withContext<T>(
+export async function withDatabase<T>(
   command: Command,
   mode: OpenMode,
-  act: (context: Context) => Promise<T> | T,
+  act: (db: Opened, config: Config) => Promise<T> | T,
 ): Promise<T> {
   const globals = globalsOf(command);
   const config = configOf(globals);
   const { openDatabase } = await import('../shared/db/open.ts');
   const { looseEnvironmentFiles, looseModes } = await import('../shared/db/loose-modes.ts');
-  const { createDeps } = await import('../shared/deps.ts');
   const db = openDatabase(config.databasePath, mode, (copy) => {
     notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
   });
   try {
     const warnings = [...looseEnvironmentFiles(globals.envFile), ...looseModes(config.databasePath)];
     for (const warning of warnings) notice(`Warning: ${warning}`);
-    return await act({
-      ...globals,
-      deps: createDeps(db, config),
+    return await act(db, config);
+  } finally {
+    db.$client.close();
+  }
+}
+
+/** The same with everything that the rules need. */
+export async function withContext<T>(
+  command: Command,
+  mode: OpenMode,
+  act: (context: Context) => Promise<T> | T,
+): Promise<T> {
+  return withDatabase(command, mode, async (db, config) => {
+    const { withTables } = await import('../shared/db/tables.ts');
+    const { createDeps } = await import('../shared/deps.ts');
+    return act({
+      ...globalsOf(command),
+      deps: createDeps(withTables(db), config),
       get by() {
         return currentUser(config);
       },
     });
-  } finally {
-    db.$client.close();
-  }
+  });
 }
 
 /**

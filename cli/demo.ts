@@ -29,6 +29,7 @@ export function addTo(command: Command): void {
 
 async function runDemo(folder: string): Promise<void> {
   const { openDatabase } = await import('../shared/db/open.ts');
+  const { withTables } = await import('../shared/db/tables.ts');
   const { createDeps } = await import('../shared/deps.ts');
   const { serve } = await import('../server/main.ts');
   const config = readConfig({
@@ -39,7 +40,7 @@ async function runDemo(folder: string): Promise<void> {
   });
   const db = openDatabase(config.databasePath, 'serve');
   try {
-    const deps = createDeps(db, config);
+    const deps = createDeps(withTables(db), config);
     const imported = await importSample(deps);
     const identifier = await issueKey(deps);
     // Nobody reads a certificate here: a closed terminal ends the demo, so that its folder goes.

@@ -2,6 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { AppError } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { exitCodeOf } from './exit-codes.ts';
+import { OutputFault } from './stdout.ts';
 
 /** What ends a command: its exit code, one sentence, and where it happened when that is asked for. */
 export type Fault = { code: number; sentence: string; places: string[] };
@@ -12,6 +13,7 @@ export type Fault = { code: number; sentence: string; places: string[] };
  */
 export function describeFault(error: unknown, program: Command, words: readonly string[], isDebugging: boolean): Fault {
   if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, places: [] };
+  if (error instanceof OutputFault) return { code: 1, sentence: error.message, places: [] };
   if (error instanceof CommanderError) {
     const sentence = usageSentence(error, commandPath(program, words));
     return { code: 2, sentence, places: [] };

@@ -1,18 +1,18 @@
 #!/usr/bin/env bun
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
+import { flushOutput, OutputFault, writeOutput } from './stdout.ts';
 
 async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);
   try {
-    await program.parseAsync();
+    await obey(program);
+    await flushOutput();
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) {
-      // The help has been printed.
-      if (error.code === 'commander.version') await printVersion();
-      return 0;
-    }
+    // Whoever reads us may stop reading (`| head`): that ends us quietly. A full disk does not.
+    if (error instanceof OutputFault && error.code === 'EPIPE') return 0;
+    await flushOutput().catch(() => undefined);
     const { describeFault } = await import('./faults.ts');
     const { isDebugging } = await import('../shared/config.ts');
     const { code, sentence, places } = describeFault(error, program, words, isDebugging());
@@ -25,18 +25,19 @@ async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-async function printVersion(): Promise<void> {
-  const { versionText } = await import('../shared/version.ts');
-  process.stdout.write(`${versionText()}\n`);
+async function obey(program: Command): Promise<void> {
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+    // The help has been printed.
+    if (error.code === 'commander.version') await printVersion();
+  }
 }
 
-// Whoever reads us may stop reading (`| head`): that ends us quietly. A full disk does not.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  process.stderr.write(`The output can not be written (${error.code ?? 'unknown fault'}).\n`);
-  process.exit(1);
-});
-const exitCode = await run(process.argv.slice(2));
-// A pipe may still be taking what was written, and a fault of the last write is reported a turn later.
-await new Promise<void>((resolve) => process.stdout.write('', () => setImmediate(resolve)));
-process.exit(exitCode);
+async function printVersion(): Promise<void> {
+  const { versionText } = await import('../shared/version.ts');
+  writeOutput(`${versionText()}\n`);
+}
+
+process.exit(await run(process.argv.slice(2)));

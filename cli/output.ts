@@ -1,13 +1,14 @@
 import { cleanForTerminal } from '../shared/text.ts';
+import { outputColumns, writeOutput } from './stdout.ts';
 
 /** Writes a result line to stdout. */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  writeOutput(`${line}\n`);
 }
 
 /** Writes one JSON value to stdout: the whole result of a command under `--json`. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  writeOutput(`${JSON.stringify(value)}\n`);
 }
 
 /** Writes everything that is not a result (progress, warnings, what happened) to stderr. */
@@ -52,7 +53,7 @@ export function canAsk(): boolean {
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
-  columns = process.stdout.isTTY ? (process.stdout.columns ?? 0) : 0,
+  columns = outputColumns() ?? 0,
 ): string {
   const cells = [heads, ...rows].map((row) => row.map((cell) => cleanForTerminal(cell)));
   const widths = heads.map((_, column) => Math.max(...cells.map((row) => Bun.stringWidth(row[column] ?? ''))));

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { outputColumns, writeOutput } from './stdout.ts';
 
 /** A file of the tree: `addTo` gives a command its options, its help and what it does, or a group one more command. */
 type Part = { addTo: (command: Command) => void };
@@ -72,7 +73,12 @@ export async function createProgram(words: readonly string[] = Object.keys(TREE)
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
     .option('--env-file <path>', 'read variables from a file; the environment wins')
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeErr: () => {} })
+    .configureOutput({
+      writeOut: writeOutput,
+      getOutHelpWidth: () => outputColumns() ?? 80,
+      getOutHasColors: () => false,
+      writeErr: () => {},
+    })
     .exitOverride()
     .addHelpText(
       'after',

@@ -45,7 +45,7 @@ function answerContext(service: Service, route: Route, { request }: { request: R
 
 /** The Elysia app: it finds the route, and every route goes through the one chain. */
 export function createApp(service: Service): App {
-  const app = new Elysia({ strictPath: true, precompile: true, handler: { standardHostname: false } });
+  const app = new Elysia({ strictPath: true, handler: { standardHostname: false } });
   for (const route of [...ROUTES, ...UNKNOWN]) {
     // Bound, since Elysia reads a handler's source: `return f(…)` in it counts as asynchronous, and would be awaited.
     const handler = answerContext.bind(null, service, route);

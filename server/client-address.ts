@@ -1,4 +1,5 @@
-import { type BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { BlockList } from 'node:net';
+import { net } from '../shared/net.ts';
 
 /** An address as it is compared and logged: IPv4-mapped IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`) as IPv4, without a zone. */
 export function normaliseAddress(address: string): string {
@@ -16,6 +17,7 @@ export type IsProxy = (address: string) => boolean;
 
 /** Reads the list; as nearly all requests come through the same proxy, the answer for the last address is kept. */
 export function proxyCheck(proxies: BlockList): IsProxy {
+  const { isIPv4, isIPv6 } = net();
   let last = '';
   let isProxy = false;
   return (address) => {
@@ -37,7 +39,7 @@ export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFo
   const entries = forwardedFor.split(',');
   while (entries.length > 0 && isProxy(address)) {
     const entry = (entries.pop() as string).trim();
-    if (!isIPv4(entry) && !isIPv6(entry)) return address;
+    if (!net().isIPv4(entry) && !net().isIPv6(entry)) return address;
     address = normaliseAddress(entry);
   }
   return address;
@@ -45,7 +47,7 @@ export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFo
 
 /** What shares one throttle: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber gets. */
 export function blockOf(address: string): string {
-  if (!isIPv6(address)) return address;
+  if (!net().isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');
   const before = head === '' ? [] : head.split(':');
   // A dotted quad at the end stands for two groups.

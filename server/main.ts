@@ -1,5 +1,5 @@
 import { lockForServing } from '../shared/db/serving.ts';
-import type { Deps } from '../shared/deps.ts';
+import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
 import { openExchange } from './chain.ts';
@@ -38,7 +38,7 @@ const STDOUT = 1;
  * Starts the server on an open database; one server per database. Throws `bad_config` for what can't be served safely,
  * `refused` where the database or the port is taken.
  */
-export async function startServer(deps: Deps, options: ServerOptions = {}): Promise<RunningServer> {
+export async function startServer(deps: ServerDeps, options: ServerOptions = {}): Promise<RunningServer> {
   const { config } = deps;
   const log = options.log ?? openLogOutput(STDOUT);
   const lock = lockForServing(config.databasePath);
@@ -63,7 +63,7 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
   }
 }
 
-async function metricsOf(deps: Deps): Promise<Metrics | null> {
+async function metricsOf(deps: ServerDeps): Promise<Metrics | null> {
   if (deps.config.metricsToken === null) return null;
   const { createMetrics } = await import('./metrics.ts');
   return createMetrics(deps);
@@ -108,7 +108,7 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
  * Serves until SIGTERM or SIGINT; SIGHUP reads the certificate again. `onListening` is told where. Resolves when
  * everything is finished and written; the caller closes the database and exits. Throws what {@link startServer} throws.
  */
-export async function serve(deps: Deps, onListening?: (server: RunningServer) => void): Promise<void> {
+export async function serve(deps: ServerDeps, onListening?: (server: RunningServer) => void): Promise<void> {
   const server = await startServer(deps);
   const { promise: asked, resolve } = Promise.withResolvers<unknown>();
   // What goes wrong is in the log; the old certificate serves on.

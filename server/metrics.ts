@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Metric, Registry } from 'prom-client';
 import type { Clock } from '../shared/clock.ts';
-import type { Db } from '../shared/db/open.ts';
+import type { Opened } from '../shared/db/open.ts';
 import { databaseSize } from '../shared/db/size.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { type KeyFigures, readKeyFigures } from '../shared/keys/figures.ts';
@@ -30,7 +30,7 @@ export type Restarts = () => number;
 
 /** Begins to count, from zero. Loaded only where there is a METRICS_TOKEN, since prom-client takes 40 ms to load. */
 export function createMetrics(
-  { db, clock }: { db: Db; clock: Clock },
+  { db, clock }: { db: Opened; clock: Clock },
   restarts: Restarts = () => 0,
 ): Metrics & { add: (more: Counts) => void } {
   const registry = new Registry();
@@ -145,7 +145,7 @@ function labelOf(name: string): string {
   return name.replaceAll(' ', '_');
 }
 
-function describeProcess(registry: Registry, db: Db, clock: Clock, restarts: Restarts): void {
+function describeProcess(registry: Registry, db: Opened, clock: Clock, restarts: Restarts): void {
   const registers = [registry];
   new Gauge({
     name: 'profile_lookup_info',

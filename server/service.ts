@@ -1,6 +1,6 @@
 import { openReader, type Reader } from '../shared/db/reader.ts';
 import { isReady } from '../shared/db/ready.ts';
-import type { Deps } from '../shared/deps.ts';
+import type { ServerDeps } from '../shared/deps.ts';
 import { closeLedger } from '../shared/keys/quota-file.ts';
 import { type Ledger, openLedger, type Report } from '../shared/keys/quota-ledger.ts';
 import { openUsage, type Usage } from '../shared/keys/usage.ts';
@@ -18,7 +18,7 @@ import { checkTransport, type Transport } from './transport.ts';
 
 /** What the server works with: everything that is prepared once, and whether it is being stopped. */
 export type Service = {
-  deps: Deps;
+  deps: ServerDeps;
   transport: Transport;
   reader: Reader;
   log: Log;
@@ -42,7 +42,7 @@ export type Shared = Pick<Service, 'ledger' | 'throttle' | 'usage'>;
 
 /** Prepares all of it. Throws `bad_config` where the configuration would send keys in clear. */
 export function createService(
-  deps: Deps,
+  deps: ServerDeps,
   writeLog: (line: string) => void,
   metrics: Metrics | null = null,
   shared: Shared | null = null,

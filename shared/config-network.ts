@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
+import type { BlockList } from 'node:net';
 import { AppError } from './errors.ts';
+import { net } from './net.ts';
 
 // The variables that say where the server listens and who reaches it. Each check throws `bad_config`, naming its variable.
 
@@ -24,8 +25,8 @@ export function exposureFault(at: {
 
 /** An IP address or `localhost`. */
 export function checkHost(text: string): string {
-  if (text !== 'localhost' && (isIP(text) === 0 || text.includes('%')))
-    throw badVariable('HOST', 'must be an IP address or localhost');
+  if (text === 'localhost' || text === '127.0.0.1') return text;
+  if (net().isIP(text) === 0 || text.includes('%')) throw badVariable('HOST', 'must be an IP address or localhost');
   return text;
 }
 
@@ -64,10 +65,10 @@ export function checkPublicUrl(text: string | null, host: string, port: number, 
 export function checkProxies(text: string | null): BlockList | null {
   if (text === null) return null;
   const rule = 'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8';
-  const list = new BlockList();
+  const list = new (net().BlockList)();
   for (const block of text.split(',').map((part) => part.trim())) {
     const [address = '', bits, ...more] = block.split('/');
-    const version = isIP(address);
+    const version = net().isIP(address);
     const most = version === 4 ? 32 : 128;
     const length = bits === undefined ? most : Number(bits);
     if (version === 0 || more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || length > most) {

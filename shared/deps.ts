@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import type { Db } from './db/open.ts';
+import type { Db, Opened } from './db/open.ts';
 import { type Random, systemRandom } from './keys/secret.ts';
 import type { Mailer } from './mail/mail.ts';
 
@@ -16,11 +16,14 @@ export type Deps = {
   approvalLeaseMs: number;
 };
 
+/** As much of it as the server needs. */
+export type ServerDeps = Omit<Deps, 'db'> & { db: Opened };
+
 /** The lease of an approval attempt: twice what a delivery may take. */
 export const APPROVAL_LEASE_MS = 120_000;
 
 /** The real thing: the machine's clocks and randomness, mail as configured. */
-export function createDeps(db: Db, config: Config): Deps {
+export function createDeps<Database extends Opened>(db: Database, config: Config): ServerDeps & { db: Database } {
   return { db, random: systemRandom, approvalLeaseMs: APPROVAL_LEASE_MS, ...createMailDeps(config) };
 }
 

@@ -5,11 +5,11 @@ import { type LastBackup, readLastBackup } from './db/backup.ts';
 import { looseModes } from './db/loose-modes.ts';
 import { appliedMigrations } from './db/migrate.ts';
 import { MIGRATIONS } from './db/migrations.ts';
-import { type Db, guardDatabase } from './db/open.ts';
+import { guardDatabase, type Opened } from './db/open.ts';
 import { quotaPath } from './db/quota-store.ts';
 import { isServed } from './db/serving.ts';
 import { databaseSize } from './db/size.ts';
-import type { Deps } from './deps.ts';
+import type { ServerDeps } from './deps.ts';
 import { type KeyFigures, readKeyFigures } from './keys/figures.ts';
 import { versionText } from './version.ts';
 
@@ -41,7 +41,7 @@ const PATIENCE_DAYS = 7;
 const FORESIGHT_DAYS = 30;
 
 /** Looks at the database, the files beside it and the configuration; changes nothing. Throws `busy`. */
-export function readStatus({ db, clock, config }: Deps): Status {
+export function readStatus({ db, clock, config }: ServerDeps): Status {
   const path = config.databasePath;
   const nowMs = clock.nowMs();
   const applied = guardDatabase(path, () => appliedMigrations(db.$client));
@@ -85,7 +85,7 @@ function queueWarning(oldestAt: number | null, nowMs: number): string[] {
   return days < PATIENCE_DAYS ? [] : [`A request has been waiting for a decision for ${days} days.`];
 }
 
-function expiryWarning({ $client: sqlite }: Db, nowMs: number): string[] {
+function expiryWarning({ $client: sqlite }: Opened, nowMs: number): string[] {
   const keys = sqlite
     .query(
       "SELECT identifier FROM api_keys WHERE state = 'Active' AND expires_at > ? AND expires_at <= ? ORDER BY expires_at",

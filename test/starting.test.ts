@@ -48,12 +48,14 @@ function run(...words: string[]): void {
 
 test('--help loads the command line alone, and none of the commands', () => {
   run('--help');
-  expect(loaded('cli/', 'shared/', 'server/')).toEqual(['cli/program.ts', 'commander']);
+  expect(loaded('cli/', 'shared/', 'server/')).toEqual(['cli/program.ts', 'cli/stdout.ts', 'commander']);
 });
 
 test('--help of a group loads no database, server, prompt or schema', () => {
   run('profiles', '--help');
   expect(loaded('server/', 'shared/db/', 'cli/keys/')).toEqual(['commander']);
+  run('keys', '--help');
+  expect(loaded('server/', 'shared/db/', 'cli/profiles/')).toEqual(['commander']);
 });
 
 test('a command loads what it uses: the database, but no prompts, mail, server or schemas', () => {
@@ -61,7 +63,7 @@ test('a command loads what it uses: the database, but no prompts, mail, server o
   expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm']);
 });
 
-test('the server starts and answers without prompts, mail or what makes the document; that comes when it is asked for', async () => {
+test('the server starts and answers without Drizzle, prompts, mail or what makes the document; that comes when it is asked for', async () => {
   const serve = async (...paths: string[]) => {
     const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
     const server = await startServerProcess({}, { words: listing(['serve']), environment });
@@ -70,7 +72,15 @@ test('the server starts and answers without prompts, mail or what makes the docu
     return loaded('server/openapi/', 'server/docs/', 'shared/api/', 'shared/mail/m');
   };
   const started = await serve('/readyz');
-  const parts = ['zod', 'nodemailer', 'inquirer', '@inquirer/core', 'prom-client', 'server/openapi/document.ts'];
+  const parts = [
+    'drizzle-orm',
+    'zod',
+    'nodemailer',
+    'inquirer',
+    '@inquirer/core',
+    'prom-client',
+    'server/openapi/document.ts',
+  ];
   for (const part of [...parts, 'server/docs/page.ts', 'shared/api/bodies.ts']) expect(started).not.toContain(part);
   expect(started).toContain('elysia');
   const asked = await serve('/openapi.json', '/docs');

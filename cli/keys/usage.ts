@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tallies.ts';
-import { USAGE_DAYS } from '../../shared/keys/usage.ts';
+import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tallies.ts';
 import type { UsageView } from '../../shared/keys/usage-view.ts';
 import { withContext } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';
+import { outputColumns } from '../stdout.ts';
 
 const DEFAULT_DAYS = 30;
 
@@ -30,7 +30,7 @@ Examples:
         const { keyUsage } = await import('../../shared/keys/usage-view.ts');
         const usage = keyUsage(deps, identifier, checkDays(options.days ?? String(DEFAULT_DAYS)));
         if (json) printJson(usage);
-        else print(usageText(usage, process.stdout.columns || DEFAULT_COLUMNS));
+        else print(usageText(usage, outputColumns() || DEFAULT_COLUMNS));
       }),
     );
 }

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
 import { withContext } from '../context.ts';
+import { flushOutput, outputColumns, writeOutput } from '../stdout.ts';
 
 /** `profiles export`: every profile as JSON Lines on stdout, private fields too. */
 export function addTo(parent: Command): void {
@@ -20,9 +20,10 @@ Example:
         const { exportProfiles } = await import('../../shared/profiles/export.ts');
         const { createProgress } = await import('../progress.ts');
         // On the terminal that the lines go to, a progress line would only be in their way.
-        const progress = process.stdout.isTTY ? null : createProgress(deps.clock);
+        const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
         const write = async (chunk: string) => {
-          if (!process.stdout.write(chunk)) await once(process.stdout, 'drain');
+          writeOutput(chunk);
+          await flushOutput();
         };
         await exportProfiles(deps.db, write, (lines, total) => progress?.show(lines, lines, total));
         progress?.clear();

@@ -1,4 +1,4 @@
-import type { Deps } from '../../shared/deps.ts';
+import type { ServerDeps } from '../../shared/deps.ts';
 import { etagOf } from '../../shared/etag.ts';
 import type { Answer } from '../answers.ts';
 import type { Route } from '../chain.ts';
@@ -45,7 +45,7 @@ export function home({ deps: { config } }: Service): Answer {
 }
 
 /** An answer that depends on the configuration alone: made at its first request, and only then is loaded what makes it. */
-function madeOnce(make: (deps: Deps) => Promise<Answer>): Handler {
+function madeOnce(make: (deps: ServerDeps) => Promise<Answer>): Handler {
   const made = new WeakMap<Service, Answer>();
   return async (service) => {
     const known = made.get(service);

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../shared/errors.ts';
 import type { Answer } from '../answers.ts';
 import { credentialsOf } from '../authenticate.ts';
@@ -40,5 +39,5 @@ async function scrape({ read, contentType }: NonNullable<Service['metrics']>): P
 
 /** In constant time: hashes are compared, so not even the length of the token shows. */
 function isSame(token: string, wanted: string): boolean {
-  return timingSafeEqual(Bun.SHA256.hash(token) as Uint8Array, Bun.SHA256.hash(wanted) as Uint8Array);
+  return crypto.timingSafeEqual(Bun.SHA256.hash(token) as Uint8Array, Bun.SHA256.hash(wanted) as Uint8Array);
 }

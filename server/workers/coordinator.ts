@@ -1,5 +1,5 @@
 import { type Clock, openThreadClock } from '../../shared/clock.ts';
-import type { Deps } from '../../shared/deps.ts';
+import type { ServerDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
 import { probePort, readTls, STOP_MS, urlOf } from '../listener.ts';
 import { createLog } from '../log.ts';
@@ -18,7 +18,7 @@ const GRACE_MS = 2_000;
 
 /** Starts the workers on one port. Throws what a single server throws. `release` is called when all has stopped. */
 export async function startWorkers(
-  given: Deps,
+  given: ServerDeps,
   options: ServerOptions,
   output: LogOutput,
   release: () => void,

@@ -1,4 +1,4 @@
-import type { Deps } from '../../shared/deps.ts';
+import type { ServerDeps } from '../../shared/deps.ts';
 import { createSharedBuffers, freeLocksOf, openAccountMemory } from '../../shared/keys/account-memory.ts';
 import { closeLedger } from '../../shared/keys/quota-file.ts';
 import { openLedger, type Report } from '../../shared/keys/quota-ledger.ts';
@@ -29,7 +29,12 @@ const MOST_NAPS = 20;
 const REPORT_MS = 1_000;
 
 /** Opens it on a clock that all threads share. `restarts` says how many workers were replaced. */
-export async function openKeeper(deps: Deps, output: LogOutput, log: Log, restarts: () => number): Promise<Keeper> {
+export async function openKeeper(
+  deps: ServerDeps,
+  output: LogOutput,
+  log: Log,
+  restarts: () => number,
+): Promise<Keeper> {
   const { clock, config } = deps;
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const metrics = config.metricsToken === null ? null : (await import('../metrics.ts')).createMetrics(deps, restarts);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 import type { Sqlite } from './open.ts';
@@ -94,5 +93,5 @@ export function appliedMigrations(sqlite: Sqlite): number {
 }
 
 function sha256(migration: Migration): string {
-  return createHash('sha256').update(migration.sql).digest('hex');
+  return new Bun.CryptoHasher('sha256').update(migration.sql).digest('hex');
 }

@@ -1,18 +1,21 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { drizzle } from 'drizzle-orm/bun-sqlite';
+import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../errors.ts';
 import { migrate, type SchemaState, schemaState } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
-import * as schema from './schema.ts';
+import type * as schema from './schema.ts';
 import { copyBeforeMigration } from './snapshot.ts';
 
 /** The bare connection; only files of `shared/` use it. */
 export type Sqlite = Database;
 
-/** The main database through Drizzle; `$client` is the bare connection. */
-export type Db = ReturnType<typeof wrap>;
+/** The main database, opened: all that the server needs of it. */
+export type Opened = { $client: Sqlite };
+
+/** The same through Drizzle (`withTables`). */
+export type Db = BunSQLiteDatabase<typeof schema> & Opened;
 
 /** What a write transaction hands to its function: the same tables, inside the transaction. */
 export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
@@ -29,16 +32,12 @@ const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, look: 10_000 } 
 /** While one process copies and migrates, those that start beside it wait, the server too: nobody is served yet. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
-function wrap(sqlite: Database) {
-  return drizzle(sqlite, { schema });
-}
-
 /**
  * Opens the main database. Throws `refused` where it is missing, older, newer or not ours, naming the path, and `busy`
  * where it stays locked. New files get mode 0600, a new folder 0700. Before an existing database is migrated it is copied
  * aside, and `onCopied` is told where.
  */
-export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: string) => void = () => {}): Db {
+export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: string) => void = () => {}): Opened {
   if ((mode === 'use' || mode === 'look') && !existsSync(path)) {
     throw new AppError(
       'refused',
@@ -61,7 +60,7 @@ export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: stri
           `The database ${path} ${state === 'new' ? 'is empty' : 'has an older schema'}; "profilectl serve" migrates it when it starts.`,
         );
       }
-      return wrap(sqlite);
+      return { $client: sqlite };
     } catch (error) {
       sqlite.close();
       throw error;

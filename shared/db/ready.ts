@@ -1,8 +1,8 @@
 import { schemaState } from './migrate.ts';
-import type { Db } from './open.ts';
+import type { Opened } from './open.ts';
 
 /** Whether the database is open, ours, and has this version's schema. */
-export function isReady(db: Db): boolean {
+export function isReady(db: Opened): boolean {
   try {
     return schemaState(db.$client, db.$client.filename) === 'current';
   } catch {

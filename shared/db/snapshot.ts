@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   chownSync,
   closeSync,
@@ -67,7 +66,7 @@ export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
  */
 export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
   refuseExisting(target);
-  const temporary = `${target}.${randomUUID()}.unfinished`;
+  const temporary = `${target}.${crypto.randomUUID()}.unfinished`;
   return withFault(sqlite.filename, target, () => {
     closeSync(openSync(temporary, 'wx', 0o600));
     try {

@@ -1,4 +1,4 @@
-import { type Db, guardDatabase } from '../db/open.ts';
+import { guardDatabase, type Opened } from '../db/open.ts';
 import {
   ATTEMPT_RESULTS,
   type AttemptResult,
@@ -21,7 +21,7 @@ export type KeyFigures = {
 };
 
 /** Reads the numbers as they are at this time. A thousand keys take about a millisecond. Throws `busy`. */
-export function readKeyFigures({ $client: sqlite }: Db, nowMs: number): KeyFigures {
+export function readKeyFigures({ $client: sqlite }: Opened, nowMs: number): KeyFigures {
   return guardDatabase(sqlite.filename, () => {
     const states = countedBy(
       KEY_STATES,

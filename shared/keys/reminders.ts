@@ -1,5 +1,5 @@
 import { type ExpiringKey, openReminderStore, type ReminderStore } from '../db/reminder-store.ts';
-import type { Deps } from '../deps.ts';
+import type { ServerDeps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import type { Delivery, Mailer } from '../mail/mail.ts';
@@ -39,7 +39,7 @@ export function dueStep(key: { approvedAt: number; expiresAt: number }, nowMs: n
  * Mails what is due now, one after the other; ends early once `isStopping`. Resolves to whether something should be tried
  * again soon, since the database was locked. Never makes a request wait. Throws `refused` where the database can't be used.
  */
-export async function sendReminders(deps: Deps, report: Report, isStopping = () => false): Promise<boolean> {
+export async function sendReminders(deps: ServerDeps, report: Report, isStopping = () => false): Promise<boolean> {
   if (deps.config.mail === null) return false;
   const store = openReminderStore(deps.config.databasePath);
   try {
@@ -58,7 +58,7 @@ export async function sendReminders(deps: Deps, report: Report, isStopping = () 
 type Due = { key: ExpiringKey; step: number };
 type Means = { store: ReminderStore; mailer: Mailer; report: Report; isStopping: () => boolean };
 
-function dueNow({ clock }: Deps, store: ReminderStore): Due[] {
+function dueNow({ clock }: ServerDeps, store: ReminderStore): Due[] {
   const nowMs = clock.nowMs();
   return store.expiring(nowMs, nowMs + REMINDER_STEPS_DAYS[0] * DAY_MS).flatMap((key) => {
     const step = dueStep(key, nowMs);
@@ -76,7 +76,7 @@ function isOpen(store: ReminderStore, key: ExpiringKey, step: number, nowMs: num
   return last.result === 'refused' && last.at <= nowMs - REFUSED_AGAIN_MS;
 }
 
-async function sendAll(deps: Deps, means: Means, due: readonly Due[]): Promise<boolean> {
+async function sendAll(deps: ServerDeps, means: Means, due: readonly Due[]): Promise<boolean> {
   let failures = 0;
   for (const { key, step } of due) {
     if (means.isStopping() || failures >= MAX_FAILURES) return false;
@@ -88,7 +88,7 @@ async function sendAll(deps: Deps, means: Means, due: readonly Due[]): Promise<b
 
 /** Null where there is nothing to send any more. Throws `busy`. */
 async function sendOne(
-  deps: Deps,
+  deps: ServerDeps,
   { store, mailer, report }: Means,
   identifier: string,
   step: number,

@@ -1,5 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
-
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET = /^plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
@@ -56,7 +54,7 @@ const NO_HASH = new Uint8Array(32);
 
 /** Whether a secret has this hash, in constant time; a missing hash costs the same and is never equal. */
 export function secretMatches(secret: string, storedHash: Uint8Array | null): boolean {
-  const equal = timingSafeEqual(hashSecret(secret), storedHash ?? NO_HASH);
+  const equal = crypto.timingSafeEqual(hashSecret(secret), storedHash ?? NO_HASH);
   return storedHash !== null && equal;
 }
 

@@ -12,6 +12,9 @@ export type Tally = Record<UsageOutcome, number> & { identifier: string; day: nu
 /** A day in UTC has no other length. */
 export const DAY_MS = 86_400_000;
 
+/** So many days it is kept what keys were used for, today among them. */
+export const USAGE_DAYS = 400;
+
 /** The day of a time: days since 1970, UTC. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);

@@ -1,8 +1,7 @@
 import { isoTime } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { readKey } from './record.ts';
-import { DAY_MS, dayOf, USAGE_OUTCOMES, type UsageOutcome } from './tallies.ts';
-import { USAGE_DAYS } from './usage.ts';
+import { DAY_MS, dayOf, USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from './tallies.ts';
 import { type KeyView, listKeys, type Reader } from './view.ts';
 
 /** What a key was used for, as `--json` prints it: every day up to today, oldest first; `lastUsedAt` is null if never. */

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { openUsageStore, type UsageStore } from '../db/usage-store.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { Report } from './quota-ledger.ts';
-import { createTallies, dayOf, type Tally } from './tallies.ts';
+import { createTallies, dayOf, type Tally, USAGE_DAYS } from './tallies.ts';
 
 /** Counts requests by key and day: in memory at once, in the database within seconds. */
 export type Usage = {
@@ -27,9 +27,6 @@ const SAVE_AT_ONCE = 500;
 
 /** How long the last write waits for a lock; nobody is served any more. */
 const LAST_WAIT_MS = 2_000;
-
-/** So many days are kept, today among them. */
-export const USAGE_DAYS = 400;
 
 /**
  * Begins to count for a database. It is written on a connection of its own that waits for no lock: where another process

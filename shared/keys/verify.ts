@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts';
-import { type Db, guardDatabase } from '../db/open.ts';
+import { guardDatabase, type Opened } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
-import { expireKeys } from './expire.ts';
 import { isExpired, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -44,7 +43,7 @@ const MAX_KEPT = 20_000;
 const NEXT_TRY_MS = 10_000;
 
 /** Prepares the verifier of one database; `db` is where it notes that a key's time is over. */
-export function prepareVerifier(reader: Reader, db: Db, clock: Clock): Verifier {
+export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verifier {
   const { sqlite } = reader;
   const keyOfIdentifier = sqlite.prepare<KeyRow, [string]>(
     `SELECT identifier, name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
@@ -73,8 +72,11 @@ export function prepareVerifier(reader: Reader, db: Db, clock: Clock): Verifier 
 
   function storeExpiry(identifier: string, nowMs: number): void {
     if (clock.monotonicMs() < nextTryAtMs) return;
+    // Loaded where a key's time is over: the server's start does without Drizzle.
+    const { withTables } = require('../db/tables.ts') as typeof import('../db/tables.ts');
+    const { expireKeys } = require('./expire.ts') as typeof import('./expire.ts');
     try {
-      expireKeys(db, nowMs, identifier);
+      expireKeys(withTables(db), nowMs, identifier);
     } catch (error) {
       // Refused it is all the same; somebody notices again later.
       if (!(error instanceof AppError)) throw error;

@@ -4,6 +4,7 @@ import { eq } from 'drizzle-orm';
 import { MIGRATIONS } from '../../shared/db/migrations.ts';
 import { type Db, openDatabase } from '../../shared/db/open.ts';
 import { apiKeys } from '../../shared/db/schema.ts';
+import { withTables } from '../../shared/db/tables.ts';
 import { hashSecret, newSecret } from '../../shared/keys/secret.ts';
 import { profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION } from '../support/keys.ts';
@@ -23,7 +24,7 @@ export async function generate(bench: Bench, profiles = bench.profiles, keys = k
   if (!existsSync(path)) {
     const unfinished = `${path}.unfinished`;
     await run(bench, profilectlWords(['profiles', 'import', lines, '--db', unfinished]), { core: CORE.any });
-    const db = openDatabase(unfinished, 'use');
+    const db = withTables(openDatabase(unfinished, 'use'));
     addKeys(db, keys);
     db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
     db.$client.close();

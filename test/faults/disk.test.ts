@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/db/open.ts';
+import { withTables } from '../../shared/db/tables.ts';
 import { showKey } from '../../shared/keys/view.ts';
 import { profilectl } from '../support/cli.ts';
 import { get } from '../support/http.ts';
@@ -22,7 +23,7 @@ async function world() {
   const disk = mountSmallDisk(6 * MIB);
   const databasePath = join(disk.folder, 'profiles.db');
   const base = testDeps();
-  const db = openDatabase(databasePath, 'serve');
+  const db = withTables(openDatabase(databasePath, 'serve'));
   const deps = { ...base, db };
   const { secret } = await keyFor(deps, ['1000000/1d']);
   const lines = Array.from({ length: 200 }, (_, at) => ({

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../shared/config.ts';
 import { openDatabase } from '../../shared/db/open.ts';
+import { withTables } from '../../shared/db/tables.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { beginAttempt } from '../../shared/keys/attempt.ts';
 import { expireKeys } from '../../shared/keys/expire.ts';
@@ -24,7 +25,7 @@ async function make(file: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-fixture-'));
   const path = join(folder, 'profiles.db');
   makeOlderDatabase(path, 1);
-  const db = openDatabase(path, 'look');
+  const db = withTables(openDatabase(path, 'look'));
   const config = readConfig({ DATABASE_PATH: path, MAIL_URL: `file:${join(folder, 'mail')}` });
   let nowMs = START_MS;
   const clock = {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config.ts';
 import { openDatabase } from '../../shared/db/open.ts';
+import { withTables } from '../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import { KEEP_FOLDER } from './secret-search.ts';
 
@@ -40,7 +41,7 @@ export function testDeps(
   const { variables, ...replaced } = changes;
   const databasePath = join(folder, 'profiles.db');
   const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
-  const db = openDatabase(databasePath, 'serve');
+  const db = withTables(openDatabase(databasePath, 'serve'));
   afterAll(() => db.$client.close());
   return { ...createDeps(db, config), ...replaced, folder };
 }

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { readLastBackup } from '../../../shared/db/backup.ts';
 import { checkDatabase } from '../../../shared/db/check.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
@@ -42,7 +43,7 @@ describe('db backup', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(`${deps.config.databasePath}.last-backup`).mode & 0o777).toBe(0o600);
     expect(readLastBackup(deps.config.databasePath)).toEqual({ at: expect.stringMatching(/Z$/), file });
-    const copy = openDatabase(file, 'use');
+    const copy = withTables(openDatabase(file, 'use'));
     expect(await exportText({ db: copy })).toBe(await exportText(deps));
     expect(checkDatabase(copy).faults).toEqual([]);
     copy.$client.close();

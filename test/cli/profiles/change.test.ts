@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDatabase } from '../../../shared/db/check.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -30,7 +31,7 @@ async function world() {
     return JSON.parse(stdout);
   };
   const faults = () => {
-    const opened = openDatabase(db, 'use');
+    const opened = withTables(openDatabase(db, 'use'));
     const found = checkDatabase(opened).faults;
     opened.$client.close();
     return found;

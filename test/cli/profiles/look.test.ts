@@ -20,7 +20,7 @@ describe('profiles export', () => {
     expect(stdout).toBe(readFileSync(SAMPLE, 'utf8'));
   });
 
-  test('ends quietly when nobody reads on', async () => {
+  test('ends quietly when nobody reads on, and says that the disk is full', async () => {
     const lines = Array.from({ length: 200 }, (_, i) => ({
       id: i + 1,
       username: `u${i}`,
@@ -36,6 +36,8 @@ describe('profiles export', () => {
     expect(await new Response(child.stdout).text()).toBe('{"id":1,"u');
     expect(await new Response(child.stderr).text()).toBe('');
     expect(await child.exited).toBe(0);
+    const full = Bun.spawnSync(['sh', '-c', `${words.join(' ')} > /dev/full`], { env: cleanEnvironment() });
+    expect([full.exitCode, full.stderr.toString()]).toEqual([1, 'The output can not be written (ENOSPC).\n']);
   });
 
   test('refuses a missing database, naming its path', async () => {

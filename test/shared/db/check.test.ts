@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDatabase } from '../../../shared/db/check.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { KEY_STATES } from '../../../shared/keys/key.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
 import { importLines } from '../../support/import.ts';
@@ -128,7 +129,7 @@ describe('each fault is named, and nothing private with it', () => {
 
 test('a file with a torn page is reported, not thrown over', async () => {
   const path = join(tempFolder(), 'profiles.db');
-  const deps = { ...testDeps(), db: openDatabase(path, 'serve') };
+  const deps = { ...testDeps(), db: withTables(openDatabase(path, 'serve')) };
   const many = Array.from({ length: 200 }, (_, index) => ({
     id: index + 1,
     username: `user${index}`,
@@ -140,7 +141,7 @@ test('a file with a torn page is reported, not thrown over', async () => {
   const bytes = readFileSync(path);
   bytes.fill(0xa5, bytes.length - 40_000, bytes.length - 20_000);
   writeFileSync(path, bytes);
-  const db = openDatabase(path, 'look');
+  const db = withTables(openDatabase(path, 'look'));
   const { faults } = checkDatabase(db);
   db.$client.close();
   expect(faults.length).toBeGreaterThan(0);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { checkDatabase } from '../../../shared/db/check.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { openBare, openDatabase, type Sqlite } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { KEY_STATES } from '../../../shared/keys/key.ts';
 import { openUsage } from '../../../shared/keys/usage.ts';
@@ -46,7 +47,7 @@ function upgraded() {
   const path = join(tempFolder(), 'profiles.db');
   copyFileSync(FIXTURE, path);
   const copies: string[] = [];
-  const db = openDatabase(path, 'serve', (copy) => copies.push(copy));
+  const db = withTables(openDatabase(path, 'serve', (copy) => copies.push(copy)));
   const clock = testClock(Date.parse('2026-01-01T12:00:00Z'));
   return { path, copies, deps: { ...createDeps(db, testConfig({ DATABASE_PATH: path })), clock } };
 }

@@ -7,6 +7,7 @@ import { migrate, schemaState } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS, type Migration } from '../../../shared/db/migrations.ts';
 import { openDatabase, openFile, write } from '../../../shared/db/open.ts';
 import { isServed, lockForServing } from '../../../shared/db/serving.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -155,7 +156,7 @@ test('one database has one server', () => {
 });
 
 test('a write that waits inside its transaction is refused and undone, and a locked database is "busy"', () => {
-  const db = openDatabase(path('write'), 'serve');
+  const db = withTables(openDatabase(path('write'), 'serve'));
   expect(() => write(db, async () => 1)).toThrow('may not wait');
   const other = openFile(path('write'), 0);
   other.run('BEGIN IMMEDIATE');

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
@@ -106,7 +107,7 @@ async function take(world: World, step: Step, profiles: string[]): Promise<void>
   }
   if (step.do === 'restart') {
     if (world.deps !== base) world.deps.db.$client.close();
-    world.deps = { ...base, db: openDatabase(base.config.databasePath, 'use') };
+    world.deps = { ...base, db: withTables(openDatabase(base.config.databasePath, 'use')) };
     world.flying = [];
     return;
   }

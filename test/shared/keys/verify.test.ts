@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { newSecret, systemRandom } from '../../../shared/keys/secret.ts';
@@ -60,7 +61,7 @@ test('a mistyped secret does not touch the database', async () => {
 test('a revocation by another process works from its commit on', async () => {
   const { deps, verify, secret, identifier } = await world();
   expect(verify(secret)).not.toBeNull();
-  const other = { ...deps, db: openDatabase(deps.config.databasePath, 'use') };
+  const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
   await revokeKey(other, { identifier, reason: 'Leaked.', by: 'admin' });
   expect(verify(secret)).toBeNull();
   other.db.$client.close();

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import.ts';
 import { PROJECT } from '../../support/cli.ts';
@@ -82,7 +83,7 @@ test('an export is one snapshot, however long its reader takes', async () => {
     deps,
     Array.from({ length: 20 }, (_, i) => ({ id: i + 1, username: `u${i}`, displayName: long })),
   );
-  const other = openDatabase(deps.config.databasePath, 'use');
+  const other = withTables(openDatabase(deps.config.databasePath, 'use'));
   let text = '';
   let chunks = 0;
   await exportProfiles(deps.db, async (chunk) => {

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import.ts';
 
@@ -8,7 +9,7 @@ import { importProfiles } from '../../../shared/profiles/import.ts';
 
 const LINES = 100_000;
 const [path = '', mode = ''] = process.argv.slice(2);
-const db = openDatabase(path, 'fill');
+const db = withTables(openDatabase(path, 'fill'));
 
 function* made(): Generator<Uint8Array> {
   for (let from = 1; from <= LINES; from += 500) {
