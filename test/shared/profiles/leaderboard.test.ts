@@ -16,7 +16,7 @@ function boardOf(views: readonly number[], bannedIds: readonly number[] = []) {
     }
   });
   const { leaderboard: read } = readingOf(deps);
-  return { db, read: (limit: number, offset: number): Board => JSON.parse(read(limit, offset).text.body) };
+  return { db, read: (limit: number, offset: number): Board => JSON.parse(read(limit, offset).body.toString()) };
 }
 
 const ranksOf = ({ leaderboard }: Board) => leaderboard.map(({ id, rank }) => [id, rank]);
