@@ -78,8 +78,8 @@ export function lookupIn(source: Source): Lookup {
     },
     many: (asked) => {
       const parts: string[] = [];
-      const tags: string[] = [];
       const absent: string[] = [];
+      let tags = '';
       let head = '{"profiles":[';
       for (const { way, value } of asked) {
         const shown = find[way](value);
@@ -90,23 +90,27 @@ export function lookupIn(source: Source): Lookup {
         }
         const { profile } = shown;
         profile.etag ??= etagOf(profile.body);
-        head += `{"query":${query},"profile":`;
-        parts.push(head, profile.body);
-        tags.push(head, profile.etag);
+        tags += query + profile.etag;
+        parts.push(`${head}{"query":${query},"profile":`, profile.body);
         head = '},';
       }
       const tail = `${parts.length > 0 ? '}' : head}],"missing":[${absent.join(',')}]}`;
+      parts.push(tail);
       // As for the leaderboard: the profiles' tags stand for them.
-      const etag = etagOf(bodyOf([...tags, tail]));
-      return { body: bodyOf([...parts, tail]), etag };
+      return { body: bodyOf(parts), etag: etagOf(tags + tail) };
     },
   };
 }
 
 /** The parameter of a lookup of many for each way; its value is echoed as it was decoded, a UID as the number it is. */
 function echo(way: Way, value: string): string {
-  return way === 'uid' ? `{"uid":${value}}` : `{"${way.toLowerCase()}":${JSON.stringify(value)}}`;
+  if (way === 'uid') return `{"uid":${value}}`;
+  const text = UNESCAPED.test(value) ? `"${value}"` : JSON.stringify(value);
+  return way === 'username' ? `{"username":${text}}` : `{"authid":${text}}`;
 }
+
+/** What JSON quotes as it is; most names are. */
+const UNESCAPED = /^[\w-]*$/;
 
 /** Made once: nobody reads its stack, and taking one costs as much as the lookup. */
 const MISSING = new AppError('not_found', 'There is no such profile.');
