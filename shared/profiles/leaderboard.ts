@@ -3,7 +3,7 @@ import { createBoundedCache } from '../bounded-cache.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
 import { etagOf } from '../etag.ts';
-import type { Source } from './source.ts';
+import type { Shown, Source } from './source.ts';
 
 /** How many profiles the board has at most. */
 export const BOARD_SIZE = 10_000;
@@ -63,9 +63,10 @@ export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
   const tags = new Uint8Array(total * TAG_BYTES);
 
   function entryAt(place: number): Buffer {
-    const shown = profileOf(order[place]?.[0] as number);
-    const entry = Buffer.from(`{"rank":${ranks[place]},${shown?.profile.body.slice(1)},`);
-    tags.set(Bun.SHA256.hash(entry).subarray(0, TAG_BYTES), place * TAG_BYTES);
+    const { profile } = profileOf(order[place]?.[0] as number) as Shown;
+    const entry = Buffer.from(`{"rank":${ranks[place]},${profile.body.slice(1)},`);
+    const digest = Bun.SHA256.hash(entry, new Uint8Array(32)) as Uint8Array;
+    tags.set(digest.subarray(0, TAG_BYTES), place * TAG_BYTES);
     return entry;
   }
 
