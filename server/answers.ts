@@ -1,10 +1,16 @@
+import type { Body } from '../shared/body.ts';
 import { etagOf } from '../shared/etag.ts';
-import type { Text } from '../shared/profiles/source.ts';
 import type { Exchange } from './exchange.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';
 
 /** What a route found: the body of a 200 (or an empty one and the place to go), and the headers that only this has. */
-export type Answer = Text & { headers?: Record<string, string>; status?: 302 };
+export type Answer = {
+  readonly body: string | Body['body'];
+  /** Noted here when it is first needed. */
+  etag?: string;
+  headers?: Record<string, string>;
+  status?: 302;
+};
 
 /** Sends what routes found. */
 export type Answers = {

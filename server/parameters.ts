@@ -46,12 +46,12 @@ export function queryValues<Name extends string>(
   if (pairs.length < 1 || pairs.length > most) {
     throw new AppError('bad_parameter', `Give ${listed(allowed, 'or')} 1 to ${most} times in all.`);
   }
-  const distinct = new Map<string, { name: Name; value: string }>();
-  for (const { name, value = malformed(name) } of pairs) {
-    const key = `${name}=${value}`;
-    if (!distinct.has(key)) distinct.set(key, { name, value });
-  }
-  return [...distinct.values()];
+  const seen = new Map(allowed.map((name) => [name, new Set<string>()]));
+  return pairs.filter((pair): pair is { name: Name; value: string } => {
+    const { name, value = malformed(name) } = pair;
+    const values = seen.get(name) as Set<string>;
+    return values.size < values.add(value).size;
+  });
 }
 
 /** Names and values, decoded; a value that can't be is undefined. Throws `bad_parameter` for a name that is not allowed. */
@@ -60,13 +60,25 @@ function queryPairs<Name extends string>(
   allowed: readonly Name[],
 ): { name: Name; value: string | undefined }[] {
   if (query === '') return [];
+  const read = ENCODED.test(query) ? decodeField : asItIs;
   return query.split('&').map((part) => {
     const equals = part.indexOf('=');
-    const name = decode(spaces(equals === -1 ? part : part.slice(0, equals)));
-    const known = allowed.find((candidate) => candidate === name);
+    const name = read(equals === -1 ? part : part.slice(0, equals));
+    const known = allowed[allowed.indexOf(name as Name)];
     if (known === undefined) throw unknown(name, allowed);
-    return { name: known, value: decode(spaces(equals === -1 ? '' : part.slice(equals + 1))) };
+    return { name: known, value: read(equals === -1 ? '' : part.slice(equals + 1)) };
   });
+}
+
+/** What decoding changes; most queries have none of it. */
+const ENCODED = /[%+]/;
+
+function asItIs(text: string): string {
+  return text;
+}
+
+function decodeField(text: string): string | undefined {
+  return decode(text.replaceAll('+', ' '));
 }
 
 /**
@@ -82,10 +94,6 @@ export function wholeNumber(parameters: ReadonlyMap<string, string>, name: strin
 }
 
 const DECIMAL = /^(0|[1-9][0-9]{0,8})$/;
-
-function spaces(text: string): string {
-  return text.replaceAll('+', ' ');
-}
 
 /** Undefined for broken percent sequences and for invalid UTF-8, overlong forms and surrogates among it. */
 function decode(text: string): string | undefined {

@@ -12,7 +12,7 @@ import type { Quota } from '../quota.ts';
 import type { Service } from '../service.ts';
 
 /** Asks a route for a target (path and query) as a client with a new key would, the sample profiles being in. */
-export type AskSample = (route: Route, target: string) => Answer | AppError;
+export type AskSample = (route: Route, target: string) => (Answer & { body: string }) | AppError;
 
 /**
  * Answers by the routes' own code, so that the document's examples are true. What a route touches is here, and no more:
@@ -32,7 +32,8 @@ export function sampleAsker(publicUrl: string): AskSample {
     const [path = '', query = ''] = target.split('?');
     const exchange = { path, query, key: SAMPLE_KEY, quota: sampleQuota() } as unknown as Exchange;
     try {
-      return (route.answer as NonNullable<Route['answer']>)(service, exchange, route) as Answer;
+      const answer = (route.answer as NonNullable<Route['answer']>)(service, exchange, route) as Answer;
+      return { ...answer, body: Buffer.from(answer.body).toString() };
     } catch (error) {
       if (error instanceof AppError) return error;
       throw error;

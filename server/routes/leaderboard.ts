@@ -9,9 +9,9 @@ export function leaderboardPage(service: Service, { query }: Exchange): Answer {
   const parameters = queryParameters(query, ['limit', 'offset']);
   const limit = wholeNumber(parameters, 'limit', LIMIT);
   const offset = wholeNumber(parameters, 'offset', OFFSET);
-  const { text, total } = service.leaderboard(limit, offset);
+  const { body, etag, total } = service.leaderboard(limit, offset);
   const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
-  return link === '' ? text : { ...text, headers: { Link: link } };
+  return { body, etag, headers: link === '' ? {} : { Link: link } };
 }
 
 function linksOf(publicUrl: string, limit: number, offset: number, total: number): string {

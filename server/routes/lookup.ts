@@ -31,7 +31,7 @@ export function profilesOfMany(service: Service, { query, quota }: Exchange): An
     return { way: name === 'authid' ? 'authId' : name, value };
   });
   admitOthers(service.ledger, quota as Quota, asked.length);
-  return { body: service.lookup.many(asked) };
+  return service.lookup.many(asked);
 }
 
 function parameterOf({ path, query }: Exchange, route: Route): string {

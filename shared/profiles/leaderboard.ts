@@ -1,8 +1,9 @@
-import { createBoundedCache, createDoor } from '../bounded-cache.ts';
+import { type Body, bodyOf } from '../body.ts';
+import { createBoundedCache } from '../bounded-cache.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
 import { etagOf } from '../etag.ts';
-import type { Shown, Source, Text } from './source.ts';
+import type { Shown, Source } from './source.ts';
 
 /** How many profiles the board has at most. */
 export const BOARD_SIZE = 10_000;
@@ -10,35 +11,30 @@ export const BOARD_SIZE = 10_000;
 /** The bounds of a page: `limit` entries after the first `offset`. */
 export const PAGE_BOUNDS = { minLimit: 1, maxLimit: 100, defaultLimit: 50, maxOffset: 9_999 } as const;
 
-/** One page of the board. */
-export type BoardPage = {
-  /** `{"leaderboard":[…],"limit","offset","total"}` as JSON text. */
-  text: Text;
-  /** How many profiles the board has: at most {@link BOARD_SIZE}. */
-  total: number;
-};
+/** One page of the board: `{"leaderboard":[…],"limit","offset","total"}`; `total`, how many profiles the board has. */
+export type BoardPage = Body & { readonly total: number };
 
 /** Reads pages of the leaderboard. Throws `busy` where the database is locked. */
 export type Leaderboard = (limit: number, offset: number) => BoardPage;
 
-/** Who stands where, in the board's order. */
-export type Standing = { readonly id: number; readonly rank: number };
+/** The board's order: who, with how many views; most views first, then the least id. */
+export type Order = readonly (readonly [id: number, viewsCount: number])[];
 
-/** One of a page's entries: its rank, then all of the SimplifiedProfile; and its entity tag. */
-export type Entry = { text: string; tag: string };
+/** So many neighbours are kept together: a page is put together of a few copies. */
+const BLOCK = 64;
+
+/** Neighbours' entries, each followed by a comma; the entry `n` begins at `starts[n]` and ends where the next begins. */
+type Block = { readonly bytes: Uint8Array; readonly starts: readonly number[] };
 
 /** How much of entries is kept at most: a board of usual profiles. */
-const ENTRIES_BYTES = 32 * 1024 * 1024;
+const BLOCKS_BYTES = 16 * 1024 * 1024;
 
-/** How much of pages is kept at most. */
-const PAGES_BYTES = 4 * 1024 * 1024;
-
-/** Pages that are asked for once are garbage at once; kept, they would be until the next full collection. */
-const DOOR = 256;
+/** Half of a SHA-256. */
+const TAG_BYTES = 16;
 
 /**
  * Prepares the leaderboard: the top profiles by viewsCount, then id, without banned ones. Its order is read once after
- * every commit (a few milliseconds); pages are put together of profiles that are in memory or read one by one.
+ * every commit (a few milliseconds), its entries as they are asked for.
  */
 export function prepareLeaderboard(reader: Reader, profiles: Source): Leaderboard {
   const { sqlite } = reader;
@@ -46,70 +42,72 @@ export function prepareLeaderboard(reader: Reader, profiles: Source): Leaderboar
   const order = sqlite.prepare<[id: number, viewsCount: number], [number]>(
     'SELECT id, views_count FROM profiles WHERE banned = 0 ORDER BY views_count DESC, id LIMIT ?',
   );
-  const entries = createBoundedCache<number, Entry>(ENTRIES_BYTES);
-  const pages = createBoundedCache<number, BoardPage>(PAGES_BYTES);
-  const comesAgain = createDoor(DOOR);
-  let board: readonly Standing[] | null = null;
+  let board: Leaderboard | null = null;
   reader.onCommit(() => {
     board = null;
-    entries.clear();
-    pages.clear();
   });
+  return (limit, offset) =>
+    guardDatabase(sqlite.filename, () => {
+      reader.view();
+      board ??= boardIn(order.values(BOARD_SIZE) as [number, number][], profiles.ofId);
+      return board(limit, offset);
+    });
+}
 
-  function entryOf(standing: Standing): Entry {
-    const kept = entries.get(standing.id);
-    if (kept !== undefined) return kept;
-    const entry = entryIn(standing, profiles.ofId(standing.id) as Shown);
-    entries.set(standing.id, entry, 2 * entry.text.length);
+/** A board in this order, which does not change; `profileOf` finds who stands on it. */
+export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
+  const total = order.length;
+  const ranks = ranksIn(order);
+  const blocks = createBoundedCache<number, Block>(BLOCKS_BYTES);
+  // Of the entries in the blocks that have been made.
+  const tags = new Uint8Array(total * TAG_BYTES);
+
+  function entryAt(place: number): Buffer {
+    const { profile } = profileOf(order[place]?.[0] as number) as Shown;
+    const entry = Buffer.from(`{"rank":${ranks[place]},${profile.body.slice(1)},`);
+    const digest = Bun.SHA256.hash(entry, new Uint8Array(32)) as Uint8Array;
+    tags.set(digest.subarray(0, TAG_BYTES), place * TAG_BYTES);
     return entry;
   }
 
-  function readPage(limit: number, offset: number): BoardPage {
-    reader.view();
-    board ??= standings(order.values(BOARD_SIZE) as [number, number][]);
-    const place = limit * BOARD_SIZE + offset;
-    const kept = pages.get(place);
+  function blockFrom(first: number): Block {
+    const kept = blocks.get(first);
     if (kept !== undefined) return kept;
-    const page = boardPage(board, entryOf, limit, offset);
-    if (comesAgain(place)) pages.set(place, page, 2 * page.text.body.length);
-    return page;
+    const entries: Buffer[] = [];
+    const starts = [0];
+    for (let place = first; place < Math.min(first + BLOCK, total); place++) {
+      const entry = entryAt(place);
+      entries.push(entry);
+      starts.push((starts.at(-1) as number) + entry.length);
+    }
+    const block = { bytes: Buffer.concat(entries), starts };
+    blocks.set(first, block, block.bytes.length);
+    return block;
   }
 
-  return (limit, offset) => guardDatabase(sqlite.filename, () => readPage(limit, offset));
+  return (limit, offset) => {
+    const end = Math.min(offset + limit, total);
+    const entries: Uint8Array[] = [];
+    for (let place = offset; place < end; ) {
+      const first = place - (place % BLOCK);
+      const next = Math.min(first + BLOCK, end);
+      const { bytes, starts } = blockFrom(first);
+      const comma = next === end ? 1 : 0;
+      entries.push(bytes.subarray(starts[place - first], (starts[next - first] as number) - comma));
+      place = next;
+    }
+    const tail = `],"limit":${limit},"offset":${offset},"total":${total}}`;
+    // As much a function of the body as a hash of all of it, in a tenth of the time: the tags name every part of it.
+    const etag = etagOf(bodyOf([tags.subarray(offset * TAG_BYTES, end * TAG_BYTES), tail]));
+    return { body: bodyOf(['{"leaderboard":[', ...entries, tail]), etag, total };
+  };
 }
 
-/** Ranks in this order, most views first: competition ranks (1, 2, 2, 4), the same on whatever page one is shown. */
-export function standings(order: readonly (readonly [id: number, viewsCount: number])[]): Standing[] {
+/** Competition ranks (1, 2, 2, 4), the same on whatever page one is shown. */
+function ranksIn(order: Order): number[] {
   let rank = 1;
-  return order.map(([id, viewsCount], index) => {
+  return order.map(([, viewsCount], index) => {
     if (viewsCount !== order[index - 1]?.[1]) rank = index + 1;
-    return { id, rank };
+    return rank;
   });
-}
-
-/** The entry of who stands there. */
-export function entryIn({ rank }: Standing, { profile }: Shown): Entry {
-  const text = `{"rank":${rank},${profile.body.slice(1)}`;
-  return { text, tag: etagOf(text) };
-}
-
-/** Puts a page together. */
-export function boardPage(
-  board: readonly Standing[],
-  entryOf: (standing: Standing) => Entry,
-  limit: number,
-  offset: number,
-): BoardPage {
-  const total = board.length;
-  const entries: string[] = [];
-  let tags = '';
-  for (const standing of board.slice(offset, offset + limit)) {
-    const { text, tag } = entryOf(standing);
-    entries.push(text);
-    tags += tag;
-  }
-  const end = `],"limit":${limit},"offset":${offset},"total":${total}}`;
-  const body = `{"leaderboard":[${entries.join(',')}${end}`;
-  // As much a function of the body as a hash of all of it, in a tenth of the time: the tags name every part of it.
-  return { text: { body, etag: etagOf(tags + end) }, total };
 }

@@ -1,6 +1,8 @@
+import { type Body, bodyOf } from '../body.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
+import { etagOf } from '../etag.ts';
 import { authIdFault, checkedFold } from './name.ts';
 import type { Shown, Source, Text } from './source.ts';
 
@@ -22,8 +24,8 @@ export type Lookup = {
   profile: (way: Way, value: string) => Found;
   /** `{"links":[…]}` in the owner's order. */
   links: (way: Way, value: string) => Found;
-  /** `{"profiles":[{"query","profile"}],"missing":[…]}` as JSON text, both in the order asked, read in one transaction. */
-  many: (asked: readonly Asked[]) => string;
+  /** `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order asked, read in one transaction. */
+  many: (asked: readonly Asked[]) => Body;
 };
 
 const UID = /^[1-9][0-9]{0,15}$/;
@@ -75,23 +77,40 @@ export function lookupIn(source: Source): Lookup {
       return { text: source.linksOf(shown), aliasOf: aliasOf(way, value, shown) };
     },
     many: (asked) => {
-      const profiles: string[] = [];
+      const parts: string[] = [];
       const absent: string[] = [];
+      let tags = '';
+      let head = '{"profiles":[';
       for (const { way, value } of asked) {
         const shown = find[way](value);
         const query = echo(way, value);
-        if (shown === null) absent.push(query);
-        else profiles.push(`{"query":${query},"profile":${shown.profile.body}}`);
+        if (shown === null) {
+          absent.push(query);
+          continue;
+        }
+        const { profile } = shown;
+        profile.etag ??= etagOf(profile.body);
+        tags += query + profile.etag;
+        parts.push(`${head}{"query":${query},"profile":`, profile.body);
+        head = '},';
       }
-      return `{"profiles":[${profiles.join(',')}],"missing":[${absent.join(',')}]}`;
+      const tail = `${parts.length > 0 ? '}' : head}],"missing":[${absent.join(',')}]}`;
+      parts.push(tail);
+      // As for the leaderboard: the profiles' tags stand for them.
+      return { body: bodyOf(parts), etag: etagOf(tags + tail) };
     },
   };
 }
 
 /** The parameter of a lookup of many for each way; its value is echoed as it was decoded, a UID as the number it is. */
 function echo(way: Way, value: string): string {
-  return way === 'uid' ? `{"uid":${value}}` : `{"${way.toLowerCase()}":${JSON.stringify(value)}}`;
+  if (way === 'uid') return `{"uid":${value}}`;
+  const text = UNESCAPED.test(value) ? `"${value}"` : JSON.stringify(value);
+  return way === 'username' ? `{"username":${text}}` : `{"authid":${text}}`;
 }
+
+/** What JSON quotes as it is; most names are. */
+const UNESCAPED = /^[\w-]*$/;
 
 /** Made once: nobody reads its stack, and taking one costs as much as the lookup. */
 const MISSING = new AppError('not_found', 'There is no such profile.');

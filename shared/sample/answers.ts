@@ -1,8 +1,8 @@
-import { BOARD_SIZE, boardPage, entryIn, type Leaderboard, standings } from '../profiles/leaderboard.ts';
+import { BOARD_SIZE, boardIn, type Leaderboard } from '../profiles/leaderboard.ts';
 import { type ProfileLine, parseLine } from '../profiles/line.ts';
 import { type Lookup, lookupIn } from '../profiles/lookup.ts';
 import { linksBody, type PublicRow } from '../profiles/public.ts';
-import { type Shown, shownOf } from '../profiles/source.ts';
+import { shownOf } from '../profiles/source.ts';
 import text from './profiles.jsonl' with { type: 'text' };
 
 /** What the server answers once the sample profiles are imported: the same code, without a database. */
@@ -22,7 +22,6 @@ export function sampleAnswers(): SampleAnswers {
     .filter((row) => row.banned === 0)
     .sort((one, other) => other.viewsCount - one.viewsCount || one.id - other.id)
     .slice(0, BOARD_SIZE);
-  const order = standings(board.map((row) => [row.id, row.viewsCount]));
 
   return {
     lookup: lookupIn({
@@ -31,8 +30,10 @@ export function sampleAnswers(): SampleAnswers {
       ofAuthId: (authId) => ofId(lines.find((line) => line.columns.authId === authId)?.id),
       linksOf: ({ id }) => ({ body: linksBody(lines.find((line) => line.id === id)?.links ?? []) }),
     }),
-    leaderboard: (limit, offset) =>
-      boardPage(order, (standing) => entryIn(standing, ofId(standing.id) as Shown), limit, offset),
+    leaderboard: boardIn(
+      board.map((row) => [row.id, row.viewsCount]),
+      ofId,
+    ),
   };
 }
 

@@ -87,6 +87,25 @@ describe('what is asked for', () => {
   });
 });
 
+test('the tag is the same for the same body, however it was asked for, and another for any other', async () => {
+  const tagOf = async (query: string) => (await ask(query)).headers.get('etag') as string;
+  const tag = await tagOf('username=ada&uid=8&username=x');
+  expect(await tagOf('usern%61me=%61da&uid=8&username=ada&username=x')).toBe(tag);
+  const others = [
+    'username=Ada&uid=8&username=x',
+    'uid=8&username=ada&username=x',
+    'username=ada&uid=8&authid=x',
+    'username=ada&uid=8',
+    'username=ada&username=ab&username=x',
+    'username=ada&uid=7&username=x',
+    'username=x',
+  ];
+  const tags = [tag, ...(await Promise.all(others.map(tagOf)))];
+  server.deps.db.$client.run('UPDATE profiles SET views_count = views_count + 1 WHERE id = 8');
+  tags.push(await tagOf('username=ada&uid=8&username=x'));
+  expect(new Set(tags).size).toBe(9);
+});
+
 describe('a malformed value refuses the whole, and names the parameter', () => {
   const refused: [string, string][] = [
     ...['0', '-1', '07', '1.0', '', 'x', '9007199254740992', '+7'].map((uid): [string, string] => [

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BOARD_SIZE } from '../../../shared/profiles/leaderboard.ts';
+import { BOARD_SIZE, boardIn, type Order } from '../../../shared/profiles/leaderboard.ts';
+import type { Shown } from '../../../shared/profiles/source.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { testDeps } from '../../support/world.ts';
@@ -16,7 +17,7 @@ function boardOf(views: readonly number[], bannedIds: readonly number[] = []) {
     }
   });
   const { leaderboard: read } = readingOf(deps);
-  return { db, read: (limit: number, offset: number): Board => JSON.parse(read(limit, offset).text.body) };
+  return { db, read: (limit: number, offset: number): Board => JSON.parse(read(limit, offset).body.toString()) };
 }
 
 const ranksOf = ({ leaderboard }: Board) => leaderboard.map(({ id, rank }) => [id, rank]);
@@ -54,6 +55,41 @@ describe('ranks', () => {
         },
       ),
       { numRuns: 40 },
+    );
+  });
+});
+
+describe('a page', () => {
+  const SIZE = 300;
+  const order: Order = Array.from({ length: SIZE }, (_, index) => [index + 1, SIZE - index]);
+  const bodyAt = (id: number) => `{"id":${id},"displayName":"${'★ü'.repeat(id % 9)}"}`;
+  const shown = (body: (id: number) => string) => (id: number) => ({ profile: { body: body(id) } }) as Shown;
+  const board = boardIn(order, shown(bodyAt));
+  const entries = order.map(([id], index) => `{"rank":${index + 1},${bodyAt(id).slice(1)}`);
+  const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.nat(SIZE + 20) });
+
+  test('has all of its entries and no others, wherever it begins', () => {
+    fc.assert(
+      fc.property(page, ({ limit, offset }) => {
+        const wanted = entries.slice(offset, offset + limit).join(',');
+        expect(board(limit, offset).body.toString()).toBe(
+          `{"leaderboard":[${wanted}],"limit":${limit},"offset":${offset},"total":${SIZE}}`,
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('has the same tag on a board that is made anew, and another once one of its entries changes', () => {
+    fc.assert(
+      fc.property(page, fc.integer({ min: 1, max: SIZE }), ({ limit, offset }, changed) => {
+        const other = boardIn(
+          order,
+          shown((id) => (id === changed ? bodyAt(id + 1) : bodyAt(id))),
+        );
+        const isOn = changed > offset && changed <= offset + limit;
+        expect(other(limit, offset).etag === board(limit, offset).etag).toBe(!isOn);
+      }),
     );
   });
 });
