@@ -88,7 +88,7 @@ export function standings(order: readonly (readonly [id: number, viewsCount: num
 }
 
 /** The entry of who stands there. */
-export function entryIn({ rank }: Standing, { profile }: Shown): Entry {
+export function entryIn({ rank }: Standing, { text: profile }: Shown): Entry {
   const text = `{"rank":${rank},${profile.body.slice(1)}`;
   return { text, tag: etagOf(text) };
 }
