@@ -53,7 +53,7 @@ export function createService(
   const isSecure = config.tls !== null;
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const reader = openReader(config.databasePath);
-  const profiles = prepareProfiles(reader);
+  const sources = prepareProfiles(reader);
   return {
     deps,
     transport,
@@ -65,8 +65,8 @@ export function createService(
     ledger: shared?.ledger ?? openLedger(config.databasePath, clock, report),
     usage: shared?.usage ?? openUsage(config.databasePath, clock, report),
     metrics,
-    lookup: prepareLookup(reader, profiles),
-    leaderboard: prepareLeaderboard(reader, profiles),
+    lookup: prepareLookup(reader, sources),
+    leaderboard: prepareLeaderboard(reader, sources.profiles),
     answers: prepareAnswers(isSecure),
     refuse: prepareRefusals(isSecure),
     isReady: () => isReady(db),

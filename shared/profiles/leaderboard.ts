@@ -63,8 +63,8 @@ export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
   const tags = new Uint8Array(total * TAG_BYTES);
 
   function entryAt(place: number): Buffer {
-    const { profile } = profileOf(order[place]?.[0] as number) as Shown;
-    const entry = Buffer.from(`{"rank":${ranks[place]},${profile.body.slice(1)},`);
+    const { text } = profileOf(order[place]?.[0] as number) as Shown;
+    const entry = Buffer.from(`{"rank":${ranks[place]},${text.body.slice(1)},`);
     const digest = Bun.SHA256.hash(entry, new Uint8Array(32)) as Uint8Array;
     tags.set(digest.subarray(0, TAG_BYTES), place * TAG_BYTES);
     return entry;

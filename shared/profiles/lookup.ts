@@ -4,7 +4,7 @@ import type { Reader } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
 import { authIdFault, checkedFold } from './name.ts';
-import type { Shown, Source, Text } from './source.ts';
+import type { Shown, Source, Sources, Text } from './source.ts';
 
 /** The ways to a profile: a username or an alias, the UID in decimal, the auth ID. */
 export type Way = 'username' | 'uid' | 'authId';
@@ -40,8 +40,8 @@ export function parseUid(text: string): number {
 }
 
 /** Prepares the lookups of a server: each reads in the view that is open, or opens one. */
-export function prepareLookup(reader: Reader, source: Source): Lookup {
-  const { profile, links, many } = lookupIn(source);
+export function prepareLookup(reader: Reader, sources: Sources): Lookup {
+  const { profile, links, many } = lookupIn(sources);
   const inView = <T>(act: () => T): T =>
     guardDatabase(reader.sqlite.filename, () => {
       reader.view();
@@ -55,43 +55,26 @@ export function prepareLookup(reader: Reader, source: Source): Lookup {
 }
 
 /** The lookups, wherever the profiles come from: the database, or the sample that the API's document shows. */
-export function lookupIn(source: Source): Lookup {
-  const find: Record<Way, (value: string) => Shown | null> = {
-    username: (value) => {
-      const folded = checkedFold(value);
-      return folded === null ? null : source.ofName(folded);
-    },
-    uid: (value) => source.ofId(parseUid(value)),
-    authId: (value) => (authIdFault(value) === null ? source.ofAuthId(value) : null),
-  };
-  /** Folding is what tells an alias: it is not what the username is folded to. */
-  const aliasOf = (way: Way, value: string, { username, folded }: Shown) =>
-    way !== 'username' || value === folded || checkedFold(value) === folded ? null : username;
+export function lookupIn(sources: Sources): Lookup {
   return {
-    profile: (way, value) => {
-      const shown = find[way](value) ?? missing();
-      return { text: shown.profile, aliasOf: aliasOf(way, value, shown) };
-    },
-    links: (way, value) => {
-      const shown = find[way](value) ?? missing();
-      return { text: source.linksOf(shown), aliasOf: aliasOf(way, value, shown) };
-    },
+    profile: (way, value) => found(sources.profiles, way, value),
+    links: (way, value) => found(sources.links, way, value),
     many: (asked) => {
       const parts: string[] = [];
       const absent: string[] = [];
       let tags = '';
       let head = '{"profiles":[';
       for (const { way, value } of asked) {
-        const shown = find[way](value);
+        const shown = find(sources.profiles, way, value);
         const query = echo(way, value);
         if (shown === null) {
           absent.push(query);
           continue;
         }
-        const { profile } = shown;
-        profile.etag ??= etagOf(profile.body);
-        tags += query + profile.etag;
-        parts.push(`${head}{"query":${query},"profile":`, profile.body);
+        const { text } = shown;
+        text.etag ??= etagOf(text.body);
+        tags += query + text.etag;
+        parts.push(`${head}{"query":${query},"profile":`, text.body);
         head = '},';
       }
       const tail = `${parts.length > 0 ? '}' : head}],"missing":[${absent.join(',')}]}`;
@@ -100,6 +83,22 @@ export function lookupIn(source: Source): Lookup {
       return { body: bodyOf(parts), etag: etagOf(tags + tail) };
     },
   };
+}
+
+function find(source: Source, way: Way, value: string): Shown | null {
+  if (way === 'uid') return source.ofId(parseUid(value));
+  if (way === 'authId') return authIdFault(value) === null ? source.ofAuthId(value) : null;
+  const folded = checkedFold(value);
+  return folded === null ? null : source.ofName(folded);
+}
+
+function found(source: Source, way: Way, value: string): Found {
+  const shown = find(source, way, value);
+  if (shown === null) throw MISSING;
+  const { text, username, folded } = shown;
+  // Folding is what tells an alias: it is not what the username is folded to.
+  const isAlias = way === 'username' && value !== folded && checkedFold(value) !== folded;
+  return { text, aliasOf: isAlias ? username : null };
 }
 
 /** The parameter of a lookup of many for each way; its value is echoed as it was decoded, a UID as the number it is. */
@@ -114,7 +113,3 @@ const UNESCAPED = /^[\w-]*$/;
 
 /** Made once: nobody reads its stack, and taking one costs as much as the lookup. */
 const MISSING = new AppError('not_found', 'There is no such profile.');
-
-function missing(): never {
-  throw MISSING;
-}

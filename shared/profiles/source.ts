@@ -1,121 +1,143 @@
 import { type BoundedCache, createBoundedCache, createDoor } from '../bounded-cache.ts';
+import type { Sqlite } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
 import { prepareChanges } from './changes.ts';
 import { foldName } from './name.ts';
-import { LINK_COLUMNS, type LinkRow, linksBody, PUBLIC_COLUMNS, type PublicRow, simplifiedProfile } from './public.ts';
+import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
 /** A JSON text that is sent; its entity tag is noted on it when it is first needed. */
 export type Text = { readonly body: string; etag?: string };
 
-/** What the service shows of a profile. */
+/** What the service shows of a profile: the SimplifiedProfile, or its links. */
 export type Shown = {
   readonly id: number;
-  /** Differs from that of every other reading of a profile. */
+  /** Differs from that of every other reading. */
   readonly stamp: number;
   readonly username: string;
   /** The username as it is compared. */
   readonly folded: string;
-  /** The SimplifiedProfile. */
-  readonly profile: Text;
-  /** `{"links":[…]}`, once it was asked for. */
-  links: Text | null;
+  readonly text: Text;
 };
 
-/** Where lookups find profiles, by what the ways lead to; null where there is nothing. */
+/** Where lookups find one of the two, by what the ways lead to; null where there is no profile. */
 export type Source = {
   ofName: (folded: string) => Shown | null;
   ofId: (id: number) => Shown | null;
   ofAuthId: (authId: string) => Shown | null;
-  /** In the owner's order. */
-  linksOf: (shown: Shown) => Text;
 };
+
+/** What there is to find of profiles. */
+export type Sources = {
+  profiles: Source;
+  /** `{"links":[…]}`, in the owner's order. */
+  links: Source;
+};
+
+/** What is read of a profile at once. */
+type Row = { id: number; username: string; body: string };
 
 /** Where a name or an auth ID led: to this reading of a profile, and nowhere once that is no longer kept. */
 type Lead = { id: number; stamp: number };
 
-/** What is kept at most, profiles with their links; names and auth IDs that lead to them take half as much again. */
-const MAX_BYTES = 16 * 1024 * 1024;
+/** What is kept at most of each; names and auth IDs that lead there take half as much again. */
+const MAX_BYTES = { profiles: 16 * 1024 * 1024, links: 8 * 1024 * 1024 };
 
 /** So many profiles are remembered as asked for once. */
 const DOOR = 65_536;
 
-/** A row as it is shown. */
-export function shownOf(row: PublicRow, stamp: number): Shown {
-  const { id, username } = row;
-  return { id, stamp, username, folded: foldName(username), profile: { body: simplifiedProfile(row) }, links: null };
-}
+/** The statements of a source: each gives a {@link Row}, or none. */
+type Statements = Record<keyof Source, string>;
+
+const PROFILES = `SELECT id, username, ${PROFILE_BODY} AS body FROM profiles WHERE`;
+const LINKS = `SELECT id, username, ${linksBodyOf('profiles.id')} AS body FROM profiles WHERE`;
+
+// A join would take five times as long as the inner SELECT.
+const OF_PROFILES: Statements = {
+  ofName: `${PROFILES} id = (SELECT profile_id FROM profile_names WHERE folded = ?)`,
+  ofId: `${PROFILES} id = ?`,
+  ofAuthId: `${PROFILES} auth_id = ?`,
+};
+
+// A username, which is the name at position 0, leads to its links past the profile's row.
+const OF_LINKS: Statements = {
+  ofName: `SELECT profile_id AS id, iif(position = 0, name, (SELECT username FROM profiles WHERE id = profile_id)) AS username,
+    ${linksBodyOf('profile_names.profile_id')} AS body FROM profile_names WHERE folded = ?`,
+  ofId: `${LINKS} id = ?`,
+  ofAuthId: `${LINKS} auth_id = ?`,
+};
 
 /**
- * Prepares the reading of profiles. What is kept is dropped as the log of changes names it, at the beginning of the view
- * that first sees the change; a commit that notes nothing there (a key's, the usage's, one by hand) drops everything. Only
- * one by hand in the same moment as a noted one is missed, until the usage is written: ten seconds.
+ * Prepares the reading of profiles and links. What is kept is dropped as the log of changes names it, at the beginning of
+ * the view that first sees the change; a commit that notes nothing there (a key's, the usage's, one by hand) drops
+ * everything. Only one by hand in the same moment as a noted one is missed, until the usage is written: ten seconds.
  */
-export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Source {
+export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   const { sqlite } = reader;
-  // Two point reads are faster here than one join.
-  const idOfName = sqlite.prepare<{ id: number }, [string]>(
-    'SELECT profile_id AS id FROM profile_names WHERE folded = ?',
-  );
-  const idOfAuthId = sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?');
-  const rowOfId = sqlite.prepare<PublicRow, [number]>(`SELECT ${PUBLIC_COLUMNS} FROM profiles WHERE id = ?`);
-  const linksOfId = sqlite.prepare<LinkRow, [number]>(
-    `SELECT ${LINK_COLUMNS} FROM links WHERE profile_id = ? ORDER BY position`,
-  );
-  const byId = createBoundedCache<number, Shown>(maxBytes);
-  const byName = createBoundedCache<string, Lead>(maxBytes / 4);
-  const byAuthId = createBoundedCache<string, Lead>(maxBytes / 4);
-  const comesAgain = createDoor(DOOR);
+  const profiles = keepingSource(sqlite, OF_PROFILES, maxBytes.profiles);
+  const links = keepingSource(sqlite, OF_LINKS, maxBytes.links);
   const changes = prepareChanges(sqlite);
-  let stamp = 0;
   let seq = 0;
 
   reader.onCommit(() => {
     const { seq: next, ids } = changes.since(seq);
-    if (ids === null || next === seq) for (const cache of [byId, byName, byAuthId]) cache.clear();
-    else for (const id of ids) byId.delete(id);
+    for (const source of [profiles, links]) source.drop(next === seq ? null : ids);
     seq = next;
   });
-
-  function ofId(id: number): Shown | null {
-    const kept = byId.get(id);
-    if (kept !== undefined) return kept;
-    const row = rowOfId.get(id);
-    if (row === null) return null;
-    const shown = shownOf(row, ++stamp);
-    if (comesAgain(id)) byId.set(id, shown, bytesOf(shown));
-    return shown;
-  }
-
-  function by(cache: BoundedCache<string, Lead>, text: string, find: (text: string) => { id: number } | null) {
-    const kept = cache.get(text);
-    // What leads to a profile is as fresh as the profile: taking a name or an auth ID away changes whom it is taken from.
-    const known = kept === undefined ? undefined : byId.get(kept.id);
-    if (known !== undefined && known.stamp === kept?.stamp) return known;
-    const id = find(text)?.id;
-    const shown = id === undefined ? null : ofId(id);
-    if (shown !== null && byId.get(shown.id) === shown)
-      cache.set(text, { id: shown.id, stamp: shown.stamp }, 2 * text.length);
-    else if (kept !== undefined) cache.delete(text);
-    return shown;
-  }
-
-  return {
-    ofId,
-    ofName: (folded) => by(byName, folded, (name) => idOfName.get(name)),
-    ofAuthId: (authId) => by(byAuthId, authId, (text) => idOfAuthId.get(text)),
-    linksOf: (shown) => {
-      if (shown.links !== null) return shown.links;
-      const links = { body: linksBody(linksOfId.all(shown.id)) };
-      if (byId.get(shown.id) === shown) {
-        shown.links = links;
-        byId.set(shown.id, shown, bytesOf(shown));
-      }
-      return links;
-    },
-  };
+  return { profiles, links };
 }
 
-/** At two bytes a character, which is what texts beyond Latin-1 take. */
-function bytesOf({ username, profile, links }: Shown): number {
-  return 2 * (2 * username.length + profile.body.length + (links?.body.length ?? 0));
+/** A reading as it is shown. */
+export function shownOf({ id, username, body }: Row, stamp: number): Shown {
+  return { id, stamp, username, folded: foldName(username), text: { body } };
+}
+
+/** A source that keeps what is asked for again, until it is dropped: what there is of these profiles, or everything. */
+function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number) {
+  const byId = createBoundedCache<number, Shown>(maxBytes);
+  const byText: BoundedCache<string, Lead>[] = [];
+  const comesAgain = createDoor(DOOR);
+  let stamp = 0;
+
+  function keep(shown: Shown): Shown {
+    byId.set(shown.id, shown, 2 * (2 * shown.username.length + shown.text.body.length));
+    return shown;
+  }
+
+  function by(statement: string): (text: string) => Shown | null {
+    const read = sqlite.prepare<Row, [string]>(statement);
+    const leads = createBoundedCache<string, Lead>(maxBytes / 4);
+    byText.push(leads);
+    return (text) => {
+      const lead = leads.get(text);
+      // A lead is as fresh as the profile: taking a name or an auth ID away changes whom it is taken from.
+      const known = lead === undefined ? undefined : byId.get(lead.id);
+      if (known !== undefined && known.stamp === lead?.stamp) return known;
+      const row = read.get(text);
+      if (row === null) return null;
+      const shown = shownOf(row, ++stamp);
+      if (!comesAgain(row.id)) return shown;
+      const kept = byId.get(row.id) ?? keep(shown);
+      leads.set(text, { id: kept.id, stamp: kept.stamp }, 2 * text.length);
+      return kept;
+    };
+  }
+
+  const readId = sqlite.prepare<Row, [number]>(statements.ofId);
+  const source: Source = {
+    ofName: by(statements.ofName),
+    ofId: (id) => {
+      const kept = byId.get(id);
+      if (kept !== undefined) return kept;
+      const row = readId.get(id);
+      if (row === null) return null;
+      const shown = shownOf(row, ++stamp);
+      return comesAgain(id) ? keep(shown) : shown;
+    },
+    ofAuthId: by(statements.ofAuthId),
+  };
+  const drop = (ids: readonly number[] | null) => {
+    if (ids === null) for (const cache of [byId, ...byText]) cache.clear();
+    else for (const id of ids) byId.delete(id);
+  };
+  return { ...source, drop };
 }

@@ -1,8 +1,8 @@
 import { BOARD_SIZE, boardIn, type Leaderboard } from '../profiles/leaderboard.ts';
 import { type ProfileLine, parseLine } from '../profiles/line.ts';
 import { type Lookup, lookupIn } from '../profiles/lookup.ts';
-import { linksBody, type PublicRow } from '../profiles/public.ts';
-import { shownOf } from '../profiles/source.ts';
+import { linksBody, type PublicRow, simplifiedProfile } from '../profiles/public.ts';
+import { type Source, shownOf } from '../profiles/source.ts';
 import text from './profiles.jsonl' with { type: 'text' };
 
 /** What the server answers once the sample profiles are imported: the same code, without a database. */
@@ -12,8 +12,6 @@ export type SampleAnswers = { lookup: Lookup; leaderboard: Leaderboard };
 export function sampleAnswers(): SampleAnswers {
   const lines = text.split('\n').filter(Boolean).map(parseSample);
   const rows = lines.map(rowOf);
-  const byId = new Map(rows.map((row) => [row.id, shownOf(row, 0)]));
-  const ofId = (id: number | undefined) => byId.get(id ?? 0) ?? null;
   const ids = new Map<string, number>();
   for (const { id, username, aliases = [] } of lines) {
     for (const name of [username, ...aliases]) if (name) ids.set(name.folded, id);
@@ -23,16 +21,22 @@ export function sampleAnswers(): SampleAnswers {
     .sort((one, other) => other.viewsCount - one.viewsCount || one.id - other.id)
     .slice(0, BOARD_SIZE);
 
-  return {
-    lookup: lookupIn({
+  const sourceOf = (bodyOf: (row: PublicRow) => string): Source => {
+    const byId = new Map(rows.map((row) => [row.id, shownOf({ ...row, body: bodyOf(row) }, 0)]));
+    const ofId = (id: number | undefined) => byId.get(id ?? 0) ?? null;
+    return {
       ofName: (folded) => ofId(ids.get(folded)),
       ofId,
       ofAuthId: (authId) => ofId(lines.find((line) => line.columns.authId === authId)?.id),
-      linksOf: ({ id }) => ({ body: linksBody(lines.find((line) => line.id === id)?.links ?? []) }),
-    }),
+    };
+  };
+  const profiles = sourceOf(simplifiedProfile);
+  const links = sourceOf(({ id }) => linksBody(lines.find((line) => line.id === id)?.links ?? []));
+  return {
+    lookup: lookupIn({ profiles, links }),
     leaderboard: boardIn(
       board.map((row) => [row.id, row.viewsCount]),
-      ofId,
+      profiles.ofId,
     ),
   };
 }

@@ -10,16 +10,16 @@ import { prepareProfiles } from '../../shared/profiles/source.ts';
 export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {
   const reader = openReader(db.$client.filename);
   afterAll(() => reader.close());
-  const profiles = prepareProfiles(reader);
+  const sources = prepareProfiles(reader);
   const anew = <Of extends unknown[], T>(act: (...of: Of) => T) => {
     return (...of: Of): T => {
       reader.end();
       return act(...of);
     };
   };
-  const { profile, links, many } = prepareLookup(reader, profiles);
+  const { profile, links, many } = prepareLookup(reader, sources);
   const verify: Verifier = anew(prepareVerifier(reader, db, clock));
   const lookup: Lookup = { profile: anew(profile), links: anew(links), many: anew(many) };
-  const leaderboard: Leaderboard = anew(prepareLeaderboard(reader, profiles));
+  const leaderboard: Leaderboard = anew(prepareLeaderboard(reader, sources.profiles));
   return { reader, verify, lookup, leaderboard };
 }

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { links } from '../../../shared/db/schema.ts';
 import { type LinkRow, linksBody, type PublicRow, simplifiedProfile } from '../../../shared/profiles/public.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
+import { testDeps } from '../../support/world.ts';
 
 const ROW: PublicRow = {
   id: 7,
@@ -67,4 +72,58 @@ describe('links', () => {
     );
     expect(linksBody([])).toBe('{"links":[]}');
   });
+});
+
+test('what SQLite writes is what is written here, for any profile and its links', () => {
+  const deps = testDeps();
+  const { lookup } = readingOf(deps);
+  const text = fc.string({ unit: 'binary', maxLength: 20 }).filter((some) => !some.includes('\0'));
+  const count = fc.maxSafeNat();
+  const json = fc.dictionary(text, fc.jsonValue()).map((value) => JSON.stringify(value));
+  const profile = fc.record({
+    displayName: text,
+    badges: fc.array(text).map((value) => JSON.stringify(value)),
+    assets: json,
+    customize: json,
+    discordId: fc.option(text),
+    discordClean: json,
+    banned: fc.boolean(),
+    viewsCount: count,
+    followersCount: count,
+    showFollowersCount: fc.boolean(),
+    createdAt: fc.integer({ min: Date.parse('0001-01-01T00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') }),
+  });
+  const link = fc.record({
+    ...{ id: text, name: text, link: text, title: fc.option(text), image: fc.option(text) },
+    ...{ clicksCount: fc.option(count), linkMode: fc.option(text) },
+  });
+  let id = 0;
+  fc.assert(
+    fc.property(profile, fc.array(link, { maxLength: 12 }), (columns, rows) => {
+      const username = `Ünal "${++id}\\`;
+      insertProfile(deps.db, { ...columns, id, username });
+      for (const [position, row] of rows.entries()) {
+        deps.db
+          .insert(links)
+          .values({ ...row, profileId: id, position })
+          .run();
+      }
+      const followersCount = columns.showFollowersCount ? columns.followersCount : null;
+      const row = {
+        ...columns,
+        id,
+        username,
+        discordID: columns.discordId,
+        banned: Number(columns.banned),
+        followersCount,
+      };
+      for (const [way, value] of [
+        ['uid', String(id)],
+        ['username', username],
+      ] as const) {
+        expect(lookup.profile(way, value).text.body).toBe(simplifiedProfile(row));
+        expect(lookup.links(way, value).text.body).toBe(linksBody(rows));
+      }
+    }),
+  );
 });
