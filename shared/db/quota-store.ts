@@ -40,11 +40,16 @@ export type QuotaChanges = {
   logFrom: number;
 };
 
-/** "PLQ2" in the file's header, and the version of its layout; any other file is set aside. */
-const APPLICATION_ID = 0x504c5132;
+/** "PLQ1" in the file's header, and the version of its layout; any other file is set aside. */
+const APPLICATION_ID = 0x504c5131;
 
-/** The same without a log, which is taken over. */
-const WITHOUT_LOG = 0x504c5131;
+const TABLES = [
+  `pages (identifier TEXT NOT NULL, window_seconds INTEGER NOT NULL, page INTEGER NOT NULL,
+     quota INTEGER NOT NULL, head INTEGER NOT NULL, stamps BLOB NOT NULL,
+     PRIMARY KEY (identifier, window_seconds, page)) STRICT, WITHOUT ROWID`,
+  'log (seq INTEGER PRIMARY KEY, identifiers TEXT NOT NULL, numbers BLOB NOT NULL) STRICT',
+  'clock (one INTEGER PRIMARY KEY CHECK (one = 1), last_time REAL NOT NULL) STRICT',
+];
 
 /** Requests wait for this lock, and only another program could hold it. */
 const BUSY_TIMEOUT_MS = 50;
@@ -97,17 +102,11 @@ function openStore(path: string, setAside: string | null): QuotaStore {
 function prepareTables(sqlite: Sqlite): void {
   const { application_id: id } = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (id === APPLICATION_ID) return;
-  if (id !== WITHOUT_LOG && (id !== 0 || tables > 0)) throw new Error(NOT_OURS);
+  if (id !== APPLICATION_ID && (id !== 0 || tables > 0)) throw new Error(NOT_OURS);
+  if (tables === TABLES.length) return;
   sqlite.transaction(() => {
     sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-    sqlite.run('CREATE TABLE log (seq INTEGER PRIMARY KEY, identifiers TEXT NOT NULL, numbers BLOB NOT NULL) STRICT');
-    if (id === WITHOUT_LOG) return;
-    sqlite.run(`CREATE TABLE pages (
-      identifier TEXT NOT NULL, window_seconds INTEGER NOT NULL, page INTEGER NOT NULL,
-      quota INTEGER NOT NULL, head INTEGER NOT NULL, stamps BLOB NOT NULL,
-      PRIMARY KEY (identifier, window_seconds, page)) STRICT, WITHOUT ROWID`);
-    sqlite.run('CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), last_time REAL NOT NULL) STRICT');
+    for (const table of TABLES) sqlite.run(`CREATE TABLE IF NOT EXISTS ${table}`);
   })();
 }
 

@@ -218,7 +218,7 @@ describe('the log of the file', () => {
     closeLedger(ledger);
   });
 
-  test('is made for a file of the release before, whose pages stay', () => {
+  test('is made for a file that has none, whose pages stay', () => {
     const { path, open } = world();
     const first = open();
     // So much at once goes into pages.
@@ -228,7 +228,6 @@ describe('the log of the file', () => {
     closeLedger(first);
     const sqlite = openFile(quotaPath(path), 0);
     sqlite.run('DROP TABLE log');
-    sqlite.run(`PRAGMA application_id = ${0x504c5131}`);
     sqlite.close();
     const second = open();
     expect(left(second, { ...KEY, rateLimits: KEY.rateLimits.slice(1), identifier: 'much' })).toEqual([0]);
