@@ -159,6 +159,7 @@ function sweep(ledger: Ledger, now: number): void {
   }
   for (const [identifier, account] of ledger.accounts) {
     if (!isUnused(account.rings, now)) continue;
+    account.isComplete = false;
     ledger.accounts.delete(identifier);
     ledger.dirty.delete(account);
     ledger.forgotten.add(identifier);

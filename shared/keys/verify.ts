@@ -6,6 +6,7 @@ import { AppError } from '../errors.ts';
 import { expireKeys } from './expire.ts';
 import { isExpired, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
+import type { Account } from './quota-account.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
 
@@ -17,6 +18,8 @@ export type VerifiedKey = {
   rateLimits: RateLimit[];
   /** Milliseconds since 1970, or null. */
   expiresAt: number | null;
+  /** What it has used, once that was looked for; while it `isComplete`. */
+  account?: Account;
 };
 
 /**
