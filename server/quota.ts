@@ -10,7 +10,8 @@ export type Quota = { account: Account; refused: number };
 
 /** Finds a key's levels, for {@link admit} or {@link showLevels} to bring up to now. */
 export function openQuota(ledger: Ledger, key: VerifiedKey): Quota {
-  return { account: accountOf(ledger, key), refused: 0 };
+  if (key.account?.isComplete !== true) key.account = accountOf(ledger, key);
+  return { account: key.account, refused: 0 };
 }
 
 /** Reads the levels without spending. */

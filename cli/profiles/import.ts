@@ -1,3 +1,4 @@
+import { getPriority, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import type { ImportResult, RefusedLine } from '../../shared/profiles/import-report.ts';
@@ -40,7 +41,11 @@ Examples:
 /** Of the lines that are refused, a person is shown so many. */
 const MAX_LINES_SAID = 20;
 
+/** As with `nice`: on a busy machine those who ask the server come first. */
+const NICENESS = 10;
+
 async function importFile({ deps, by, json }: Context, file: string, options: Options): Promise<void> {
+  giveWay();
   const { importProfiles } = await import('../../shared/profiles/import.ts');
   const progress = createProgress(deps.clock);
   let refusedCount = 0;
@@ -82,4 +87,12 @@ function report({ imported, deleted, dropped }: ImportResult): void {
   }
   const lines = imported === 1 ? '1 line' : `${imported} lines`;
   print(`Imported ${lines}; erased ${deleted === 1 ? '1 profile' : `${deleted} profiles`}.`);
+}
+
+function giveWay(): void {
+  try {
+    setPriority(Math.max(NICENESS, getPriority()));
+  } catch {
+    // Where the system forbids it, the import is as any other process.
+  }
 }

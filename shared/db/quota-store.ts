@@ -7,11 +7,11 @@ import { openFile, realPath, type Sqlite } from './open.ts';
  */
 export type QuotaStore = {
   /** What was stored when the file was opened, and the time that an earlier run had reached (0: none). */
-  stored: { rows: QuotaRow[]; lastTime: number };
+  stored: { rows: QuotaRow[]; log: LogRow[]; lastTime: number };
   /** The new name of a file that was damaged or not ours, where there was one. */
   setAside: string | null;
-  /** Replaces these pages, forgets these keys and stores the time, all or nothing. Throws where it can't be written. */
-  save: (rows: readonly QuotaRow[], forgotten: readonly string[], now: number) => void;
+  /** Writes all of this or nothing, and the time. Throws where it can't be written. */
+  save: (changes: QuotaChanges, now: number) => void;
   close: () => void;
 };
 
@@ -26,8 +26,30 @@ export type QuotaRow = {
   stamps: Uint8Array;
 };
 
+/** What several accounts had spent between two saves (`shared/keys/quota-log.ts`). */
+export type LogRow = { seq: number; identifiers: string; numbers: Uint8Array };
+
+/** What a save writes. */
+export type QuotaChanges = {
+  /** Keys whose pages go. */
+  forgotten: readonly string[];
+  /** Pages to put in or replace. */
+  pages: readonly QuotaRow[];
+  log: LogRow;
+  /** Rows of the log before this number are in the pages, and go. */
+  logFrom: number;
+};
+
 /** "PLQ1" in the file's header, and the version of its layout; any other file is set aside. */
 const APPLICATION_ID = 0x504c5131;
+
+const TABLES = [
+  `pages (identifier TEXT NOT NULL, window_seconds INTEGER NOT NULL, page INTEGER NOT NULL,
+     quota INTEGER NOT NULL, head INTEGER NOT NULL, stamps BLOB NOT NULL,
+     PRIMARY KEY (identifier, window_seconds, page)) STRICT, WITHOUT ROWID`,
+  'log (seq INTEGER PRIMARY KEY, identifiers TEXT NOT NULL, numbers BLOB NOT NULL) STRICT',
+  'clock (one INTEGER PRIMARY KEY CHECK (one = 1), last_time REAL NOT NULL) STRICT',
+];
 
 /** Requests wait for this lock, and only another program could hold it. */
 const BUSY_TIMEOUT_MS = 50;
@@ -80,15 +102,11 @@ function openStore(path: string, setAside: string | null): QuotaStore {
 function prepareTables(sqlite: Sqlite): void {
   const { application_id: id } = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (id === APPLICATION_ID) return;
-  if (id !== 0 || tables > 0) throw new Error(NOT_OURS);
+  if (id !== APPLICATION_ID && (id !== 0 || tables > 0)) throw new Error(NOT_OURS);
+  if (tables === TABLES.length) return;
   sqlite.transaction(() => {
     sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-    sqlite.run(`CREATE TABLE pages (
-      identifier TEXT NOT NULL, window_seconds INTEGER NOT NULL, page INTEGER NOT NULL,
-      quota INTEGER NOT NULL, head INTEGER NOT NULL, stamps BLOB NOT NULL,
-      PRIMARY KEY (identifier, window_seconds, page)) STRICT, WITHOUT ROWID`);
-    sqlite.run('CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), last_time REAL NOT NULL) STRICT');
+    for (const table of TABLES) sqlite.run(`CREATE TABLE IF NOT EXISTS ${table}`);
   })();
 }
 
@@ -96,23 +114,30 @@ function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
   const readPages = sqlite.prepare<QuotaRow, []>(
     'SELECT identifier, window_seconds AS windowSeconds, page, quota, head, stamps FROM pages',
   );
+  const readLog = sqlite.prepare<LogRow, []>('SELECT seq, identifiers, numbers FROM log ORDER BY seq');
   const readClock = sqlite.prepare<{ lastTime: number }, []>('SELECT last_time AS lastTime FROM clock');
   const writePage = sqlite.prepare<undefined, [string, number, number, number, number, Uint8Array]>(
     'INSERT OR REPLACE INTO pages (identifier, window_seconds, page, quota, head, stamps) VALUES (?, ?, ?, ?, ?, ?)',
   );
+  const writeLog = sqlite.prepare<undefined, [number, string, Uint8Array]>(
+    'INSERT INTO log (seq, identifiers, numbers) VALUES (?, ?, ?)',
+  );
   const forget = sqlite.prepare<undefined, [string]>('DELETE FROM pages WHERE identifier = ?');
+  const shorten = sqlite.prepare<undefined, [number]>('DELETE FROM log WHERE seq < ?');
   const writeClock = sqlite.prepare<undefined, [number]>('INSERT OR REPLACE INTO clock (one, last_time) VALUES (1, ?)');
-  const save = sqlite.transaction((rows: readonly QuotaRow[], forgotten: readonly string[], now: number) => {
+  const save = sqlite.transaction(({ forgotten, pages, log, logFrom }: QuotaChanges, now: number) => {
     for (const identifier of forgotten) forget.run(identifier);
-    for (const row of rows) {
+    for (const row of pages) {
       writePage.run(row.identifier, row.windowSeconds, row.page, row.quota, row.head, row.stamps);
     }
+    shorten.run(logFrom);
+    writeLog.run(log.seq, log.identifiers, log.numbers);
     writeClock.run(now);
   });
   return {
-    stored: { rows: readPages.all(), lastTime: readClock.get()?.lastTime ?? 0 },
+    stored: { rows: readPages.all(), log: readLog.all(), lastTime: readClock.get()?.lastTime ?? 0 },
     setAside,
-    save: (rows, forgotten, now) => save.immediate(rows, forgotten, now),
+    save: (changes, now) => save.immediate(changes, now),
     close: () => sqlite.close(),
   };
 }

@@ -1,13 +1,16 @@
 import type { Tally } from '../keys/tallies.ts';
+import { noteNoChange } from '../profiles/changes.ts';
 import { guardDatabase, openBeside } from './open.ts';
 
 /** Where counts of requests go, on a connection of its own beside the one that answers. */
 export type UsageStore = {
   /**
    * Adds these to what is stored, all or nothing, and takes away what is of `lastExpiredDay` or before. Waits so long for
-   * another's lock; throws `busy` where it is still held then.
+   * another's lock; throws `busy` where it is still held then. Where `more` follow at once it notes that no profile has
+   * changed, for the memories of servers; the last one does not, so that these are never wrong for long
+   * (`shared/profiles/source.ts`).
    */
-  add: (tallies: readonly Tally[], lastExpiredDay: number, waitMs: number) => void;
+  add: (tallies: readonly Tally[], lastExpiredDay: number, waitMs: number, more: boolean) => void;
   close: () => void;
 };
 
@@ -31,17 +34,18 @@ export function openUsageStore(path: string): UsageStore {
     `DELETE FROM key_usage WHERE (identifier, day) IN
        (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
   );
-  const addAll = sqlite.transaction((tallies: readonly Tally[], lastExpiredDay: number) => {
+  const addAll = sqlite.transaction((tallies: readonly Tally[], lastExpiredDay: number, more: boolean) => {
     for (const { identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt } of tallies) {
       addTally.run(identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt);
     }
     prune.run(lastExpiredDay, PRUNE_AT_ONCE);
+    if (more) noteNoChange(sqlite);
   });
   return {
-    add: (tallies, lastExpiredDay, waitMs) =>
+    add: (tallies, lastExpiredDay, waitMs, more) =>
       guardDatabase(path, () => {
         if (waitMs > 0) sqlite.run(`PRAGMA busy_timeout = ${waitMs}`);
-        addAll.immediate(tallies, lastExpiredDay);
+        addAll.immediate(tallies, lastExpiredDay, more);
       }),
     close: () => sqlite.close(),
   };

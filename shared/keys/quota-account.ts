@@ -12,7 +12,7 @@ export type Account = {
   /** For each ring, the head that is in the file. */
   savedHeads: number[];
   isDirty: boolean;
-  /** False while it is only known from the file, in the file's order. */
+  /** False while it is only known from the file, in the file's order, and once it was dropped. */
   isComplete: boolean;
   /** Where it lies in shared memory, once it has been looked for there. */
   region: Region | null;

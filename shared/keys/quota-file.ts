@@ -1,12 +1,14 @@
-import type { QuotaRow, QuotaStore } from '../db/quota-store.ts';
+import type { QuotaChanges, QuotaRow } from '../db/quota-store.ts';
 import { type AccountMemory, NEVER_SAVED } from './account-memory.ts';
-import { type Account, isUnused, newAccount } from './quota-account.ts';
+import { type Account, isUnused } from './quota-account.ts';
 import type { Ledger } from './quota-ledger.ts';
-import type { Ring } from './ring.ts';
-import { changedPages, restoreRing } from './ring-pages.ts';
-import { noteSaved, putAccount, sweepAccounts, takeDirty } from './shared-keeping.ts';
+import { logOf } from './quota-log.ts';
+import { bringInLate, takeOver } from './quota-restore.ts';
+import { changedPages, countChanged, PAGE_STAMPS } from './ring-pages.ts';
+import { copyAccount, noteSaved, sweepAccounts, takeDirty } from './shared-keeping.ts';
 
-// How a ledger outlives the process.
+// How a ledger outlives the process. Each save adds a row to the file's log; from there each account comes into its pages
+// now and then ("folded"), so that the log stays short.
 
 /** A crash forgets at most this much, and the time of one write. */
 const SAVE_EVERY_MS = 800;
@@ -14,41 +16,17 @@ const SAVE_EVERY_MS = 800;
 /** So many accounts in one write, since it holds up requests: a few milliseconds. The rest follows at once. */
 const SAVE_AT_ONCE = 500;
 
+/** About so many rows the log has: an account's pages are written once in so many saves. */
+const LOG_ROWS = 1_000;
+
+/** So many accounts at least are folded in one save where the log has grown long. */
+const FOLD_AT_ONCE = 100;
+
 /** While the file can't be written. */
 const RETRY_EVERY_MS = 5_000;
 
 /** How often accounts that are full again are dropped. */
 const SWEEP_EVERY_MS = 60_000;
-
-/** Brings in what an earlier run has left. */
-export function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void {
-  if (setAside !== null)
-    ledger.report('warn', `The quota file was unreadable and is now ${setAside}; quotas are full.`);
-  const now = ledger.now();
-  for (const [identifier, rows] of Map.groupBy(stored.rows, (row) => row.identifier)) {
-    const windows = [...Map.groupBy(rows, (row) => row.windowSeconds).values()];
-    const rings = windows.map((pages) => restoreRing(pages, now));
-    // What this run has counted stands, where the file could only be opened later.
-    if (isUnused(rings, now) || !bringIn(ledger, identifier, rings)) ledger.forgotten.add(identifier);
-  }
-  stored.rows.length = 0;
-}
-
-/** False where there is such an account already, or no room for it. */
-function bringIn(ledger: Ledger, identifier: string, rings: Ring[]): boolean {
-  if (ledger.memory !== null) {
-    try {
-      return putAccount(ledger.memory, identifier, rings);
-    } catch (error) {
-      ledger.report('error', `What key ${identifier} has used is forgotten, for want of memory.`, error);
-      return false;
-    }
-  }
-  if (ledger.accounts.has(identifier)) return false;
-  const limits = rings.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 }));
-  ledger.accounts.set(identifier, newAccount(identifier, limits, rings, false));
-  return true;
-}
 
 /** Sees to it that what has changed is saved before long. */
 export function scheduleSave(ledger: Ledger): void {
@@ -73,15 +51,18 @@ function schedule(ledger: Ledger, delayMs: number): Timer {
 export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): number {
   const now = ledger.now();
   sweep(ledger, now);
+  bringInLate(ledger, now);
   const { memory } = ledger;
   const saved = memory === null ? [...ledger.dirty.values().take(most)] : takeShared(ledger, memory, most);
   if (saved.length === 0 && ledger.forgotten.size === 0 && Number.isFinite(most)) return 0;
+  let folded: Folded[];
   try {
     if (ledger.store === null) {
       ledger.store = (ledger.open as NonNullable<Ledger['open']>)();
       takeOver(ledger, ledger.store);
     }
-    ledger.store.save(saved.flatMap(rowsOf), [...ledger.forgotten], now);
+    folded = accountsToFold(ledger, saved);
+    ledger.store.save(changesOf(ledger, saved, folded), now);
   } catch (error) {
     if (!ledger.isFailing)
       ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
@@ -92,12 +73,7 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): num
   if (ledger.isFailing) ledger.report('info', 'Quotas are written again.');
   ledger.isFailing = false;
   if (memory !== null) noteSaved(saved, true);
-  for (const account of saved) {
-    account.isDirty = false;
-    account.savedHeads = account.rings.map((ring) => ring.head);
-    ledger.dirty.delete(account);
-  }
-  ledger.forgotten.clear();
+  noteWritten(ledger, saved, folded);
   return saved.length;
 }
 
@@ -109,13 +85,68 @@ function takeShared(ledger: Ledger, memory: AccountMemory, most: number): Accoun
   return taken;
 }
 
-function rowsOf(account: Account): QuotaRow[] {
-  return account.rings.flatMap((ring, index) =>
-    changedPages(ring, account.savedHeads[index] as number).map((page) => ({
-      identifier: account.identifier,
-      ...page,
-    })),
-  );
+/** An account whose pages are written, and what they have of it so far. */
+type Folded = { account: Account; heads: readonly number[] };
+
+/** Those of which too much is new for the log, and some of which the log has had longest. */
+function accountsToFold(ledger: Ledger, saved: readonly Account[]): Folded[] {
+  const { unfolded, forgotten } = ledger;
+  const folded = saved.filter(isMuch).map((account) => {
+    const isVoid = forgotten.has(account.identifier);
+    return { account, heads: (isVoid ? undefined : unfolded.get(account.identifier)?.heads) ?? account.savedHeads };
+  });
+  const share = Math.floor(unfolded.size / LOG_ROWS);
+  let count = 0;
+  for (const [identifier, { seq, heads }] of unfolded) {
+    if (count >= share && (seq > ledger.seq - LOG_ROWS || count >= FOLD_AT_ONCE)) break;
+    if (forgotten.has(identifier)) continue;
+    const account = findAccount(ledger, identifier);
+    if (account === 'held') break;
+    if (account === undefined) continue;
+    folded.push({ account, heads });
+    count++;
+  }
+  return folded;
+}
+
+function isMuch({ rings, savedHeads }: Account): boolean {
+  return rings.some((ring, index) => countChanged(ring, savedHeads[index] as number) > PAGE_STAMPS);
+}
+
+function findAccount({ memory, accounts }: Ledger, identifier: string): Account | undefined | 'held' {
+  return memory === null ? accounts.get(identifier) : copyAccount(memory, identifier);
+}
+
+function changesOf(ledger: Ledger, saved: readonly Account[], folded: readonly Folded[]): QuotaChanges {
+  const isFolded = new Set(folded.map(({ account }) => account.identifier));
+  const logged = saved.filter(({ identifier }) => !isFolded.has(identifier));
+  const [oldest] = ledger.unfolded.values();
+  const seq = ledger.seq + 1;
+  return {
+    forgotten: [...ledger.forgotten],
+    pages: folded.flatMap(pagesOf),
+    log: { seq, ...logOf(ledger.forgotten, logged) },
+    logFrom: oldest?.seq ?? seq,
+  };
+}
+
+function pagesOf({ account: { identifier, rings }, heads }: Folded): QuotaRow[] {
+  return rings.flatMap((ring, index) => changedPages(ring, heads[index] ?? 0).map((page) => ({ identifier, ...page })));
+}
+
+function noteWritten(ledger: Ledger, saved: readonly Account[], folded: readonly Folded[]): void {
+  const { unfolded, forgotten, dirty } = ledger;
+  const seq = ++ledger.seq;
+  for (const identifier of forgotten) unfolded.delete(identifier);
+  forgotten.clear();
+  for (const account of saved) {
+    const { identifier, savedHeads, rings } = account;
+    if (!unfolded.has(identifier)) unfolded.set(identifier, { seq, heads: savedHeads });
+    account.isDirty = false;
+    account.savedHeads = rings.map((ring) => ring.head);
+    dirty.delete(account);
+  }
+  for (const { account } of folded) unfolded.delete(account.identifier);
 }
 
 /** Drops accounts whose every request has left its window: they are as good as new. */
@@ -128,6 +159,7 @@ function sweep(ledger: Ledger, now: number): void {
   }
   for (const [identifier, account] of ledger.accounts) {
     if (!isUnused(account.rings, now)) continue;
+    account.isComplete = false;
     ledger.accounts.delete(identifier);
     ledger.dirty.delete(account);
     ledger.forgotten.add(identifier);

@@ -3,7 +3,8 @@ import { openQuotaStore, type QuotaStore, quotaPath } from '../db/quota-store.ts
 import { type AccountMemory, accountCount } from './account-memory.ts';
 import { type Account, newAccount, readLevels } from './quota-account.ts';
 import { quotaClock, startTimeline, type Timeline } from './quota-clock.ts';
-import { scheduleSave, takeOver } from './quota-file.ts';
+import { scheduleSave } from './quota-file.ts';
+import { takeOver } from './quota-restore.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { createRing, type Ring, record, waitForAllMs } from './ring.ts';
 import { holdAccount, letGo, sharedAccount, writeTails } from './shared-accounts.ts';
@@ -17,14 +18,23 @@ export type Ledger = {
   readonly memory: AccountMemory | null;
   readonly dirty: Set<Account>;
   readonly forgotten: Set<string>;
+  /** Of what stands in the file's log, what is not in its pages yet; those first that were logged first. */
+  readonly unfolded: Map<string, Unfolded>;
+  /** What the file had of keys whose place in shared memory was held when it was read. */
+  readonly late: Map<string, Ring[]>;
   /** Null in a thread that leaves the file to another. */
   readonly open: (() => QuotaStore) | null;
   readonly report: Report;
   store: QuotaStore | null;
+  /** The number of the log's latest row. */
+  seq: number;
   isFailing: boolean;
   timer: Timer | null;
   sweptAt: number;
 };
+
+/** An account whose pages are older than the log: the first row that they don't have, and each ring's head in them. */
+export type Unfolded = { seq: number; heads: readonly number[] };
 
 /** Takes what an operator should know. */
 export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
@@ -58,9 +68,12 @@ function newLedger(clock: Clock, timeline: Timeline, memory: AccountMemory | nul
     memory,
     dirty: new Set(),
     forgotten: new Set(),
+    unfolded: new Map(),
+    late: new Map(),
     open: null,
     report,
     store: null,
+    seq: 0,
     isFailing: false,
     timer: null,
     sweptAt: 0,

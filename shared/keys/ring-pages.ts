@@ -1,20 +1,41 @@
+import type { RateLimit } from './rate-limit.ts';
 import { createRing, fitRing, newestGroup, type Ring, remainingAt, ringLength, timeOf } from './ring.ts';
 
-// How a ring lies in a file: its full length of time stamps in milliseconds, cut into pages, so that one more request writes one page.
+// How a ring lies in a file: its full length of time stamps in milliseconds, cut into pages, so that little is written of a long one.
 
 /** A page of a ring: some of its stamps (Float64 in this machine's byte order), and the head when it was written. */
 export type RingPage = { windowSeconds: number; page: number; quota: number; head: number; stamps: Uint8Array };
 
+/** What the file's log has of a ring: for each save the head, how many times are new ({@link changedTimes}), and these. */
+export type RingLog = { windowSeconds: number; quota: number; saves: number[] };
+
 /** How many stamps a page has: 512 bytes. */
 export const PAGE_STAMPS = 64;
 
-/** The pages that hold what came after the position `savedHead`: what has to be written since then. */
+/** The times of the groups that came after the position `savedHead`, or went on after it; up to the newest one. */
+export function changedTimes(ring: Ring, savedHead: number): number[] {
+  const times: number[] = [];
+  for (let group = firstChanged(ring, savedHead); group <= newestGroup(ring); group++) times.push(timeOf(ring, group));
+  return times;
+}
+
+/** How many these are. */
+export function countChanged(ring: Ring, savedHead: number): number {
+  return Math.max(0, newestGroup(ring) - firstChanged(ring, savedHead) + 1);
+}
+
+function firstChanged(ring: Ring, savedHead: number): number {
+  const first = Math.max(ring.tail, Math.floor(savedHead / ring.groupSize));
+  return Math.max(first, newestGroup(ring) - ringLength(ring.quota) + 1);
+}
+
+/** The pages that hold what came after the position `savedHead`. */
 export function changedPages(ring: Ring, savedHead: number): RingPage[] {
   const length = ringLength(ring.quota);
-  const newest = newestGroup(ring);
-  const first = Math.max(ring.tail, Math.floor(savedHead / ring.groupSize), newest - length + 1);
   const pages = new Set<number>();
-  for (let group = first; group <= newest; group++) pages.add(Math.floor((group % length) / PAGE_STAMPS));
+  for (let group = firstChanged(ring, savedHead); group <= newestGroup(ring); group++) {
+    pages.add(Math.floor((group % length) / PAGE_STAMPS));
+  }
   return [...pages].map((page) => ({
     windowSeconds: ring.windowMs / 1000,
     page,
@@ -41,17 +62,33 @@ function pageLength(length: number, page: number): number {
   return Math.max(0, Math.min(PAGE_STAMPS, length - page * PAGE_STAMPS));
 }
 
-/** The ring that pages of one key and window amount to at `now`; it goes on where it was, even if its window is empty. */
-export function restoreRing(pages: readonly RingPage[], now: number): Ring {
-  const latest = pages.reduce((one, page) => (page.head > one.head ? page : one), pages[0] as RingPage);
-  const ring = createRing(latest);
+/** The ring that its pages and its log amount to at `now`; it goes on where it was, even if its window is empty. */
+export function restoreRing(pages: readonly RingPage[], log: RingLog | undefined, now: number): Ring {
+  const ring = createRing((log ?? pages[0]) as RateLimit);
   const length = ringLength(ring.quota);
   const times = new Float64Array(length);
-  for (const { page, stamps } of pages) {
+  // With which head each place was written: who comes later knows better.
+  const heads = new Float64Array(length);
+  const put = (place: number, time: number, head: number) => {
+    ring.head = Math.max(ring.head, head);
+    if (head < (heads[place] as number)) return;
+    heads[place] = head;
+    times[place] = time;
+  };
+  for (const { page, head, stamps } of pages) {
     if (stamps.byteLength !== pageLength(length, page) * 8) continue;
-    times.set(new Float64Array(stamps.slice().buffer), page * PAGE_STAMPS);
+    for (const [index, time] of new Float64Array(stamps.slice().buffer).entries()) {
+      put(page * PAGE_STAMPS + index, time, head);
+    }
   }
-  ring.head = latest.head;
+  const saves = log?.saves ?? [];
+  for (let at = 0; at < saves.length; ) {
+    const [head = 0, count = 0] = [saves[at], saves[at + 1]];
+    ring.head = Math.max(ring.head, head);
+    const first = Math.floor((head - 1) / ring.groupSize) - count + 1;
+    for (let index = 0; index < count; index++) put((first + index) % length, saves[at + 2 + index] as number, head);
+    at += 2 + count;
+  }
   const newest = newestGroup(ring);
   const isOver = (group: number) => now - (times[group % length] as number) > ring.windowMs + ring.stepMs;
   // From the newest back: what was over when its page was written stands there as 0, beside others that were not yet.

@@ -29,15 +29,42 @@ import {
 // What the one thread does that keeps everybody's accounts: it brings them in from the file, copies out what has changed, and
 // takes away what is as good as new.
 
-/** Puts an account that comes from the file; false where there is one already. */
-export function putAccount(memory: AccountMemory, identifier: string, rings: readonly Ring[]): boolean {
+/**
+ * Puts an account that comes from the file; 'void' where there is one already, 'held' where a thread does not let go of the
+ * table. Throws `busy` where there is no memory left.
+ */
+export function putAccount(
+  memory: AccountMemory,
+  identifier: string,
+  rings: readonly Ring[],
+): 'seated' | 'void' | 'held' {
   const words = wordsOfIdentifier(identifier);
   const limits = rings.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 })).sort(byWindow);
-  return withTable(memory, () => {
-    if (findRegion(memory, ...words) !== 0) return false;
-    putRegion(memory, words, limits, (at) => fillRegion(memory, at, limits, rings, null));
-    return true;
-  });
+  let fault: unknown = null;
+  const outcome = unlessHeld(() =>
+    withTable(memory, () => {
+      if (findRegion(memory, ...words) !== 0) return 'void';
+      try {
+        putRegion(memory, words, limits, (at) => fillRegion(memory, at, limits, rings, null));
+      } catch (error) {
+        fault = error;
+      }
+      return 'seated';
+    }),
+  );
+  if (fault !== null) throw fault;
+  return outcome ?? 'held';
+}
+
+/** A copy of an account; undefined where there is none, 'held' where a thread does not let go of it. */
+export function copyAccount(memory: AccountMemory, identifier: string): Account | undefined | 'held' {
+  const words = wordsOfIdentifier(identifier);
+  const copy = () => {
+    const at = findRegion(memory, ...words);
+    return at === 0 ? undefined : accountAt(memory, at, copyRings(memory, at));
+  };
+  const found = unlessHeld(() => withTable(memory, copy));
+  return found === null ? 'held' : found;
 }
 
 /** Copies of at most so many accounts that have changed since they were last taken. */

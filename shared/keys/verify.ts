@@ -1,9 +1,11 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { guardDatabase, type Opened } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { isExpired, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
+import type { Account } from './quota-account.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
 
@@ -15,19 +17,26 @@ export type VerifiedKey = {
   rateLimits: RateLimit[];
   /** Milliseconds since 1970, or null. */
   expiresAt: number | null;
+  /** What it has used, once that was looked for; while it `isComplete`. */
+  account?: Account;
 };
 
 /**
  * Finds the key of a secret, or null for whatever is not an Active key: the caller learns no more. What was read of a key
- * holds until the reader sees another commit, so that a revocation works from the next view on; the secret is compared
- * on every call. Throws `busy` where the database is locked.
+ * holds until the reader sees another commit, whoever's it is: then its row is read again and compared, so that a
+ * revocation works from the next view on. The secret is compared on every call. Throws `busy` where the database is locked.
  */
 export type Verifier = (secret: string) => VerifiedKey | null;
 
-type ActiveKey = { key: VerifiedKey; secretHash: Uint8Array };
+type ActiveKey = {
+  key: VerifiedKey;
+  secretHash: Uint8Array;
+  row: KeyRow;
+  /** After how many commits the row was last seen so. */
+  seenAt: number;
+};
 
 type KeyRow = {
-  identifier: string;
   name: string;
   state: KeyState;
   permissions: string;
@@ -46,18 +55,26 @@ const NEXT_TRY_MS = 10_000;
 export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verifier {
   const { sqlite } = reader;
   const keyOfIdentifier = sqlite.prepare<KeyRow, [string]>(
-    `SELECT identifier, name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
+    `SELECT name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
       secret_hash AS secretHash FROM api_keys WHERE identifier = ?`,
   );
   const kept = new Map<string, ActiveKey>();
-  reader.onCommit(() => kept.clear());
+  let commits = 0;
+  reader.onCommit(() => {
+    commits++;
+  });
   let nextTryAtMs = Number.NEGATIVE_INFINITY;
 
   function activeKeyOf(identifier: string): ActiveKey | null {
     reader.view();
     const known = kept.get(identifier);
-    if (known !== undefined) return known;
+    if (known?.seenAt === commits) return known;
     const row = keyOfIdentifier.get(identifier);
+    if (known !== undefined && row !== null && isSame(row, known.row)) {
+      known.seenAt = commits;
+      return known;
+    }
+    kept.delete(identifier);
     if (row?.state !== 'Active' || row.secretHash === null) return null;
     const { name, permissions, rateLimits, expiresAt, secretHash } = row;
     const key = {
@@ -67,7 +84,7 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
       rateLimits: JSON.parse(rateLimits),
       expiresAt,
     };
-    return { key, secretHash };
+    return { key, secretHash, row, seenAt: commits };
   }
 
   function storeExpiry(identifier: string, nowMs: number): void {
@@ -101,4 +118,17 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
     storeExpiry(identifier, nowMs);
     return null;
   };
+}
+
+function isSame(one: KeyRow, other: KeyRow): boolean {
+  return (
+    one.state === other.state &&
+    one.name === other.name &&
+    one.permissions === other.permissions &&
+    one.rateLimits === other.rateLimits &&
+    one.expiresAt === other.expiresAt &&
+    one.secretHash !== null &&
+    other.secretHash !== null &&
+    timingSafeEqual(one.secretHash, other.secretHash)
+  );
 }

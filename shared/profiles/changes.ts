@@ -19,7 +19,15 @@ export type ChangeLog = { since: (seq: number) => ChangesSince };
  */
 export function noteChanges(sqlite: Sqlite, ids: ReadonlySet<number> | null): void {
   if (ids?.size === 0) return;
-  const known = ids !== null && ids.size <= MAX_NOTED_IDS ? JSON.stringify([...ids]) : null;
+  addNote(sqlite, ids !== null && ids.size <= MAX_NOTED_IDS ? JSON.stringify([...ids]) : null);
+}
+
+/** Notes that the transaction that is open changes no profile. */
+export function noteNoChange(sqlite: Sqlite): void {
+  addNote(sqlite, '[]');
+}
+
+function addNote(sqlite: Sqlite, known: string | null): void {
   const noted = sqlite.query('INSERT INTO profile_changes (profile_ids) VALUES (?)').run(known);
   const seq = Number(noted.lastInsertRowid);
   // Where anything may have changed, what changed before tells nobody more.

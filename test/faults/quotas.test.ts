@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { systemClock } from '../../shared/clock.ts';
 import { openDatabase, openFile } from '../../shared/db/open.ts';
-import { quotaPath } from '../../shared/db/quota-store.ts';
+import { type LogRow, quotaPath } from '../../shared/db/quota-store.ts';
+import { accountOf, look, openLedger } from '../../shared/keys/quota-ledger.ts';
+import { readLog } from '../../shared/keys/quota-log.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
 import { get, serverOn, startTestServer } from '../support/http.ts';
 import { keyFor } from '../support/requests.ts';
@@ -93,7 +96,7 @@ describe('over the end of a server process', () => {
 });
 
 test('while another process holds the main database, limits are counted, refused and written as ever', async () => {
-  const { deps, secret, variables } = await world(['10/1d']);
+  const { deps, secret, identifier, variables } = await world(['10/1d']);
   const server = await startServerProcess(variables);
   const holder = openDatabase(deps.config.databasePath, 'use');
   holder.$client.run('BEGIN IMMEDIATE');
@@ -104,12 +107,16 @@ test('while another process holds the main database, limits are counted, refused
     expect([answer.status, remaining(answer)]).toEqual([404, [10 - turn]]);
   }
   expect((await get(server, '/api/lookup/uid/1', secret)).status).toBe(429);
-  const file = openFile(quotaPath(deps.config.databasePath), 1_000);
-  const head = file.prepare<{ head: number | null }, []>('SELECT max(head) AS head FROM pages');
+  const written = () => {
+    const ledger = openLedger(deps.config.databasePath, systemClock, () => undefined);
+    const account = accountOf(ledger, { identifier, rateLimits: [{ quota: 10, windowSeconds: 86_400 }] });
+    look(ledger, account);
+    ledger.store?.close();
+    return account.levels[0]?.remaining;
+  };
   const deadline = performance.now() + 10_000;
-  while (head.get()?.head !== 10 && performance.now() < deadline) await Bun.sleep(20);
-  expect(head.get()?.head).toBe(10);
-  file.close();
+  while (written() !== 0 && performance.now() < deadline) await Bun.sleep(20);
+  expect(written()).toBe(0);
   await server.end('SIGKILL');
   const again = await startServerProcess(variables);
   expect((await get(again, '/api/lookup/uid/1', secret)).status).toBe(429);
@@ -136,6 +143,7 @@ test('failed authentications never touch a key’s quota, though they name it', 
   expect(remaining(await get(server, '/api/key', secret))).toEqual([5]);
   await server.stop();
   const file = openFile(quotaPath(server.deps.config.databasePath), 1_000);
+  expect(readLog(file.query('SELECT * FROM log ORDER BY seq').all() as LogRow[]).size).toBe(0);
   expect(file.query('SELECT count(*) AS pages FROM pages').get()).toEqual({ pages: 0 });
   file.close();
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
@@ -142,3 +143,13 @@ async function countProfiles(db: string): Promise<number> {
   const { code, stdout } = await profilectl(['profiles', 'export', '--db', db]);
   return code === 0 ? stdout.split('\n').length - 1 : 0;
 }
+
+test('an import gives way to whoever else needs the processor', async () => {
+  const words = profilectlWords(['profiles', 'import', '-', '--db', join(tempFolder(), 'profiles.db')]);
+  const child = Bun.spawn(words, { env: cleanEnvironment(), stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' });
+  const deadline = performance.now() + 10_000;
+  while (getPriority(child.pid) < 10 && performance.now() < deadline) await Bun.sleep(5);
+  expect(getPriority(child.pid)).toBeGreaterThanOrEqual(10);
+  child.stdin.end();
+  expect(await child.exited).toBe(0);
+});

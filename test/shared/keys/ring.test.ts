@@ -12,7 +12,14 @@ import {
   ringLength,
   waitMs,
 } from '../../../shared/keys/ring.ts';
-import { changedPages, type RingPage, restoreRing } from '../../../shared/keys/ring-pages.ts';
+import {
+  changedPages,
+  changedTimes,
+  countChanged,
+  type RingLog,
+  type RingPage,
+  restoreRing,
+} from '../../../shared/keys/ring-pages.ts';
 
 /** The promise, told naively: every admitted request's time is remembered for ever. */
 function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
@@ -22,21 +29,24 @@ function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
   return { times, remainingAt: (now: number) => quota - usedAt(now) };
 }
 
-/** A file that pages are saved to. */
+/** A file: what is new is saved as times, and now and then everything since the last pages as pages. */
 function createFile(ring: Ring) {
   const pages = new Map<number, RingPage>();
+  const log: RingLog = { windowSeconds: ring.windowMs / 1000, quota: ring.quota, saves: [] };
   let savedHead = ring.head;
+  let foldedHead = ring.head;
   return {
-    save: (now: Ring) => {
-      for (const page of changedPages(now, savedHead)) pages.set(page.page, page);
+    log: (now: Ring) => {
+      const times = changedTimes(now, savedHead);
+      expect(times.length).toBe(countChanged(now, savedHead));
+      log.saves.push(now.head, times.length, ...times);
       savedHead = now.head;
     },
-    load: (now: number) => {
-      if (pages.size === 0) return null;
-      const restored = restoreRing([...pages.values()], now);
-      savedHead = restored.head;
-      return restored;
+    fold: (now: Ring) => {
+      for (const page of changedPages(now, foldedHead)) pages.set(page.page, page);
+      foldedHead = now.head;
     },
+    load: (now: number) => restoreRing([...pages.values()], log, now),
   };
 }
 
@@ -48,7 +58,7 @@ function admit(ring: Ring, now: number, count: number): boolean {
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
-type Step = { kind: 'wait'; ms: number } | { kind: 'spend'; count: number } | { kind: 'restart' };
+type Step = { kind: 'wait'; ms: number } | { kind: 'spend'; count: number } | { kind: 'save' | 'fold' | 'restart' };
 
 /** Bursts, waits around the window's length to the 1/1024 ms, and restarts. */
 function stepsFor({ quota, windowSeconds }: RateLimit): fc.Arbitrary<Step[]> {
@@ -66,7 +76,7 @@ function stepsFor({ quota, windowSeconds }: RateLimit): fc.Arbitrary<Step[]> {
     fc.oneof(
       { weight: 4, arbitrary: wait.map((ms): Step => ({ kind: 'wait', ms: quantise(ms) })) },
       { weight: 8, arbitrary: spend.map((count): Step => ({ kind: 'spend', count })) },
-      { weight: 1, arbitrary: fc.constant<Step>({ kind: 'restart' }) },
+      { weight: 1, arbitrary: fc.constantFrom<Step[]>({ kind: 'save' }, { kind: 'fold' }, { kind: 'restart' }) },
     ),
     { maxLength: 150, size: 'max' },
   );
@@ -84,9 +94,10 @@ function run(
   let now = quantise(START);
   for (const step of steps) {
     if (step.kind === 'wait') now += step.ms;
-    else if (step.kind === 'restart') {
-      file.save(ring);
-      ring = file.load(now) ?? ring;
+    else if (step.kind === 'fold') file.fold(ring);
+    else if (step.kind !== 'spend') {
+      file.log(ring);
+      if (step.kind === 'restart') ring = file.load(now);
     } else {
       const left = model.remainingAt(now);
       const admitted = admit(ring, now, step.count);

@@ -176,6 +176,30 @@ describe('a thread that ends', () => {
     closeLedger(ledger);
   }, 20_000);
 
+  test('while it holds the table as the file appears: what the file has comes in once that lock is freed', async () => {
+    const path = newPath();
+    const one = key('AAAAAAAA', [5, 3_600]);
+    const before = openLedger(path, await openThreadClock(), quiet);
+    spend(before, accountOf(before, one), 3);
+    closeLedger(before);
+    const buffers = createSharedBuffers();
+    new Int32Array(buffers.arena)[0] = 4;
+    const reports: string[] = [];
+    const memory = openAccountMemory(buffers, KEEPER, 2);
+    const ledger = openLedger(path, await openThreadClock(), (_level, sentence) => void reports.push(sentence), memory);
+    expect([saveLedger(ledger), ledger.late.size, accountCount(memory)]).toEqual([0, 1, 0]);
+    freeLocksOf(memory, 4);
+    saveLedger(ledger);
+    const account = accountOf(ledger, one);
+    look(ledger, account);
+    expect(account.levels[0]?.remaining).toBe(2);
+    expect(reports).toEqual([]);
+    closeLedger(ledger);
+    const after = openLedger(path, await openThreadClock(), quiet);
+    expect(accountOf(after, one).rings[0]?.head).toBe(3);
+    closeLedger(after);
+  });
+
   test('at any instant, again and again, leaves accounts that are exact to what was in flight', async () => {
     const { buffers, ledger, memory, timeline } = await sharedWorld();
     const keys = [key('AAAAAAAA', [1_000_000, 3_600], [500_000, 86_400]), key('BBBBBBBB', [50, 3_600])];

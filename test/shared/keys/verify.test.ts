@@ -6,6 +6,7 @@ import { readKey } from '../../../shared/keys/record.ts';
 import { newSecret, systemRandom } from '../../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
+import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
@@ -63,6 +64,27 @@ test('a revocation by another process works from its commit on', async () => {
   expect(verify(secret)).not.toBeNull();
   const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
   await revokeKey(other, { identifier, reason: 'Leaked.', by: 'admin' });
+  expect(verify(secret)).toBeNull();
+  other.db.$client.close();
+});
+
+test('amid an import’s commits a key is what it was, and what changes it holds from its commit on, by hand too', async () => {
+  const { deps, verify, secret, identifier } = await world();
+  const other = { ...deps, db: openDatabase(deps.config.databasePath, 'use') };
+  const batch = (id: number) => importLines(other, [{ id, username: `name${id}` }]);
+  const before = verify(secret);
+  await batch(100);
+  expect(verify(secret)).toBe(before);
+  await batch(101);
+  other.db.$client.run("UPDATE api_keys SET name = 'By hand' WHERE identifier = ?", [identifier]);
+  await batch(102);
+  expect(verify(secret)?.name).toBe('By hand');
+  other.db.$client.run('UPDATE api_keys SET rate_limits = json(\'[{"quota":6,"windowSeconds":60}]\')');
+  await batch(103);
+  expect(verify(secret)?.rateLimits).toEqual([{ quota: 6, windowSeconds: 60 }]);
+  await batch(104);
+  await revokeKey(other, { identifier, reason: 'Leaked.', by: 'admin' });
+  await batch(105);
   expect(verify(secret)).toBeNull();
   other.db.$client.close();
 });
