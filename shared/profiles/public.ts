@@ -46,7 +46,9 @@ const IN_SQL: Record<Kind, (column: string) => string> = {
   text: (column) => `json_quote(${column})`,
   json: (column) => column,
   flag: (column) => `iif(${column} = 1, 'true', 'false')`,
-  time: (column) => `strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch')`,
+  // A time that is none is a fault, not a gap.
+  time: (column) =>
+    `coalesce(strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch'), json('no time ' || ${column}))`,
 };
 
 /** The same here. Stored JSON is what parsing and writing it again would give. */

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { systemClock } from '../../shared/clock.ts';
 import { openDatabase, openFile } from '../../shared/db/open.ts';
 import { type LogRow, quotaPath } from '../../shared/db/quota-store.ts';
-import { accountOf, look, openLedger } from '../../shared/keys/quota-ledger.ts';
 import { readLog } from '../../shared/keys/quota-log.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
 import { get, serverOn, startTestServer } from '../support/http.ts';
+import { remainingInFile } from '../support/quotas.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { parseItems } from '../support/structured-fields.ts';
@@ -107,13 +106,7 @@ test('while another process holds the main database, limits are counted, refused
     expect([answer.status, remaining(answer)]).toEqual([404, [10 - turn]]);
   }
   expect((await get(server, '/api/lookup/uid/1', secret)).status).toBe(429);
-  const written = () => {
-    const ledger = openLedger(deps.config.databasePath, systemClock, () => undefined);
-    const account = accountOf(ledger, { identifier, rateLimits: [{ quota: 10, windowSeconds: 86_400 }] });
-    look(ledger, account);
-    ledger.store?.close();
-    return account.levels[0]?.remaining;
-  };
+  const written = () => remainingInFile(deps.config.databasePath, identifier, { quota: 10, windowSeconds: 86_400 });
   const deadline = performance.now() + 10_000;
   while (written() !== 0 && performance.now() < deadline) await Bun.sleep(20);
   expect(written()).toBe(0);

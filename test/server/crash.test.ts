@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { openFile } from '../../shared/db/open.ts';
-import { quotaPath } from '../../shared/db/quota-store.ts';
 import { get } from '../support/http.ts';
+import { remainingInFile } from '../support/quotas.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { testDeps } from '../support/world.ts';
@@ -16,19 +15,17 @@ test.each(CREWS)(
   'a server that is killed forgets at most the last second of what was used, with %s workers and then %s',
   async (before, after) => {
     const deps = testDeps();
-    const { secret } = await keyFor(deps, ['10/1d']);
+    const { secret, identifier } = await keyFor(deps, ['10/1d']);
     const variables = { DATABASE_PATH: deps.config.databasePath };
     const first = await startServerProcess({ ...variables, WORKERS: before });
     for (let turn = 0; turn < 7; turn++) await get(first, '/api/lookup/uid/1', secret);
 
-    const file = openFile(quotaPath(deps.config.databasePath), 1_000);
-    const saved = file.prepare<{ head: number | null }, []>('SELECT max(head) AS head FROM pages');
+    const limit = { quota: 10, windowSeconds: 86_400 };
     const usedAt = performance.now();
-    while (saved.get()?.head !== 7) {
+    while (remainingInFile(deps.config.databasePath, identifier, limit) !== 3) {
       await Bun.sleep(10);
       expect(performance.now() - usedAt).toBeLessThan(10_000);
     }
-    file.close();
     await first.end('SIGKILL');
 
     const second = await startServerProcess({ ...variables, WORKERS: after });

@@ -70,7 +70,7 @@ test('a revocation by another process works from its commit on', async () => {
 
 test('amid an import’s commits a key is what it was, and what changes it holds from its commit on, by hand too', async () => {
   const { deps, verify, secret, identifier } = await world();
-  const other = { ...deps, db: openDatabase(deps.config.databasePath, 'use') };
+  const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
   const batch = (id: number) => importLines(other, [{ id, username: `name${id}` }]);
   const before = verify(secret);
   await batch(100);
