@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { admit, levelsOf, openQuota, showLevels } from '../../server/quota.ts';
+import { closeLedger, saveLedger } from '../../shared/keys/quota-file.ts';
+import { openLedger } from '../../shared/keys/quota-ledger.ts';
+import type { VerifiedKey } from '../../shared/keys/verify.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { keyFor, prepare } from '../support/requests.ts';
+import { tempFolder, testClock } from '../support/world.ts';
 
 const server = await startTestServer();
 await prepare(server.deps);
@@ -92,4 +98,31 @@ describe('over a limit', () => {
     expect((await ask(one.secret)).status).toBe(429);
     expect((await ask(other.secret)).status).toBe(200);
   });
+});
+
+test('a key that was unused for its windows, and so dropped, counts and is saved from then on as any other', () => {
+  const clock = testClock();
+  const folder = tempFolder();
+  const open = () => openLedger(join(folder, 'profiles.db'), clock, () => undefined);
+  const newKey = (): VerifiedKey => ({
+    identifier: 'k7Qm2XaB',
+    name: 'Bot',
+    permissions: ['api.lookup'],
+    rateLimits: [{ quota: 5, windowSeconds: 60 }],
+    expiresAt: null,
+  });
+  const key = newKey();
+  let ledger = open();
+  admit(ledger, openQuota(ledger, key));
+  clock.advance(60_001);
+  saveLedger(ledger);
+  expect(ledger.accounts.size).toBe(0);
+  for (let turn = 0; turn < 3; turn++) admit(ledger, openQuota(ledger, key));
+  expect(ledger.accounts.size).toBe(1);
+  closeLedger(ledger);
+  ledger = open();
+  const again = openQuota(ledger, newKey());
+  showLevels(ledger, again);
+  expect(levelsOf(again)[0]?.remaining).toBe(2);
+  closeLedger(ledger);
 });
