@@ -90,10 +90,12 @@ export type LinkRow = {
 /** `{"links":[…]}` in the owner's order as JSON text in SQL, of the profile whose id this column holds. */
 export function linksBodyOf(profileId: string): string {
   const optional = (field: string, column: string) => `',"${field}":' || nullif(json_quote(${column}), 'null')`;
-  return `concat('{"links":[', (SELECT group_concat(concat(
-    '{"id":', json_quote(id), ',"name":', json_quote(name), ',"link":', json_quote(link), ${optional('title', 'title')},
-    ${optional('image', 'image')}, ',"clicksCount":' || clicks_count, ${optional('linkMode', 'link_mode')}, '}'
-  ), ',' ORDER BY position) FROM links WHERE profile_id = ${profileId}), ']}')`;
+  const link = `concat('{"id":', json_quote(id), ',"name":', json_quote(name), ',"link":', json_quote(link),
+    ${optional('title', 'title')}, ${optional('image', 'image')}, ',"clicksCount":' || clicks_count,
+    ${optional('linkMode', 'link_mode')}, '}')`;
+  // In the order of the inner SELECT, which SQLite keeps for group_concat; ORDER BY inside it sorts once more.
+  return `concat('{"links":[', (SELECT group_concat(json)
+    FROM (SELECT ${link} AS json FROM links WHERE profile_id = ${profileId} ORDER BY position)), ']}')`;
 }
 
 /** The same of rows that are at hand, for the sample; a test compares the two. */
