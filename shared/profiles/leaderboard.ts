@@ -36,7 +36,7 @@ const TAG_BYTES = 16;
  * Prepares the leaderboard: the top profiles by viewsCount, then id, without banned ones. Its order is read once after
  * every commit (a few milliseconds), its entries as they are asked for.
  */
-export function prepareLeaderboard(reader: Reader, profiles: Source): Leaderboard {
+export function prepareLeaderboard(reader: Reader, profileOf: Source['ofId']): Leaderboard {
   const { sqlite } = reader;
   // The index profiles_board answers this alone, without touching a profile's row.
   const order = sqlite.prepare<[id: number, viewsCount: number], [number]>(
@@ -49,7 +49,7 @@ export function prepareLeaderboard(reader: Reader, profiles: Source): Leaderboar
   return (limit, offset) =>
     guardDatabase(sqlite.filename, () => {
       reader.view();
-      board ??= boardIn(order.values(BOARD_SIZE) as [number, number][], profiles.ofId);
+      board ??= boardIn(order.values(BOARD_SIZE) as [number, number][], profileOf);
       return board(limit, offset);
     });
 }

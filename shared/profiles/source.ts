@@ -29,6 +29,8 @@ export type Source = {
 /** What there is to find of profiles. */
 export type Sources = {
   profiles: Source;
+  /** A profile for who keeps what he makes of it: here it takes no place of what is asked for again. */
+  profileOnce: Source['ofId'];
   /** `{"links":[…]}`, in the owner's order. */
   links: Source;
 };
@@ -83,7 +85,7 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
     for (const source of [profiles, links]) source.drop(next === seq ? null : ids);
     seq = next;
   });
-  return { profiles, links };
+  return { profiles, profileOnce: profiles.once, links };
 }
 
 /** A reading as it is shown. */
@@ -123,15 +125,17 @@ function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
   }
 
   const readId = sqlite.prepare<Row, [number]>(statements.ofId);
+  function once(id: number): Shown | null {
+    const row = readId.get(id);
+    return row === null ? null : shownOf(row, ++stamp);
+  }
   const source: Source = {
     ofName: by(statements.ofName),
     ofId: (id) => {
       const kept = byId.get(id);
       if (kept !== undefined) return kept;
-      const row = readId.get(id);
-      if (row === null) return null;
-      const shown = shownOf(row, ++stamp);
-      return comesAgain(id) ? keep(shown) : shown;
+      const shown = once(id);
+      return shown !== null && comesAgain(id) ? keep(shown) : shown;
     },
     ofAuthId: by(statements.ofAuthId),
   };
@@ -139,5 +143,5 @@ function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
     if (ids === null) for (const cache of [byId, ...byText]) cache.clear();
     else for (const id of ids) byId.delete(id);
   };
-  return { ...source, drop };
+  return { ...source, once, drop };
 }
