@@ -13,7 +13,7 @@ import { requestIds } from './exchange.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { prepareRefusals, type Refuse } from './refusals.ts';
-import { createThrottle, type Throttle } from './throttle.ts';
+import { createThrottleMemory, joinThrottle, type Throttle } from './throttle.ts';
 import { checkTransport, type Transport } from './transport.ts';
 
 /** What the server works with: everything that is prepared once, and whether it is being stopped. */
@@ -61,7 +61,7 @@ export function createService(
     log,
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(reader, db, clock),
-    throttle: shared?.throttle ?? createThrottle(clock),
+    throttle: shared?.throttle ?? joinThrottle(createThrottleMemory(deps.random), 1, clock),
     ledger: shared?.ledger ?? openLedger(config.databasePath, clock, report),
     usage: shared?.usage ?? openUsage(config.databasePath, clock, report),
     metrics,

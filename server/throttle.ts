@@ -1,16 +1,11 @@
-import { createBoundedCache } from '../shared/bounded-cache.ts';
 import type { Clock } from '../shared/clock.ts';
 import { AppError } from '../shared/errors.ts';
-import { createRing, quantise, type Ring, record, retryAfterSeconds, waitForAllMs } from '../shared/keys/ring.ts';
+import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '../shared/keys/ring.ts';
+import type { Random } from '../shared/keys/secret.ts';
+import { freeLock, MOST_NAPS, releaseLock, takeLock } from '../shared/keys/shared-lock.ts';
 
 /** So many refused credentials an address may have in any window of so many seconds. */
 export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
-
-/** What is remembered takes so much at most, about 50 000 addresses; those that failed longest ago are forgotten first. */
-const MAX_BYTES = 20 * 1024 * 1024;
-
-/** What an address and its ring take, about. */
-const ADDRESS_BYTES = 250;
 
 /** Counts failed authentications by address block. */
 export type Throttle = {
@@ -18,34 +13,95 @@ export type Throttle = {
   count: (block: string) => void;
 };
 
-/** An empty throttle. */
-export function createThrottle(clock: Clock, maxBytes = MAX_BYTES): Throttle {
-  // Not a map in the order of use: looking for its first entry steps over all that were deleted, 40 µs in a flood.
-  const rings = createBoundedCache<string, Ring>(maxBytes);
+// All workers count in the same memory, and a single one in the same way: sets of places, each set behind a lock of its own.
+// An address belongs to one set, where the one that failed longest ago makes room. So a flood from any number of addresses
+// takes no more memory, and leaves nothing to collect.
+
+/** A set begins with its lock; a place has the address's two words, four Float64 and the stamps. */
+const LOCK_WORDS = 2;
+const PLACES = 32;
+const FIELDS = { seenAt: 0, newestStep: 1, head: 2, tail: 3 } as const;
+const STAMPS_AT = 2 + 4 * 2;
+const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
+const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
+
+/** Memory for so many sets; 2048 remember 65 536 addresses in 10 MB, of which only what is used is taken. */
+export function createThrottleMemory(random: Random, sets = 2_048): SharedArrayBuffer {
+  const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
+  // Behind each lock a word is free. So nobody can compute addresses that fall into one set.
+  new Uint8Array(memory).set(random(4), 4);
+  return memory;
+}
+
+/** A thread's way to the throttle; `holder`, not 0, is what its locks show. */
+export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: Clock): Throttle {
+  const words = new Int32Array(memory);
+  const fields = new Float64Array(memory);
+  const seed = (words[1] as number) >>> 0;
   return {
     count: (block) => {
-      const now = quantise(clock.monotonicMs());
-      let ring = rings.get(block);
-      if (ring === undefined) {
-        ring = createRing(FAILURES);
-        rings.set(block, ring, ADDRESS_BYTES);
+      // Two hashes are as good as the address: 64 bits, of which the first word is never 0.
+      const first = Bun.hash.xxHash32(block, seed) | 1;
+      const second = Bun.hash.xxHash32(block, seed + 1) | 0;
+      const set = ((second >>> 0) % (words.length / SET_WORDS)) * SET_WORDS;
+      takeLock(words, set, holder, MOST_NAPS);
+      let wait: number | null;
+      try {
+        const place = placeOf(words, fields, set, first, second);
+        wait = failAt(words, fields, place, first, second, quantise(clock.monotonicMs()));
+      } finally {
+        releaseLock(words, set);
       }
-      refuseLate(fail(ring, now));
+      if (wait === null) return;
+      throw new AppError('too_many_failures', 'Too many requests without a valid API key came from this address.', {
+        retryAfterSeconds: retryAfterSeconds(wait),
+      });
     },
   };
 }
 
-/** Records a failure at `now` where there is room for it, and returns null; else the milliseconds until there is. */
-export function fail(ring: Ring, now: number): number | null {
+/** Where the fields of a place begin: it has an even number of words. */
+const fieldsOf = (place: number) => place / 2 + 1;
+
+/** The place of an address, or else that of the one that failed longest ago. */
+function placeOf(words: Int32Array, fields: Float64Array, set: number, first: number, second: number): number {
+  const seenAt = (place: number) => fields[fieldsOf(place) + FIELDS.seenAt] as number;
+  let oldest = set + LOCK_WORDS;
+  for (let place = oldest; place < set + SET_WORDS; place += PLACE_WORDS) {
+    if (words[place] === first && words[place + 1] === second) return place;
+    if (seenAt(place) < seenAt(oldest)) oldest = place;
+  }
+  return oldest;
+}
+
+/** Records a failure where there is room for it, and returns null; else the milliseconds until there is. */
+function failAt(
+  words: Int32Array,
+  fields: Float64Array,
+  place: number,
+  first: number,
+  second: number,
+  now: number,
+): number | null {
+  const at = fieldsOf(place);
+  if (words[place] !== first || words[place + 1] !== second) fields.fill(0, at, at + 4);
+  const ring = createRing(FAILURES, new Uint32Array(words.buffer, (place + STAMPS_AT) * 4, FAILURES.quota));
+  ring.newestStep = fields[at + FIELDS.newestStep] as number;
+  ring.head = fields[at + FIELDS.head] as number;
+  ring.tail = fields[at + FIELDS.tail] as number;
   const wait = waitForAllMs([ring], now, 1, 1);
   if (wait === null) record(ring, now, 1);
+  fields[at + FIELDS.seenAt] = now;
+  fields[at + FIELDS.tail] = ring.tail;
+  fields[at + FIELDS.newestStep] = ring.newestStep;
+  fields[at + FIELDS.head] = ring.head;
+  words[place] = first;
+  words[place + 1] = second;
   return wait;
 }
 
-/** Throws `too_many_failures` where there is a wait. */
-export function refuseLate(wait: number | null): void {
-  if (wait === null) return;
-  throw new AppError('too_many_failures', 'Too many requests without a valid API key came from this address.', {
-    retryAfterSeconds: retryAfterSeconds(wait),
-  });
+/** Frees every lock that a thread held when it ended. */
+export function freeThrottleLocksOf(memory: SharedArrayBuffer, holder: number): void {
+  const words = new Int32Array(memory);
+  for (let set = 0; set < words.length; set += SET_WORDS) freeLock(words, set, holder);
 }

@@ -5,10 +5,10 @@ import { openLedger, type Report } from '../../shared/keys/quota-ledger.ts';
 import { openUsage } from '../../shared/keys/usage.ts';
 import type { Log } from '../log.ts';
 import type { LogOutput } from '../log-output.ts';
+import { createThrottleMemory, freeThrottleLocksOf } from '../throttle.ts';
 import type { Crew } from './crew.ts';
 import type { Member } from './member.ts';
 import type { FromWorker, Start } from './messages.ts';
-import { createThrottleMemory, freeThrottleLocksOf } from './throttle.ts';
 
 /** What there is once for all workers: the shared memory, the quota file, usage, metrics and the log's output. */
 export type Keeper = {

@@ -12,8 +12,8 @@ import { startListening } from '../listener.ts';
 import { gatherLines } from '../log-output.ts';
 import type { Metrics } from '../metrics.ts';
 import { createService } from '../service.ts';
+import { joinThrottle } from '../throttle.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
-import { joinThrottle } from './throttle.ts';
 
 // What runs in each worker: a server of its own on the common port, with a database connection of its own. What counts for all
 // is in shared memory; what is only added up (usage, metrics) or passed on (the log) goes to the main thread.

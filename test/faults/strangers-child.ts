@@ -1,12 +1,13 @@
 import { blockOf } from '../../server/client-address.ts';
-import { createThrottle } from '../../server/throttle.ts';
+import { createThrottleMemory, joinThrottle } from '../../server/throttle.ts';
+import { systemRandom } from '../../shared/keys/secret.ts';
 
 // Run by strangers.test.ts in a process of its own: every address of a flood fails as often as it is let, and then half of
 // them again. Prints how far the memory has grown, in bytes, and how often an address was told to wait.
 
 const ADDRESSES = 200_000;
 let now = 0;
-const throttle = createThrottle({ nowMs: () => now, monotonicMs: () => now });
+const throttle = joinThrottle(createThrottleMemory(systemRandom), 1, { nowMs: () => now, monotonicMs: () => now });
 Bun.gc(true);
 const before = process.memoryUsage.rss();
 let failures = 0;

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { createThrottle } from '../../server/throttle.ts';
-import { AppError } from '../../shared/errors.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { expectRefusal, prepare } from '../support/requests.ts';
-import { testClock } from '../support/world.ts';
 
 const server = await startTestServer({ variables: { TRUSTED_PROXIES: '127.0.0.1' } });
 const secret = await prepare(server.deps);
@@ -52,24 +49,4 @@ describe('guessing keys from one address', () => {
     for (let turn = 0; turn < 40; turn++) expect((await from('192.0.2.4', 'Bearer x', '/healthz')).status).toBe(200);
     expect((await from('192.0.2.4')).status).toBe(401);
   });
-});
-
-test('about so many addresses are remembered, those that failed longest ago are forgotten first', () => {
-  // Room for four, in two halves.
-  const throttle = createThrottle(testClock(), 4 * 400);
-  const fails = (block: string) => {
-    try {
-      throttle.count(block);
-      return false;
-    } catch (error) {
-      return error instanceof AppError && error.code === 'too_many_failures';
-    }
-  };
-  for (let turn = 0; turn < 30; turn++) fails('a');
-  for (const block of ['b', 'c']) fails(block);
-  expect(fails('a')).toBe(true);
-  fails('d');
-  expect(fails('a')).toBe(true);
-  for (const block of ['e', 'f', 'g', 'h']) fails(block);
-  expect(fails('a')).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { joinThrottle } from '../../server/workers/throttle.ts';
+import { joinThrottle } from '../../server/throttle.ts';
 import { type Clock, openThreadClock } from '../../shared/clock.ts';
 import { openAccountMemory, type SharedBuffers } from '../../shared/keys/account-memory.ts';
 import type { Timeline } from '../../shared/keys/quota-clock.ts';

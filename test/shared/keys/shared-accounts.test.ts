@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { createThrottleMemory, freeThrottleLocksOf, joinThrottle } from '../../../server/workers/throttle.ts';
+import { createThrottleMemory, freeThrottleLocksOf, joinThrottle } from '../../../server/throttle.ts';
 import { openThreadClock } from '../../../shared/clock.ts';
 import {
   accountCount,
