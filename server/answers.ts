@@ -12,6 +12,9 @@ export type Answer = {
   status?: 302;
 };
 
+/** What a route found after it waited: a text, since other requests put their bodies together meanwhile (`bodyOf`). */
+export type LateAnswer = Answer & { readonly body: string };
+
 /** Sends what routes found. */
 export type Answers = {
   /** To a holder of a key: with an ETag, or as 304 where the client has this body already. */

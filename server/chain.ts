@@ -1,6 +1,6 @@
 import { AppError } from '../shared/errors.ts';
 import { isPermission, type Permission } from '../shared/keys/permissions.ts';
-import type { Answer } from './answers.ts';
+import type { Answer, LateAnswer } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { type Exchange, targetOf, urlForElysia } from './exchange.ts';
@@ -19,7 +19,7 @@ export type Route = {
   /** False while the configuration leaves this path out: then it is as unknown as any other. */
   isThere?: (service: Service) => boolean;
   /** Reads the parameters, then looks up. Absent where there is nothing: unknown paths. */
-  answer?: (service: Service, exchange: Exchange, route: Route) => Answer | Promise<Answer>;
+  answer?: (service: Service, exchange: Exchange, route: Route) => Answer | Promise<LateAnswer>;
 };
 
 /** Longer paths are refused before anything looks at them. */
@@ -91,7 +91,7 @@ function templateOf(route: Route, { path }: Exchange): string | null {
 }
 
 /** The order in which a request is judged (README, "Architecture in ten lines"): each step may throw, and the rest never runs. */
-function decide(service: Service, route: Route, exchange: Exchange): Answer | Promise<Answer> {
+function decide(service: Service, route: Route, exchange: Exchange): Answer | Promise<LateAnswer> {
   const { transport } = service;
   const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');
   exchange.address = clientAddress(transport.isProxy, exchange.peer, forwardedFor);

@@ -118,7 +118,7 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetc
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
       fetch: (request, server) => fetch(request, server.requestIP(request)?.address ?? ''),
-      // What nothing else has caught.
+      // What nothing else has caught; a maker of its own, since it knows of no request whose id it could repeat.
       error: (error) => prepareRefusals(tls !== null)(error, null).response,
     });
   } catch (cause) {

@@ -117,9 +117,10 @@ export async function serve(deps: ServerDeps, onListening?: (server: RunningServ
   try {
     onListening?.(server);
     const fault = await Promise.race([asked.then(() => null), server.failed]);
-    await server.stop();
     if (fault !== null) throw fault;
   } finally {
+    // Where nobody could be told that it listens, too.
+    await server.stop();
     process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', onHangup);
   }
 }

@@ -1,6 +1,6 @@
 import type { ServerDeps } from '../../shared/deps.ts';
 import { etagOf } from '../../shared/etag.ts';
-import type { Answer } from '../answers.ts';
+import type { Answer, LateAnswer } from '../answers.ts';
 import type { Route } from '../chain.ts';
 import { publicPath } from '../public-path.ts';
 import type { Service } from '../service.ts';
@@ -45,8 +45,8 @@ export function home({ deps: { config } }: Service): Answer {
 }
 
 /** An answer that depends on the configuration alone: made at its first request, and only then is loaded what makes it. */
-function madeOnce(make: (deps: ServerDeps) => Promise<Answer>): Handler {
-  const made = new WeakMap<Service, Answer>();
+function madeOnce(make: (deps: ServerDeps) => Promise<LateAnswer>): Handler {
+  const made = new WeakMap<Service, LateAnswer>();
   return async (service) => {
     const known = made.get(service);
     if (known !== undefined) return known;

@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import type { Answer } from '../answers.ts';
+import type { LateAnswer } from '../answers.ts';
 import { credentialsOf } from '../authenticate.ts';
 import { blockOf } from '../client-address.ts';
 import type { Exchange } from '../exchange.ts';
@@ -23,7 +23,7 @@ export function hasMetrics(service: Service): boolean {
 /**
  * `GET /metrics`: how the server does, for Prometheus. Throws, without the token, `no_credentials` or `invalid_token`, each of which counts against the address as on any other path.
  */
-export function metrics(service: Service, { headers, address }: Exchange): Promise<Answer> {
+export function metrics(service: Service, { headers, address }: Exchange): Promise<LateAnswer> {
   const { metricsToken } = service.deps.config;
   const token = credentialsOf(headers.get('authorization'));
   if (token === null || metricsToken === null || !isSame(token, metricsToken)) {
@@ -33,7 +33,7 @@ export function metrics(service: Service, { headers, address }: Exchange): Promi
   return scrape(service.metrics as Metrics);
 }
 
-async function scrape({ read, contentType }: NonNullable<Service['metrics']>): Promise<Answer> {
+async function scrape({ read, contentType }: NonNullable<Service['metrics']>): Promise<LateAnswer> {
   return { body: await read(), headers: { 'Content-Type': contentType } };
 }
 

@@ -40,8 +40,8 @@ export type QuotaChanges = {
   logFrom: number;
 };
 
-/** "PLQ1" in the file's header, and the version of its layout; any other file is set aside. */
-const APPLICATION_ID = 0x504c5131;
+/** "PLQ2" in the file's header, and the version of its layout; any other file is set aside. */
+const APPLICATION_ID = 0x504c5132;
 
 const TABLES = [
   `pages (identifier TEXT NOT NULL, window_seconds INTEGER NOT NULL, page INTEGER NOT NULL,
@@ -102,11 +102,11 @@ function openStore(path: string, setAside: string | null): QuotaStore {
 function prepareTables(sqlite: Sqlite): void {
   const { application_id: id } = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (id !== APPLICATION_ID && (id !== 0 || tables > 0)) throw new Error(NOT_OURS);
-  if (tables === TABLES.length) return;
+  if (id === APPLICATION_ID) return;
+  if (id !== 0 || tables > 0) throw new Error(NOT_OURS);
   sqlite.transaction(() => {
     sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-    for (const table of TABLES) sqlite.run(`CREATE TABLE IF NOT EXISTS ${table}`);
+    for (const table of TABLES) sqlite.run(`CREATE TABLE ${table}`);
   })();
 }
 
@@ -120,7 +120,7 @@ function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
     'INSERT OR REPLACE INTO pages (identifier, window_seconds, page, quota, head, stamps) VALUES (?, ?, ?, ?, ?, ?)',
   );
   const writeLog = sqlite.prepare<undefined, [number, string, Uint8Array]>(
-    'INSERT INTO log (seq, identifiers, numbers) VALUES (?, ?, ?)',
+    'INSERT OR REPLACE INTO log (seq, identifiers, numbers) VALUES (?, ?, ?)',
   );
   const forget = sqlite.prepare<undefined, [string]>('DELETE FROM pages WHERE identifier = ?');
   const shorten = sqlite.prepare<undefined, [number]>('DELETE FROM log WHERE seq < ?');

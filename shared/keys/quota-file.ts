@@ -4,11 +4,12 @@ import { type Account, isUnused } from './quota-account.ts';
 import type { Ledger } from './quota-ledger.ts';
 import { logOf } from './quota-log.ts';
 import { bringInLate, takeOver } from './quota-restore.ts';
-import { changedPages, countChanged, PAGE_STAMPS } from './ring-pages.ts';
+import { changedPages, countChanged } from './ring-pages.ts';
 import { copyAccount, noteSaved, sweepAccounts, takeDirty } from './shared-keeping.ts';
 
 // How a ledger outlives the process. Each save adds a row to the file's log; from there each account comes into its pages
-// now and then ("folded"), so that the log stays short.
+// now and then ("folded"), so that the log stays short; at a clean stop all do. Of each ring the file's pages have what came before the head in
+// `unfolded` at least, the log the rest up to `savedHeads`; what came since, up to the ring's own head, is not in the file.
 
 /** A crash forgets at most this much, and the time of one write. */
 const SAVE_EVERY_MS = 800;
@@ -16,8 +17,11 @@ const SAVE_EVERY_MS = 800;
 /** So many accounts in one write, since it holds up requests: a few milliseconds. The rest follows at once. */
 const SAVE_AT_ONCE = 500;
 
-/** About so many rows the log has: an account's pages are written once in so many saves. */
-const LOG_ROWS = 1_000;
+/** About so many rows the log has: an account's pages are written once in so many saves. 10 000 busy keys make 15 MB. */
+const LOG_ROWS = 300;
+
+/** More new stamps of a ring in one save are written as pages at once. */
+const MUCH = 16;
 
 /** So many accounts at least are folded in one save where the log has grown long. */
 const FOLD_AT_ONCE = 100;
@@ -46,9 +50,9 @@ function schedule(ledger: Ledger, delayMs: number): Timer {
 
 /**
  * Writes down what has changed since the last time, of `most` accounts, those first that wait longest. Where that can't
- * be done it is said once, and tried again. Returns how many accounts it took.
+ * be done it is said once, and tried again. With `foldsAll` nothing stays in the log. Returns how many accounts it took.
  */
-export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): number {
+export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY, foldsAll = false): number {
   const now = ledger.now();
   sweep(ledger, now);
   bringInLate(ledger, now);
@@ -58,11 +62,13 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): num
   let folded: Folded[];
   try {
     if (ledger.store === null) {
-      ledger.store = (ledger.open as NonNullable<Ledger['open']>)();
-      takeOver(ledger, ledger.store);
+      const store = (ledger.open as NonNullable<Ledger['open']>)();
+      takeOver(ledger, store);
+      ledger.store = store;
     }
-    folded = accountsToFold(ledger, saved);
-    ledger.store.save(changesOf(ledger, saved, folded), now);
+    folded = accountsToFold(ledger, saved, foldsAll);
+    // Other threads have spent meanwhile: the time is not before what is saved.
+    ledger.store.save(changesOf(ledger, saved, folded), ledger.now());
   } catch (error) {
     if (!ledger.isFailing)
       ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
@@ -80,7 +86,9 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY): num
 function takeShared(ledger: Ledger, memory: AccountMemory, most: number): Account[] {
   const taken = takeDirty(memory, most);
   for (const { identifier, savedHeads } of taken) {
-    if (savedHeads.includes(NEVER_SAVED)) ledger.forgotten.add(identifier);
+    if (!savedHeads.includes(NEVER_SAVED)) continue;
+    ledger.forgotten.add(identifier);
+    ledger.late.delete(identifier);
   }
   return taken;
 }
@@ -89,17 +97,19 @@ function takeShared(ledger: Ledger, memory: AccountMemory, most: number): Accoun
 type Folded = { account: Account; heads: readonly number[] };
 
 /** Those of which too much is new for the log, and some of which the log has had longest. */
-function accountsToFold(ledger: Ledger, saved: readonly Account[]): Folded[] {
+function accountsToFold(ledger: Ledger, saved: readonly Account[], foldsAll: boolean): Folded[] {
   const { unfolded, forgotten } = ledger;
-  const folded = saved.filter(isMuch).map((account) => {
+  const atOnce = saved.filter((account) => foldsAll || isMuch(account));
+  const folded = atOnce.map((account) => {
     const isVoid = forgotten.has(account.identifier);
     return { account, heads: (isVoid ? undefined : unfolded.get(account.identifier)?.heads) ?? account.savedHeads };
   });
-  const share = Math.floor(unfolded.size / LOG_ROWS);
+  const done = new Set(atOnce.map(({ identifier }) => identifier));
+  const share = foldsAll ? unfolded.size : Math.floor(unfolded.size / LOG_ROWS);
   let count = 0;
   for (const [identifier, { seq, heads }] of unfolded) {
     if (count >= share && (seq > ledger.seq - LOG_ROWS || count >= FOLD_AT_ONCE)) break;
-    if (forgotten.has(identifier)) continue;
+    if (forgotten.has(identifier) || done.has(identifier)) continue;
     const account = findAccount(ledger, identifier);
     if (account === 'held') break;
     if (account === undefined) continue;
@@ -110,7 +120,7 @@ function accountsToFold(ledger: Ledger, saved: readonly Account[]): Folded[] {
 }
 
 function isMuch({ rings, savedHeads }: Account): boolean {
-  return rings.some((ring, index) => countChanged(ring, savedHeads[index] as number) > PAGE_STAMPS);
+  return rings.some((ring, index) => countChanged(ring, savedHeads[index] as number) > MUCH);
 }
 
 function findAccount({ memory, accounts }: Ledger, identifier: string): Account | undefined | 'held' {
@@ -120,7 +130,7 @@ function findAccount({ memory, accounts }: Ledger, identifier: string): Account 
 function changesOf(ledger: Ledger, saved: readonly Account[], folded: readonly Folded[]): QuotaChanges {
   const isFolded = new Set(folded.map(({ account }) => account.identifier));
   const logged = saved.filter(({ identifier }) => !isFolded.has(identifier));
-  const [oldest] = ledger.unfolded.values();
+  const oldest = ledger.unfolded.entries().find(([identifier]) => !isFolded.has(identifier))?.[1];
   const seq = ledger.seq + 1;
   return {
     forgotten: [...ledger.forgotten],
@@ -171,7 +181,7 @@ export function closeLedger(ledger: Ledger): void {
   if (ledger.open === null) return;
   if (ledger.timer !== null) clearTimeout(ledger.timer);
   ledger.timer = null;
-  saveLedger(ledger);
+  saveLedger(ledger, Number.POSITIVE_INFINITY, true);
   ledger.store?.close();
   ledger.store = null;
 }

@@ -100,6 +100,7 @@ export function accountOf(ledger: Ledger, key: { identifier: string; rateLimits:
     // Pages of a ring that this one can't go on with must not be mixed with its own.
     ledger.forgotten.add(key.identifier);
     account.savedHeads.fill(0);
+    markDirty(ledger, account);
   }
   ledger.accounts.set(key.identifier, account);
   return account;
@@ -133,14 +134,16 @@ export function spend(ledger: Ledger, account: Account, count = 1, again = count
   const wait = waitForAllMs(account.rings, now, count, again);
   if (wait === null) {
     for (const ring of account.rings) record(ring, now, count);
-    if (!account.isDirty) {
-      account.isDirty = true;
-      ledger.dirty.add(account);
-      scheduleSave(ledger);
-    }
+    if (!account.isDirty) markDirty(ledger, account);
   }
   readLevels(account, now);
   return wait;
+}
+
+function markDirty(ledger: Ledger, account: Account): void {
+  account.isDirty = true;
+  ledger.dirty.add(account);
+  scheduleSave(ledger);
 }
 
 function spendShared(

@@ -1,6 +1,7 @@
 import type { LogRow } from '../db/quota-store.ts';
 import type { Account } from './quota-account.ts';
-import type { Ring } from './ring.ts';
+import { RATE_LIMIT_BOUNDS } from './rate-limit.ts';
+import { type Ring, ringLength } from './ring.ts';
 import { changedTimes, type RingLog } from './ring-pages.ts';
 
 // The log of the quota file: one row for all accounts of a save, with nothing but what is new. Pages, of which each account
@@ -27,32 +28,59 @@ export function logOf(forgotten: Iterable<string>, accounts: readonly Account[])
   return { identifiers: identifiers.join(' '), numbers: new Uint8Array(Float64Array.from(numbers).buffer) };
 }
 
-/** What rows, in their order, say of each ring of the keys that were not forgotten since. */
+/**
+ * What rows, in their order, say of each ring of the keys that were not forgotten since. A row that is damaged says nothing,
+ * as a damaged page does.
+ */
 export function readLog(rows: readonly LogRow[]): Map<string, RingLog[]> {
   const logs = new Map<string, RingLog[]>();
   for (const row of rows) {
-    const numbers = new Float64Array(row.numbers.slice().buffer);
-    let at = 0;
-    for (const identifier of row.identifiers.split(' ')) {
-      const rings = numbers[at++] ?? 0;
+    for (const { identifier, rings } of savesOf(row) ?? []) {
       const log = logs.get(identifier) ?? [];
-      if (rings === 0) logs.delete(identifier);
+      if (rings.length === 0) logs.delete(identifier);
       else logs.set(identifier, log);
-      for (let count = 0; count < rings; count++) at = readSave(numbers, at, log);
+      for (const { windowSeconds, quota, head, times } of rings) {
+        let ring = log.find((one) => one.windowSeconds === windowSeconds);
+        if (ring === undefined) {
+          ring = { windowSeconds, quota, saves: [] };
+          log.push(ring);
+        }
+        ring.saves.push(row.seq, head, times.length, ...times);
+      }
     }
   }
   return logs;
 }
 
-/** Adds what stands here of a ring; returns where the next one begins. */
-function readSave(numbers: Float64Array, at: number, log: RingLog[]): number {
-  const [windowSeconds = 0, quota = 0, , length = 0] = numbers.subarray(at, at + 4);
-  let ring = log.find((one) => one.windowSeconds === windowSeconds);
-  if (ring === undefined) {
-    ring = { windowSeconds, quota, saves: [] };
-    log.push(ring);
+type Save = {
+  identifier: string;
+  rings: { windowSeconds: number; quota: number; head: number; times: Float64Array }[];
+};
+
+/** A row taken apart ({@link logOf}), or null where it is not what was written. */
+function savesOf({ identifiers, numbers: bytes }: LogRow): Save[] | null {
+  if (bytes.length % 8 !== 0) return null;
+  const numbers = new Float64Array(bytes.slice().buffer);
+  let at = 0;
+  let isWhole = true;
+  const next = (least: number, most: number): number => {
+    const number = numbers[at++] ?? Number.NaN;
+    const isFine = Number.isInteger(number) && number >= least && number <= most;
+    isWhole &&= isFine;
+    return isFine ? number : least;
+  };
+  const saves: Save[] = [];
+  for (const identifier of identifiers === '' ? [] : identifiers.split(' ')) {
+    const save: Save = { identifier, rings: [] };
+    for (let left = next(0, RATE_LIMIT_BOUNDS.maxPerKey); left > 0; left--) {
+      const windowSeconds = next(1, RATE_LIMIT_BOUNDS.maxWindowSeconds);
+      const quota = next(1, RATE_LIMIT_BOUNDS.maxQuota);
+      const head = next(0, Number.MAX_SAFE_INTEGER);
+      const length = next(0, Math.min(ringLength(quota), numbers.length - at));
+      save.rings.push({ windowSeconds, quota, head, times: numbers.subarray(at, at + length) });
+      at += length;
+    }
+    saves.push(save);
   }
-  const end = at + 4 + length;
-  for (let from = at + 2; from < end; from++) ring.saves.push(numbers[from] as number);
-  return end;
+  return isWhole && at === numbers.length && numbers.every(Number.isFinite) ? saves : null;
 }

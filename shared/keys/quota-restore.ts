@@ -1,9 +1,9 @@
 import type { QuotaStore } from '../db/quota-store.ts';
 import { isUnused, newAccount } from './quota-account.ts';
-import type { Ledger } from './quota-ledger.ts';
+import type { Ledger, Unfolded } from './quota-ledger.ts';
 import { readLog } from './quota-log.ts';
 import type { Ring } from './ring.ts';
-import { restoreRing } from './ring-pages.ts';
+import { firstUnfolded, restoreRing } from './ring-pages.ts';
 import { putAccount } from './shared-keeping.ts';
 
 // How a ledger comes back after the process.
@@ -15,8 +15,8 @@ export function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void
   const now = ledger.now();
   const pages = Map.groupBy(stored.rows, (row) => row.identifier);
   const log = readLog(stored.log);
-  const seq = stored.log[0]?.seq ?? 0;
   ledger.seq = stored.log.at(-1)?.seq ?? 0;
+  const unfolded: [identifier: string, Unfolded][] = [];
   for (const identifier of new Set([...pages.keys(), ...log.keys()])) {
     const byWindow = Map.groupBy(pages.get(identifier) ?? [], (page) => page.windowSeconds);
     const logs = log.get(identifier) ?? [];
@@ -25,9 +25,13 @@ export function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void
       const ringLog = logs.find((of) => of.windowSeconds === window);
       return restoreRing(byWindow.get(window) ?? [], ringLog, now);
     });
-    if (log.has(identifier)) ledger.unfolded.set(identifier, { seq, heads: rings.map(() => 0) });
+    const seq = Math.min(...logs.map((of) => firstUnfolded(byWindow.get(of.windowSeconds) ?? [], of)));
+    // Which ring has which place is only known once the key is used: all of each is written then.
+    if (Number.isFinite(seq)) unfolded.push([identifier, { seq, heads: rings.map(() => 0) }]);
     bringIn(ledger, identifier, rings, now);
   }
+  for (const [identifier, of] of unfolded.sort(([, one], [, other]) => one.seq - other.seq))
+    ledger.unfolded.set(identifier, of);
   stored.rows.length = 0;
   stored.log.length = 0;
 }

@@ -6,7 +6,7 @@ import { createRing, fitRing, newestGroup, type Ring, remainingAt, ringLength, t
 /** A page of a ring: some of its stamps (Float64 in this machine's byte order), and the head when it was written. */
 export type RingPage = { windowSeconds: number; page: number; quota: number; head: number; stamps: Uint8Array };
 
-/** What the file's log has of a ring: for each save the head, how many times are new ({@link changedTimes}), and these. */
+/** What the log has of a ring: for each save the row's number, the head, how many times are new ({@link changedTimes}), these. */
 export type RingLog = { windowSeconds: number; quota: number; saves: number[] };
 
 /** How many stamps a page has: 512 bytes. */
@@ -62,6 +62,15 @@ function pageLength(length: number, page: number): number {
   return Math.max(0, Math.min(PAGE_STAMPS, length - page * PAGE_STAMPS));
 }
 
+/** The number of the first row of the log that has what the pages don't have; Infinity where they have everything. */
+export function firstUnfolded(pages: readonly RingPage[], { saves }: RingLog): number {
+  const folded = Math.max(0, ...pages.map(({ head }) => head));
+  for (let at = 0; at < saves.length; at += 3 + (saves[at + 2] as number)) {
+    if ((saves[at + 1] as number) > folded) return saves[at] as number;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
 /** The ring that its pages and its log amount to at `now`; it goes on where it was, even if its window is empty. */
 export function restoreRing(pages: readonly RingPage[], log: RingLog | undefined, now: number): Ring {
   const ring = createRing((log ?? pages[0]) as RateLimit);
@@ -83,11 +92,11 @@ export function restoreRing(pages: readonly RingPage[], log: RingLog | undefined
   }
   const saves = log?.saves ?? [];
   for (let at = 0; at < saves.length; ) {
-    const [head = 0, count = 0] = [saves[at], saves[at + 1]];
+    const [head = 0, count = 0] = [saves[at + 1], saves[at + 2]];
     ring.head = Math.max(ring.head, head);
     const first = Math.floor((head - 1) / ring.groupSize) - count + 1;
-    for (let index = 0; index < count; index++) put((first + index) % length, saves[at + 2 + index] as number, head);
-    at += 2 + count;
+    for (let index = 0; index < count; index++) put((first + index) % length, saves[at + 3 + index] as number, head);
+    at += 3 + count;
   }
   const newest = newestGroup(ring);
   const isOver = (group: number) => now - (times[group % length] as number) > ring.windowMs + ring.stepMs;

@@ -218,22 +218,63 @@ describe('the log of the file', () => {
     closeLedger(ledger);
   });
 
-  test('is made for a file that has none, whose pages stay', () => {
-    const { path, open } = world();
+  test('is only what the pages lack, after a restart too', () => {
+    const { open } = world();
     const first = open();
     // So much at once goes into pages.
-    use(first, 60);
-    for (let turn = 0; turn < 30; turn++)
-      use(first, 200, { ...KEY, rateLimits: KEY.rateLimits.slice(1), identifier: 'much' });
-    closeLedger(first);
-    const sqlite = openFile(quotaPath(path), 0);
-    sqlite.run('DROP TABLE log');
-    sqlite.close();
+    const much = { ...KEY, rateLimits: KEY.rateLimits.slice(1), identifier: 'much' };
+    use(first, 200, much);
+    use(first, 7);
+    saveLedger(first);
+    expect([...first.unfolded.keys()]).toEqual([KEY.identifier]);
+    use(first, 1, much);
+    saveLedger(first);
+    first.store?.close();
     const second = open();
-    expect(left(second, { ...KEY, rateLimits: KEY.rateLimits.slice(1), identifier: 'much' })).toEqual([0]);
-    use(second, 7);
-    closeLedger(second);
-    expect(left(open())).toEqual([53, 4_993]);
+    expect([...second.unfolded.keys()].sort()).toEqual([KEY.identifier, 'much'].sort());
+    expect([left(second, much), left(second)]).toEqual([[4_799], [53, 4_993]]);
+    // In pages once more, though the log has a row of it.
+    use(second, 100, much);
+    saveLedger(second);
+    second.store?.close();
+    const third = open();
+    expect([...third.unfolded.keys()]).toEqual([KEY.identifier]);
+    use(third, 1);
+    closeLedger(third);
+    const fourth = open();
+    expect([fourth.unfolded.size, left(fourth, much), left(fourth)]).toEqual([0, [4_699], [52, 4_992]]);
+    closeLedger(fourth);
+  });
+
+  test('a row of it that is damaged says nothing, whatever it holds; the others stand', () => {
+    const { path, open } = world();
+    const first = open();
+    use(first, 7);
+    saveLedger(first);
+    use(first, 2, { ...KEY, identifier: 'other' });
+    saveLedger(first);
+    first.store?.close();
+    const file = openFile(quotaPath(path), 0);
+    const row = file
+      .query<{ seq: number; numbers: Uint8Array }, []>('SELECT seq, numbers FROM log ORDER BY seq DESC')
+      .get();
+    file.close();
+    const { seq = 0, numbers: bytes = new Uint8Array() } = row ?? {};
+    const numbers = [...new Float64Array(bytes.slice().buffer)];
+    const oneWrong = fc
+      .tuple(fc.nat(4), fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, -1, 0.5, 1e300, 5))
+      .map(([at, wrong]) => new Uint8Array(Float64Array.from(numbers.with(at, wrong)).buffer));
+    const cut = fc.nat(bytes.length - 1).map((length) => bytes.slice(0, length));
+    fc.assert(
+      fc.property(fc.oneof(oneWrong, cut, fc.uint8Array({ maxLength: 200 })), (damaged) => {
+        const sqlite = openFile(quotaPath(path), 0);
+        sqlite.run('UPDATE log SET numbers = ? WHERE seq = ?', [damaged, seq]);
+        sqlite.close();
+        const ledger = open();
+        expect(left(ledger)).toEqual([53, 4_993]);
+        ledger.store?.close();
+      }),
+    );
   });
 });
 

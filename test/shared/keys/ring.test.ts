@@ -35,11 +35,12 @@ function createFile(ring: Ring) {
   const log: RingLog = { windowSeconds: ring.windowMs / 1000, quota: ring.quota, saves: [] };
   let savedHead = ring.head;
   let foldedHead = ring.head;
+  let rows = 0;
   return {
     log: (now: Ring) => {
       const times = changedTimes(now, savedHead);
       expect(times.length).toBe(countChanged(now, savedHead));
-      log.saves.push(now.head, times.length, ...times);
+      log.saves.push(++rows, now.head, times.length, ...times);
       savedHead = now.head;
     },
     fold: (now: Ring) => {
