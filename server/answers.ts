@@ -42,8 +42,8 @@ export function stamp(headers: Headers, { requestId, quota }: Exchange): void {
 const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
 
 /**
- * Prepares answering. A Response copies the headers that it is made of, so
- * one Headers object serves every answer of its kind: making one anew costs three times as much.
+ * Prepares answering. A Response copies the headers that it is made of, so one Headers object serves every answer of its
+ * kind: making one anew costs three times as much.
  */
 export function prepareAnswers(isSecure: boolean): Answers {
   const always = serverHeaders(isSecure);

@@ -48,7 +48,8 @@ const IN_SQL: Record<Kind, (column: string) => string> = {
   flag: (column) => `iif(${column} = 1, 'true', 'false')`,
   // Years 0 to 9999, as an import takes them; any other is a fault, not a gap.
   time: (column) =>
-    `iif(${column} BETWEEN -62167219200000 AND 253402300799999, strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch'), json('no time ' || ${column}))`,
+    `iif(${column} BETWEEN -62167219200000 AND 253402300799999,
+      strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch'), json('no time ' || ${column}))`,
 };
 
 /** The same here. Stored JSON is what parsing and writing it again would give. */

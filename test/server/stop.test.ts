@@ -6,7 +6,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { createApp } from '../../server/app.ts';
 import { openExchange } from '../../server/chain.ts';
 import { openLogOutput } from '../../server/log-output.ts';
-import { startServer } from '../../server/main.ts';
+import { serve, startServer } from '../../server/main.ts';
 import { closeService, createService } from '../../server/service.ts';
 import { quotaPath } from '../../shared/db/quota-store.ts';
 import { TEST_CA, testCertificate } from '../support/certificates.ts';
@@ -135,6 +135,15 @@ describe('one server', () => {
     expect(error.message).toContain(`Port ${server.port} on 127.0.0.1 is in use`);
     expect(error.message).toContain('PORT');
     await (await serverOn(deps)).stop();
+  });
+
+  test('whose start nobody could be told of is stopped, and leaves its database free', async () => {
+    const deps = testDeps({ variables: { PORT: '0', LOG_LEVEL: 'silent' } });
+    const unheard = serve(deps, () => {
+      throw new Error('nobody listens');
+    });
+    expect(await unheard.catch((error) => error.message)).toBe('nobody listens');
+    await (await serverOn({ ...deps, clock: testClock() })).stop();
   });
 
   test('that could not be started has written what it had to say before', async () => {
