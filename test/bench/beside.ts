@@ -3,14 +3,16 @@ import { join } from 'node:path';
 import { profilectlWords } from '../support/cli.ts';
 import { type Bench, CORE, spawn } from './bench.ts';
 import { copyOf, generate, writeLines } from './database.ts';
-import { type Load, type Traffic, traffic, typicalAnswer } from './load.ts';
+import { type Load, traffic, typicalAnswer } from './load.ts';
 import { alternate, checksOf, figuresOf, loading, ratiosOf, type Turn } from './measure.ts';
 import { changingLookup, hotIds } from './questions.ts';
 import type { Result } from './results.ts';
-import { startBare, startOurs, type Target } from './servers.ts';
+import { startBare, startOurs } from './servers.ts';
 
 const VERSIONS = [1, 2];
 const CHANGED = 100_000;
+// The import is to have its share of the client's core.
+const spins = false;
 
 /**
  * Lookups while an import changes a hundred thousand profiles again and again, those that are asked for among them. The
@@ -26,10 +28,10 @@ export async function besideImport(bench: Bench): Promise<Result[]> {
   const ours = await startOurs(bench, database);
   const bare = await startBare(bench, await typicalAnswer(ours, asked.questions));
   const loads = await alternate(bench, {
-    bare: loading(bench, bare, asked, false),
-    bareBeside: importing(bench, database, files, bare, asked, false),
-    ours: loading(bench, ours, asked),
-    oursBeside: importing(bench, database, files, ours, asked, true),
+    bare: loading(bench, bare, asked, { isOurs: false, spins }),
+    bareBeside: importing(bench, database, files, loading(bench, bare, asked, { isOurs: false, spins })),
+    ours: loading(bench, ours, asked, { isOurs: true, spins }),
+    oursBeside: importing(bench, database, files, loading(bench, ours, asked, { isOurs: true, spins })),
   });
   await Promise.all([ours.stop(), bare.stop()]);
   rmSync(database, { force: true });
@@ -55,15 +57,8 @@ async function changes(bench: Bench): Promise<string[]> {
   return files;
 }
 
-/** A turn that loads a server while one import after the other runs, until it is over. */
-function importing(
-  bench: Bench,
-  database: string,
-  files: readonly string[],
-  target: Target,
-  what: Traffic,
-  isOurs: boolean,
-): Turn<Load> {
+/** A turn that goes on while one import after the other runs, until it is over. */
+function importing(bench: Bench, database: string, files: readonly string[], beside: Turn<Load>): Turn<Load> {
   return async (turn) => {
     let isOver = false;
     let child: Bun.Subprocess | null = null;
@@ -75,12 +70,7 @@ function importing(
         if (!isOver && code !== 0) throw new Error(`the import beside the load ended with ${code}`);
       }
     };
-    const loaded = loading(
-      bench,
-      target,
-      what,
-      isOurs,
-    )(turn).finally(() => {
+    const loaded = beside(turn).finally(() => {
       isOver = true;
       child?.kill('SIGTERM');
     });

@@ -48,6 +48,9 @@ export async function flood(bench: Bench): Promise<Result[]> {
   return [await againstBare(bench, path, about, () => floodTraffic(bench), BEHIND_PROXY)];
 }
 
+// Two loads share the client's core.
+const spins = false;
+
 /** What valid clients keep of their throughput while the flood takes a share, against the rest that it leaves. */
 export async function floodBeside(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
@@ -59,9 +62,9 @@ export async function floodBeside(bench: Bench): Promise<Result[]> {
   const [good, bad] = [traffic(bench, valid), floodTraffic(bench)];
   const ours = await startOurs(bench, path, BEHIND_PROXY);
   const loads = await alternate(bench, {
-    alone: async (turn) => [await loading(bench, ours, good)(turn)],
+    alone: async (turn) => [await loading(bench, ours, good, { isOurs: true, spins })(turn)],
     together: async ({ seconds, seed }) =>
-      Promise.all([good, bad].map((what) => load(bench, ours, what, { seconds, seed, isOurs: true }))),
+      Promise.all([good, bad].map((what) => load(bench, ours, what, { seconds, seed, isOurs: true, spins }))),
   });
   await ours.stop();
   const [alone, beside, strangers] = [loads.alone.map(first), loads.together.map(first), loads.together.map(second)];

@@ -1,22 +1,38 @@
--- Requests for wrk, the same way for every server. The arguments: a file of whole requests, separated by NUL, one of
--- which is drawn for each request; the seed of the draw; and, where the file holds a single request in which "{name}"
--- stands for a profile's name, how many profiles there are and how a name is made of an id (prefix, factor, range).
+-- Requests for wrk, the same way for every server. The arguments: "spin" or "sleep"; a file of whole requests, separated
+-- by NUL, one of which is drawn for each request; the seed of the draw; and, where the file holds a single request in
+-- which "{name}" stands for a profile's name, how many profiles there are and how a name is made of an id (prefix,
+-- factor, range).
 
 local random = math.random
 
+-- A wrk that waits for answers sleeps, and the server has to wake it for each: on a virtual machine, 10 µs and more of the
+-- server's time, which no client elsewhere costs it, and which a server that is fast enough never pays. So it looks for
+-- answers without end. wrk 4 exports its event loop to this, and a timer that is always due (it is told 0 ms) keeps it awake.
+local function spin()
+  local ffi = require("ffi")
+  ffi.cdef [[
+    typedef struct { unsigned long id; void *loop; } bench_thread;
+    int sched_yield(void);
+    long long aeCreateTimeEvent(void *loop, long long ms, int (*act)(void), void *data, void *finalize);
+  ]]
+  local thread = ffi.cast("bench_thread **", wrk.thread)[0]
+  assert(ffi.C.aeCreateTimeEvent(thread.loop, 0, ffi.C.sched_yield, nil, nil) >= 0)
+end
+
 function init(args)
-  local file = assert(io.open(args[1], "rb"))
+  if args[1] == "spin" then spin() end
+  local file = assert(io.open(args[2], "rb"))
   local text = file:read("*a")
   file:close()
-  math.randomseed(tonumber(args[2]))
+  math.randomseed(tonumber(args[3]))
 
-  if #args == 2 then
+  if #args == 3 then
     local requests = {}
     for one in text:gmatch("%Z+") do requests[#requests + 1] = one end
     local count = #requests
     request = function() return requests[random(count)] end
   else
-    local profiles, prefix, factor, range = tonumber(args[3]), args[4], tonumber(args[5]), tonumber(args[6])
+    local profiles, prefix, factor, range = tonumber(args[4]), args[5], tonumber(args[6]), tonumber(args[7])
     local head, tail = text:match("^(.-){name}(.*)$")
     head = head .. prefix
     request = function() return head .. random(profiles) * factor % range .. tail end

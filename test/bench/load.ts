@@ -37,8 +37,15 @@ export type Load = {
   faults: string[];
 };
 
-/** How a round is driven. */
-export type LoadOptions = { seconds: number; seed: number; connections?: number; isOurs: boolean; core?: Core };
+/** How a round is driven; wrk `spins` where it has the client's core to itself, and else sleeps when it has to wait. */
+export type LoadOptions = {
+  seconds: number;
+  seed: number;
+  connections?: number;
+  isOurs: boolean;
+  core?: Core;
+  spins?: boolean;
+};
 
 const CONNECTIONS = 64;
 const SAMPLE_PAUSE_MS = 25;
@@ -65,10 +72,18 @@ export function formatRequest({ path, headers }: Question): string {
 export async function load(bench: Bench, target: Target, what: Traffic, options: LoadOptions): Promise<Load> {
   const output = join(bench.folder, `wrk-${Bun.randomUUIDv7()}.txt`);
   const words = ['-t1', `-c${options.connections ?? CONNECTIONS}`, `-d${options.seconds}s`, '--timeout', '10s'];
-  const script = ['-s', join(import.meta.dir, 'load.lua'), `http://127.0.0.1:${target.port}/`, '--', what.file];
+  const core = options.core ?? CORE.client;
+  const waiting = (options.spins ?? core === CORE.client) ? 'spin' : 'sleep';
+  const script = [
+    '-s',
+    join(import.meta.dir, 'load.lua'),
+    `http://127.0.0.1:${target.port}/`,
+    '--',
+    waiting,
+    what.file,
+  ];
   const names = what.names === null ? [] : [what.names, NAMES.prefix, NAMES.factor, NAMES.range].map(String);
   const before = cpuSeconds(target.pid);
-  const core = options.core ?? CORE.client;
   const wrk = spawn(bench, ['wrk', ...words, ...script, String(options.seed), ...names], { core, output });
   const { samples, faults } = await sampleUntil(wrk.exited, target, what.questions, options.isOurs);
   const cpu = cpuSeconds(target.pid) - before;

@@ -57,8 +57,8 @@ export async function ceiling(bench: Bench): Promise<Result[]> {
   await ours.stop();
   const [bare, reading] = [await startBare(bench, answer), await startBare(bench, answer, true)];
   const loads = await alternate(bench, {
-    bare: loading(bench, bare, asked, false),
-    reading: loading(bench, reading, asked, false),
+    bare: loading(bench, bare, asked, { isOurs: false }),
+    reading: loading(bench, reading, asked, { isOurs: false }),
   });
   await Promise.all([bare.stop(), reading.stop()]);
   return [

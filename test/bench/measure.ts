@@ -1,5 +1,5 @@
 import type { Bench } from './bench.ts';
-import { type Load, load, type Traffic, typicalAnswer } from './load.ts';
+import { type Load, type LoadOptions, load, type Traffic, typicalAnswer } from './load.ts';
 import { brief, median, type Result } from './results.ts';
 import { startBare, startOurs, type Target } from './servers.ts';
 
@@ -48,8 +48,13 @@ export function checksOf(...loads: readonly (readonly Load[])[]): Pick<Result, '
 }
 
 /** A turn that loads a server with this traffic. */
-export function loading(bench: Bench, target: Target, what: Traffic, isOurs = true): Turn<Load> {
-  return ({ seconds, seed }) => load(bench, target, what, { seconds, seed, isOurs });
+export function loading(
+  bench: Bench,
+  target: Target,
+  what: Traffic,
+  options: Pick<LoadOptions, 'spins' | 'isOurs'> = { isOurs: true },
+): Turn<Load> {
+  return ({ seconds, seed }) => load(bench, target, what, { ...options, seconds, seed });
 }
 
 /** Our server's throughput divided by that of a bare one that sends answers of the same size, status and headers. */
@@ -64,7 +69,7 @@ export async function againstBare(
   const asked = await trafficOn(ours);
   const bare = await startBare(bench, await typicalAnswer(ours, asked.questions));
   const loads = await alternate(bench, {
-    bare: loading(bench, bare, asked, false),
+    bare: loading(bench, bare, asked, { isOurs: false }),
     ours: loading(bench, ours, asked),
   });
   await Promise.all([ours.stop(), bare.stop()]);
