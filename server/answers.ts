@@ -7,7 +7,7 @@ import { rateLimit, rateLimitPolicy } from './quota.ts';
 export type Answer = {
   readonly body: string | Body['body'];
   /** Noted here when it is first needed. */
-  etag?: string;
+  etag?: string | undefined;
   headers?: Record<string, string>;
   status?: 302;
 };

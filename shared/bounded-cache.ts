@@ -1,28 +1,26 @@
 /** A cache that holds about so many bytes at most and forgets first what was not asked for the longest. */
 export type BoundedCache<K, V> = {
   get: (key: K) => V | undefined;
-  /** Keeps a value that takes about so many bytes. */
-  set: (key: K, value: V, bytes: number) => void;
+  /** Keeps a value, not undefined. */
+  set: (key: K, value: V) => void;
   delete: (key: K) => void;
   clear: () => void;
 };
 
-/** What an entry takes beside its bytes: the map's slot and the objects' headers, roughly. */
-const ENTRY_BYTES = 150;
-
 /**
- * An empty cache. It has two generations: what is asked for moves to the young one; when that holds half of the bytes it
- * becomes the old one, and what is left of the old one goes. So a hit costs one look into a map, two at most.
+ * An empty cache; `bytesOf` says about how many bytes an entry takes, which may not change. It has two generations: what is
+ * asked for moves to the young one; when that holds half of the bytes it becomes the old one, and what is left of the old
+ * one goes. So a hit costs one look into a map, two at most, and an entry takes no object of its own.
  */
-export function createBoundedCache<K, V>(maxBytes: number): BoundedCache<K, V> {
-  type Entry = { value: V; bytes: number };
-  let young = new Map<K, Entry>();
-  let old = new Map<K, Entry>();
+export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, value: V) => number): BoundedCache<K, V> {
+  let young = new Map<K, V>();
+  let old = new Map<K, V>();
   let youngBytes = 0;
 
-  function keep(key: K, entry: Entry): void {
-    youngBytes += entry.bytes - (young.get(key)?.bytes ?? 0);
-    young.set(key, entry);
+  function keep(key: K, value: V): void {
+    const before = young.get(key);
+    youngBytes += bytesOf(key, value) - (before === undefined ? 0 : bytesOf(key, before));
+    young.set(key, value);
     if (youngBytes <= maxBytes / 2) return;
     old = young;
     young = new Map();
@@ -31,20 +29,21 @@ export function createBoundedCache<K, V>(maxBytes: number): BoundedCache<K, V> {
 
   return {
     get: (key) => {
-      const entry = young.get(key);
-      if (entry !== undefined) return entry.value;
+      const value = young.get(key);
+      if (value !== undefined) return value;
       const aged = old.get(key);
       if (aged === undefined) return undefined;
       old.delete(key);
       keep(key, aged);
-      return aged.value;
+      return aged;
     },
-    set: (key, value, bytes) => {
+    set: (key, value) => {
       old.delete(key);
-      keep(key, { value, bytes: bytes + ENTRY_BYTES });
+      keep(key, value);
     },
     delete: (key) => {
-      youngBytes -= young.get(key)?.bytes ?? 0;
+      const value = young.get(key);
+      if (value !== undefined) youngBytes -= bytesOf(key, value);
       young.delete(key);
       old.delete(key);
     },

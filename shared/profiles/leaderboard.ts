@@ -26,6 +26,9 @@ const BLOCK = 64;
 /** Neighbours' entries, each followed by a comma; the entry `n` begins at `starts[n]` and ends where the next begins. */
 type Block = { readonly bytes: Uint8Array; readonly starts: readonly number[] };
 
+/** What a block takes beside its entries. */
+const BLOCK_BYTES = 1024;
+
 /** How much of entries is kept at most: a board of usual profiles. */
 const BLOCKS_BYTES = 16 * 1024 * 1024;
 
@@ -58,13 +61,13 @@ export function prepareLeaderboard(reader: Reader, profileOf: Source['ofId']): L
 export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
   const total = order.length;
   const ranks = ranksIn(order);
-  const blocks = createBoundedCache<number, Block>(BLOCKS_BYTES);
+  const blocks = createBoundedCache<number, Block>(BLOCKS_BYTES, (_, { bytes }) => bytes.length + BLOCK_BYTES);
   // Of the entries in the blocks that have been made.
   const tags = new Uint8Array(total * TAG_BYTES);
 
   function entryAt(place: number): Buffer {
-    const { text } = profileOf(order[place]?.[0] as number) as Shown;
-    const entry = Buffer.from(`{"rank":${ranks[place]},${text.body.slice(1)},`);
+    const { body } = profileOf(order[place]?.[0] as number) as Shown;
+    const entry = Buffer.from(`{"rank":${ranks[place]},${body.slice(1)},`);
     const digest = Bun.SHA256.hash(entry, new Uint8Array(32)) as Uint8Array;
     tags.set(digest.subarray(0, TAG_BYTES), place * TAG_BYTES);
     return entry;
@@ -81,7 +84,7 @@ export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
       starts.push((starts.at(-1) as number) + entry.length);
     }
     const block = { bytes: Buffer.concat(entries), starts };
-    blocks.set(first, block, block.bytes.length);
+    blocks.set(first, block);
     return block;
   }
 

@@ -71,10 +71,9 @@ export function lookupIn(sources: Omit<Sources, 'profileOnce'>): Lookup {
           absent.push(query);
           continue;
         }
-        const { text } = shown;
-        text.etag ??= etagOf(text.body);
-        tags += query + text.etag;
-        parts.push(`${head}{"query":${query},"profile":`, text.body);
+        shown.etag ??= etagOf(shown.body);
+        tags += query + shown.etag;
+        parts.push(`${head}{"query":${query},"profile":`, shown.body);
         head = '},';
       }
       const tail = `${parts.length > 0 ? '}' : head}],"missing":[${absent.join(',')}]}`;
@@ -95,10 +94,10 @@ function find(source: Source, way: Way, value: string): Shown | null {
 function found(source: Source, way: Way, value: string): Found {
   const shown = find(source, way, value);
   if (shown === null) throw MISSING;
-  const { text, username, folded } = shown;
+  const { username, folded } = shown;
   // Folding is what tells an alias: it is not what the username is folded to.
   const isAlias = way === 'username' && value !== folded && checkedFold(value) !== folded;
-  return { text, aliasOf: isAlias ? username : null };
+  return { text: shown, aliasOf: isAlias ? username : null };
 }
 
 /** The parameter of a lookup of many for each way; its value is echoed as it was decoded, a UID as the number it is. */

@@ -6,17 +6,17 @@ import { foldName } from './name.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
 /** A JSON text that is sent; its entity tag is noted on it when it is first needed. */
-export type Text = { readonly body: string; etag?: string };
+export type Text = { readonly body: string; etag: string | undefined };
 
-/** What the service shows of a profile: the SimplifiedProfile, or its links. */
-export type Shown = {
+/** A reading of what the service shows of a profile: the SimplifiedProfile, or its links. Thousands are kept: one object each. */
+export type Shown = Text & {
   readonly id: number;
-  /** Differs from that of every other reading. */
-  readonly stamp: number;
   readonly username: string;
   /** The username as it is compared. */
   readonly folded: string;
-  readonly text: Text;
+  /** The latest alias and the latest auth ID that have led to this reading. */
+  alias: string | null;
+  authId: string | null;
 };
 
 /** Where lookups find one of the two, by what the ways lead to; null where there is no profile. */
@@ -38,11 +38,14 @@ export type Sources = {
 /** What is read of a profile at once. */
 type Row = { id: number; username: string; body: string };
 
-/** Where a name or an auth ID led: to this reading of a profile, and nowhere once that is no longer kept. */
-type Lead = { id: number; stamp: number };
-
 /** What is kept at most of each; names and auth IDs that lead there take half as much again. */
-const MAX_BYTES = { profiles: 16 * 1024 * 1024, links: 8 * 1024 * 1024 };
+const MAX_BYTES = { profiles: 8 * 1024 * 1024, links: 4 * 1024 * 1024 };
+
+/** What a reading takes beside its texts: an object, two strings' heads, the map's place. */
+const SHOWN_BYTES = 300;
+
+/** What a name or an auth ID takes beside its text. */
+const LEAD_BYTES = 100;
 
 /** So many profiles are remembered as asked for once. */
 const DOOR = 65_536;
@@ -89,37 +92,53 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
 }
 
 /** A reading as it is shown. */
-export function shownOf({ id, username, body }: Row, stamp: number): Shown {
-  return { id, stamp, username, folded: foldName(username), text: { body } };
+export function shownOf({ id, username, body }: Row): Shown {
+  const folded = foldName(username);
+  // One string for both, where they are the same.
+  return {
+    id,
+    username: folded === username ? folded : username,
+    folded,
+    alias: null,
+    authId: null,
+    body,
+    etag: undefined,
+  };
 }
 
 /** A source that keeps what is asked for again, until it is dropped: what there is of these profiles, or everything. */
 function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number) {
-  const byId = createBoundedCache<number, Shown>(maxBytes);
-  const byText: BoundedCache<string, Lead>[] = [];
+  const byId = createBoundedCache<number, Shown>(
+    maxBytes,
+    (_, { username, body }) => SHOWN_BYTES + 2 * (2 * username.length + body.length),
+  );
+  const byText: BoundedCache<string, number>[] = [];
   const comesAgain = createDoor(DOOR);
-  let stamp = 0;
 
   function keep(shown: Shown): Shown {
-    byId.set(shown.id, shown, 2 * (2 * shown.username.length + shown.text.body.length));
+    byId.set(shown.id, shown);
     return shown;
   }
 
-  function by(statement: string): (text: string) => Shown | null {
+  /** `leads` says whether this text led to a reading: then it is as fresh as that, for who loses a name changes. */
+  function by(
+    statement: string,
+    leads: (text: string, to: Shown) => boolean,
+    note: (text: string, to: Shown) => string,
+  ): (text: string) => Shown | null {
     const read = sqlite.prepare<Row, [string]>(statement);
-    const leads = createBoundedCache<string, Lead>(maxBytes / 4);
-    byText.push(leads);
+    const ids = createBoundedCache<string, number>(maxBytes / 4, (text) => LEAD_BYTES + 2 * text.length);
+    byText.push(ids);
     return (text) => {
-      const lead = leads.get(text);
-      // A lead is as fresh as the profile: taking a name or an auth ID away changes whom it is taken from.
-      const known = lead === undefined ? undefined : byId.get(lead.id);
-      if (known !== undefined && known.stamp === lead?.stamp) return known;
+      const id = ids.get(text);
+      const known = id === undefined ? undefined : byId.get(id);
+      if (known !== undefined && leads(text, known)) return known;
       const row = read.get(text);
       if (row === null) return null;
-      const shown = shownOf(row, ++stamp);
+      const shown = shownOf(row);
       if (!comesAgain(row.id)) return shown;
       const kept = byId.get(row.id) ?? keep(shown);
-      leads.set(text, { id: kept.id, stamp: kept.stamp }, 2 * text.length);
+      ids.set(note(text, kept), kept.id);
       return kept;
     };
   }
@@ -127,21 +146,36 @@ function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
   const readId = sqlite.prepare<Row, [number]>(statements.ofId);
   function once(id: number): Shown | null {
     const row = readId.get(id);
-    return row === null ? null : shownOf(row, ++stamp);
+    return row === null ? null : shownOf(row);
   }
   const source: Source = {
-    ofName: by(statements.ofName),
+    ofName: by(statements.ofName, isName, noteName),
     ofId: (id) => {
       const kept = byId.get(id);
       if (kept !== undefined) return kept;
       const shown = once(id);
       return shown !== null && comesAgain(id) ? keep(shown) : shown;
     },
-    ofAuthId: by(statements.ofAuthId),
+    ofAuthId: by(statements.ofAuthId, isAuthId, noteAuthId),
   };
   const drop = (ids: readonly number[] | null) => {
     if (ids === null) for (const cache of [byId, ...byText]) cache.clear();
     else for (const id of ids) byId.delete(id);
   };
   return { ...source, once, drop };
+}
+
+const isName = (text: string, { folded, alias }: Shown) => text === folded || text === alias;
+const isAuthId = (text: string, { authId }: Shown) => text === authId;
+
+/** Returns the text as it is to be kept: the reading's own string where there is one. */
+function noteName(text: string, to: Shown): string {
+  if (text === to.folded) return to.folded;
+  to.alias = text;
+  return text;
+}
+
+function noteAuthId(text: string, to: Shown): string {
+  to.authId = text;
+  return text;
 }

@@ -11,12 +11,12 @@ test('what it holds is what was set last, never more than its bytes, and what wa
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
       const MAX = 4_000;
-      const cache = createBoundedCache<number, { bytes: number }>(MAX);
+      const cache = createBoundedCache<number, { bytes: number }>(MAX, (_, value) => value.bytes);
       const last = new Map<number, { bytes: number }>();
       for (const { key, bytes, act } of steps) {
         if (act === 'set') {
           const value = { bytes };
-          cache.set(key, value, bytes);
+          cache.set(key, value);
           last.set(key, value);
         } else if (act === 'delete') {
           cache.delete(key);

@@ -63,7 +63,7 @@ describe('a page', () => {
   const SIZE = 300;
   const order: Order = Array.from({ length: SIZE }, (_, index) => [index + 1, SIZE - index]);
   const bodyAt = (id: number) => `{"id":${id},"displayName":"${'★ü'.repeat(id % 9)}"}`;
-  const shown = (body: (id: number) => string) => (id: number) => ({ text: { body: body(id) } }) as Shown;
+  const shown = (body: (id: number) => string) => (id: number) => ({ body: body(id) }) as Shown;
   const board = boardIn(order, shown(bodyAt));
   const entries = order.map(([id], index) => `{"rank":${index + 1},${bodyAt(id).slice(1)}`);
   const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.nat(SIZE + 20) });
