@@ -25,8 +25,11 @@ const STAMPS_AT = 2 + 4 * 2;
 const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
 const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
 
-/** Memory for so many sets; 2048 remember 65 536 addresses in 10 MB, of which only what is used is taken. */
-export function createThrottleMemory(random: Random, sets = 2_048): SharedArrayBuffer {
+/**
+ * Memory for so many sets; 512 remember 16 384 addresses in 2.6 MB. Only what is used of it is taken, but JavaScriptCore
+ * counts it whole, and lets three times as much garbage gather.
+ */
+export function createThrottleMemory(random: Random, sets = 512): SharedArrayBuffer {
   const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
   // Behind each lock a word is free. So nobody can compute addresses that fall into one set.
   new Uint8Array(memory).set(random(4), 4);
