@@ -26,10 +26,10 @@ const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
 const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
 
 /**
- * Memory for so many sets; 512 remember 16 384 addresses in 2.6 MB. Only what is used of it is taken, but JavaScriptCore
+ * Memory for so many sets; 600 remember 19 200 addresses in 3 MB. Only what is used of it is taken, but JavaScriptCore
  * counts it whole, and lets three times as much garbage gather.
  */
-export function createThrottleMemory(random: Random, sets = 512): SharedArrayBuffer {
+export function createThrottleMemory(random: Random, sets = 600): SharedArrayBuffer {
   const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
   // Behind each lock a word is free. So nobody can compute addresses that fall into one set.
   new Uint8Array(memory).set(random(4), 4);
