@@ -66,7 +66,7 @@ export function createService(
     usage: shared?.usage ?? openUsage(config.databasePath, clock, report),
     metrics,
     lookup: prepareLookup(reader, sources),
-    leaderboard: prepareLeaderboard(reader, sources.profileOnce),
+    leaderboard: prepareLeaderboard(reader, sources),
     answers: prepareAnswers(isSecure),
     refuse: prepareRefusals(isSecure),
     isReady: () => isReady(db),

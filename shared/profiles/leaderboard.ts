@@ -2,8 +2,9 @@ import { type Body, bodyOf } from '../body.ts';
 import { createBoundedCache } from '../bounded-cache.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
+import { AppError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
-import type { Shown, Source } from './source.ts';
+import type { Shown, Source, Sources } from './source.ts';
 
 /** How many profiles the board has at most. */
 export const BOARD_SIZE = 10_000;
@@ -17,8 +18,14 @@ export type BoardPage = Body & { readonly total: number };
 /** Reads pages of the leaderboard. Throws `busy` where the database is locked. */
 export type Leaderboard = (limit: number, offset: number) => BoardPage;
 
-/** The board's order: who, with how many views; most views first, then the least id. */
-export type Order = readonly (readonly [id: number, viewsCount: number])[];
+/** Who, with how many views. */
+export type Standing = readonly [id: number, viewsCount: number];
+
+/** The board's order: most views first, then the least id. */
+export type Order = readonly Standing[];
+
+/** A board's pages, and what puts it in another order, where only these profiles have `changed`; null: any may have. */
+export type Board = { page: Leaderboard; reorder: (next: Order, changed: ReadonlySet<number> | null) => void };
 
 /** So many neighbours are kept together: a page is put together of a few copies. */
 const BLOCK = 64;
@@ -35,35 +42,96 @@ const BLOCKS_BYTES = 16 * 1024 * 1024;
 /** Half of a SHA-256. */
 const TAG_BYTES = 16;
 
+/** Where more have changed, the whole order (about a millisecond) takes less time to read than where these stand now. */
+const FEW = 250;
+
 /**
- * Prepares the leaderboard: the top profiles by viewsCount, then id, without banned ones. Its order is read once after
- * every commit (a few milliseconds), its entries as they are asked for.
+ * Prepares the leaderboard: the top profiles by viewsCount, then id, without banned ones; `size` is {@link BOARD_SIZE}, or
+ * less. Its entries are read as they are asked for, and again once the profile, its place or its rank has changed.
  */
-export function prepareLeaderboard(reader: Reader, profileOf: Source['ofId']): Leaderboard {
+export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOARD_SIZE): Leaderboard {
   const { sqlite } = reader;
   // The index profiles_board answers this alone, without touching a profile's row.
-  const order = sqlite.prepare<[id: number, viewsCount: number], [number]>(
+  const readOrder = sqlite.prepare<[id: number, viewsCount: number], [number]>(
     'SELECT id, views_count FROM profiles WHERE banned = 0 ORDER BY views_count DESC, id LIMIT ?',
   );
-  let board: Leaderboard | null = null;
-  reader.onCommit(() => {
-    board = null;
+  const readStandings = sqlite.prepare<[id: number, viewsCount: number], [string]>(
+    'SELECT id, views_count FROM profiles WHERE banned = 0 AND id IN (SELECT value FROM json_each(?))',
+  );
+  let order: Order = [];
+  // Since the order was read; null where any profile may have.
+  let changed: Set<number> | null = null;
+  sources.onChange((ids) => {
+    // While nobody asks for the board these would only take memory.
+    if (ids === null || changed === null || changed.size + ids.length > BOARD_SIZE) changed = null;
+    else for (const id of ids) changed.add(id);
   });
+  const board = boardIn(order, (id) => {
+    const shown = sources.profileOnce(id);
+    if (shown !== null) return shown;
+    // Deleted by hand in the same moment as a noted change.
+    changed = null;
+    throw new AppError('busy', 'The leaderboard is not what it was; try again.');
+  });
+
+  function orderNow(): Order {
+    if (changed !== null && changed.size <= FEW) {
+      const standings = readStandings.values(JSON.stringify([...changed])) as [number, number][];
+      const next = reordered(order, changed, standings, size);
+      if (next !== null) return next;
+    }
+    return readOrder.values(size) as [number, number][];
+  }
+
   return (limit, offset) =>
     guardDatabase(sqlite.filename, () => {
       reader.view();
-      board ??= boardIn(order.values(BOARD_SIZE) as [number, number][], profileOf);
-      return board(limit, offset);
+      if (changed?.size !== 0) {
+        const next = orderNow();
+        if (next !== order) board.reorder(next, changed);
+        order = next;
+        changed = new Set();
+      }
+      return board.page(limit, offset);
     });
 }
 
-/** A board in this order, which does not change; `profileOf` finds who stands on it. */
-export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
-  const total = order.length;
-  const ranks = ranksIn(order);
+/**
+ * The order once these profiles have `changed`, of which `standings` has those that are there and not banned: the same one
+ * where none of them was on the board or is. Null where others must be read to fill a board that was full.
+ */
+function reordered(order: Order, changed: ReadonlySet<number>, standings: Order, size: number): Order | null {
+  const last = order[size - 1];
+  const staying = order.filter(([id]) => !changed.has(id));
+  // Below the last one others that are not known stand before them.
+  const coming = last === undefined ? standings : standings.filter((standing) => compare(standing, last) <= 0);
+  if (coming.length === 0 && staying.length === order.length) return order;
+  const next = [...staying, ...coming].sort(compare).slice(0, size);
+  return last !== undefined && next.length < size ? null : next;
+}
+
+function compare([id, viewsCount]: Standing, [otherId, otherViewsCount]: Standing): number {
+  return otherViewsCount - viewsCount || id - otherId;
+}
+
+/** A board, first in this order; `profileOf` finds who stands on it. */
+export function boardIn(first: Order, profileOf: Source['ofId']): Board {
+  let order = first;
+  let ranks = ranksIn(order);
   const blocks = createBoundedCache<number, Block>(BLOCKS_BYTES, (_, { bytes }) => bytes.length + BLOCK_BYTES);
   // Of the entries in the blocks that have been made.
-  const tags = new Uint8Array(total * TAG_BYTES);
+  const tags = new Uint8Array(BOARD_SIZE * TAG_BYTES);
+
+  function reorder(next: Order, changed: ReadonlySet<number> | null): void {
+    const nextRanks = ranksIn(next);
+    if (changed === null) blocks.clear();
+    for (const [place, [id]] of next.entries()) {
+      const isSame = id === order[place]?.[0] && ranks[place] === nextRanks[place] && !changed?.has(id);
+      if (!isSame) blocks.delete(place - (place % BLOCK));
+    }
+    order = next;
+    ranks = nextRanks;
+  }
 
   function entryAt(place: number): Buffer {
     const { body } = profileOf(order[place]?.[0] as number) as Shown;
@@ -78,7 +146,7 @@ export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
     if (kept !== undefined) return kept;
     const entries: Buffer[] = [];
     const starts = [0];
-    for (let place = first; place < Math.min(first + BLOCK, total); place++) {
+    for (let place = first; place < Math.min(first + BLOCK, order.length); place++) {
       const entry = entryAt(place);
       entries.push(entry);
       starts.push((starts.at(-1) as number) + entry.length);
@@ -88,7 +156,8 @@ export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
     return block;
   }
 
-  return (limit, offset) => {
+  function page(limit: number, offset: number): BoardPage {
+    const total = order.length;
     const end = Math.min(offset + limit, total);
     const entries: Uint8Array[] = [];
     for (let place = offset; place < end; ) {
@@ -103,7 +172,8 @@ export function boardIn(order: Order, profileOf: Source['ofId']): Leaderboard {
     // As much a function of the body as a hash of all of it, in a tenth of the time: the tags name every part of it.
     const etag = etagOf(bodyOf([tags.subarray(offset * TAG_BYTES, end * TAG_BYTES), tail]));
     return { body: bodyOf(['{"leaderboard":[', ...entries, tail]), etag, total };
-  };
+  }
+  return { page, reorder };
 }
 
 /** Competition ranks (1, 2, 2, 4), the same on whatever page one is shown. */

@@ -55,7 +55,7 @@ export function prepareLookup(reader: Reader, sources: Sources): Lookup {
 }
 
 /** The lookups, wherever the profiles come from: the database, or the sample that the API's document shows. */
-export function lookupIn(sources: Omit<Sources, 'profileOnce'>): Lookup {
+export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
   return {
     profile: (way, value) => found(sources.profiles, way, value),
     links: (way, value) => found(sources.links, way, value),

@@ -33,6 +33,8 @@ export type Sources = {
   profileOnce: Source['ofId'];
   /** `{"links":[…]}`, in the owner's order. */
   links: Source;
+  /** Has a function told which profiles have changed, null where any may have, at the beginning of the view that sees it. */
+  onChange: (act: (ids: readonly number[] | null) => void) => void;
 };
 
 /** What is read of a profile at once. */
@@ -81,14 +83,15 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   const profiles = keepingSource(sqlite, OF_PROFILES, maxBytes.profiles);
   const links = keepingSource(sqlite, OF_LINKS, maxBytes.links);
   const changes = prepareChanges(sqlite);
+  const listeners: Parameters<Sources['onChange']>[0][] = [profiles.drop, links.drop];
   let seq = 0;
 
   reader.onCommit(() => {
     const { seq: next, ids } = changes.since(seq);
-    for (const source of [profiles, links]) source.drop(next === seq ? null : ids);
+    for (const act of listeners) act(next === seq ? null : ids);
     seq = next;
   });
-  return { profiles, profileOnce: profiles.once, links };
+  return { profiles, profileOnce: profiles.once, links, onChange: (act) => void listeners.push(act) };
 }
 
 /** A reading as it is shown. */

@@ -37,7 +37,7 @@ export function sampleAnswers(): SampleAnswers {
     leaderboard: boardIn(
       board.map((row) => [row.id, row.viewsCount]),
       profiles.ofId,
-    ),
+    ).page,
   };
 }
 

@@ -64,7 +64,7 @@ describe('a page', () => {
   const order: Order = Array.from({ length: SIZE }, (_, index) => [index + 1, SIZE - index]);
   const bodyAt = (id: number) => `{"id":${id},"displayName":"${'★ü'.repeat(id % 9)}"}`;
   const shown = (body: (id: number) => string) => (id: number) => ({ body: body(id) }) as Shown;
-  const board = boardIn(order, shown(bodyAt));
+  const { page: board } = boardIn(order, shown(bodyAt));
   const entries = order.map(([id], index) => `{"rank":${index + 1},${bodyAt(id).slice(1)}`);
   const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.nat(SIZE + 20) });
 
@@ -83,7 +83,7 @@ describe('a page', () => {
   test('has the same tag on a board that is made anew, and another once one of its entries changes', () => {
     fc.assert(
       fc.property(page, fc.integer({ min: 1, max: SIZE }), ({ limit, offset }, changed) => {
-        const other = boardIn(
+        const { page: other } = boardIn(
           order,
           shown((id) => (id === changed ? bodyAt(id + 1) : bodyAt(id))),
         );
