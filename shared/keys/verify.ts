@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { guardDatabase, type Opened } from '../db/open.ts';
 import type { Reader } from '../db/reader.ts';
@@ -129,6 +128,6 @@ function isSame(one: KeyRow, other: KeyRow): boolean {
     one.expiresAt === other.expiresAt &&
     one.secretHash !== null &&
     other.secretHash !== null &&
-    timingSafeEqual(one.secretHash, other.secretHash)
+    crypto.timingSafeEqual(one.secretHash, other.secretHash)
   );
 }
