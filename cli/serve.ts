@@ -5,11 +5,12 @@ import { withDatabase } from './context.ts';
 export function addTo(command: Command): void {
   command
     .addHelpText('after', '\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve')
-    .action((_options: unknown) =>
-      withDatabase(command, 'serve', async (db, config) => {
-        const { createDeps } = await import('../shared/deps.ts');
-        const { serve } = await import('../server/main.ts');
+    .action((_options: unknown) => {
+      // Begun first, since other threads read it while the database is opened.
+      const loading = Promise.all([import('../shared/deps.ts'), import('../server/main.ts')]);
+      return withDatabase(command, 'serve', async (db, config) => {
+        const [{ createDeps }, { serve }] = await loading;
         await serve(createDeps(db, config));
-      }),
-    );
+      });
+    });
 }

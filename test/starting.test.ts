@@ -20,6 +20,16 @@ writeFileSync(
 const DATABASE_PATH = join(folder, 'profiles.db');
 openDatabase(DATABASE_PATH, 'serve').$client.close();
 
+/** Which of Bun's own modules the files of ours import that the last process has loaded, by name. */
+function builtinsOfLoaded(): string[] {
+  const transpiler = new Bun.Transpiler({ loader: 'ts' });
+  const found = loaded('cli/', 'shared/', 'server/')
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) => transpiler.scanImports(readFileSync(join(PROJECT, path), 'utf8')))
+    .filter(({ kind, path }) => kind === 'import-statement' && path.startsWith('node:'));
+  return [...new Set(found.map(({ path }) => path))].sort();
+}
+
 /** `profilectl` with these words, as a process that lists what it loads. */
 function listing(words: string[]): string[] {
   const [bun = '', ...rest] = profilectlWords(words);
@@ -63,13 +73,13 @@ test('a command loads what it uses: the database, but no prompts, mail, server o
   expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm']);
 });
 
-test('the server starts and answers without Drizzle, prompts, mail or what makes the document; that comes when it is asked for', async () => {
+test('the server starts and answers without Drizzle, prompts, mail, slow modules of Bun or what makes the document; that comes when it is asked for', async () => {
   const serve = async (...paths: string[]) => {
     const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
     const server = await startServerProcess({}, { words: listing(['serve']), environment });
     for (const path of paths) expect((await get(server, path)).status).toBe(200);
     expect(await server.end()).toBe(0);
-    return loaded('server/openapi/', 'server/docs/', 'shared/api/', 'shared/mail/m');
+    return loaded('server/openapi/', 'server/docs/', 'server/workers/', 'shared/api/', 'shared/mail/m');
   };
   const started = await serve('/readyz');
   const parts = [
@@ -80,9 +90,12 @@ test('the server starts and answers without Drizzle, prompts, mail or what makes
     '@inquirer/core',
     'prom-client',
     'server/openapi/document.ts',
+    'server/workers/coordinator.ts',
   ];
   for (const part of [...parts, 'server/docs/page.ts', 'shared/api/bodies.ts']) expect(started).not.toContain(part);
   expect(started).toContain('elysia');
+  // node:crypto and node:net take 3 to 5 ms each, node:worker_threads 1.5; Commander has these four.
+  expect(builtinsOfLoaded()).toEqual(['node:child_process', 'node:fs', 'node:path', 'node:util']);
   const asked = await serve('/openapi.json', '/docs');
   for (const part of ['zod', 'server/openapi/document.ts', 'server/docs/page.ts']) expect(asked).toContain(part);
 });
