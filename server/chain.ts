@@ -81,7 +81,7 @@ function finishExchange(service: Service, route: Route, exchange: Exchange, resp
   const milliseconds = clock.monotonicMs() - exchange.startedAtMs;
   service.log.request(exchange, template, response.status, milliseconds);
   service.metrics?.count(template, response.status, refusal, milliseconds);
-  if (key !== null) service.usage.count(key.identifier, refusal);
+  if (key !== null) service.usage.count(key, refusal);
   return response;
 }
 

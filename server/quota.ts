@@ -2,7 +2,7 @@ import { AppError } from '../shared/errors.ts';
 import type { Account } from '../shared/keys/quota-account.ts';
 import { accountOf, type Ledger, look, spend } from '../shared/keys/quota-ledger.ts';
 import { formatRateLimit } from '../shared/keys/rate-limit.ts';
-import { type Level, retryAfterSeconds } from '../shared/keys/ring.ts';
+import { type Ring, retryAfterSeconds } from '../shared/keys/ring.ts';
 import type { VerifiedKey } from '../shared/keys/verify.ts';
 
 /** Where a valid key's rate limits stand at this request; `refused`: how many at once they had no room for, else 0. */
@@ -36,7 +36,7 @@ export function admit(ledger: Ledger, quota: Quota): void {
 export function admitOthers(ledger: Ledger, quota: Quota, cost: number): void {
   if (cost === 1) return;
   const { account } = quota;
-  const narrow = account.levels.find((level) => level.quota < cost);
+  const narrow = account.limits.find((limit) => limit.quota < cost);
   if (narrow !== undefined) {
     const limit = formatRateLimit(narrow);
     throw new AppError(
@@ -53,9 +53,17 @@ export function admitOthers(ledger: Ledger, quota: Quota, cost: number): void {
   });
 }
 
+/** Where a rate limit stands: how many requests it admits, and the whole seconds within which no more than these. */
+export type Level = { quota: number; windowSeconds: number; remaining: number; resetSeconds: number };
+
 /** The level of each limit, in the order in which they were granted. */
 export function levelsOf({ account }: Quota): Level[] {
-  return [...account.levels];
+  return account.rings.map(({ quota, windowMs, remaining, resetSeconds }) => ({
+    quota,
+    windowSeconds: windowMs / 1000,
+    remaining,
+    resetSeconds,
+  }));
 }
 
 /** `RateLimit-Policy`, as in draft-ietf-httpapi-ratelimit-headers-11: `"1m";q=60;w=60`. */
@@ -68,7 +76,7 @@ export function rateLimit({ account, refused }: Quota): string {
   const { names } = account.texts;
   let list = '';
   for (let index = 0; index < names.length; index++) {
-    const { remaining, resetSeconds } = account.levels[index] as Level;
+    const { remaining, resetSeconds } = account.rings[index] as Ring;
     if (refused > 0 && remaining >= refused) continue;
     list += `${list === '' ? '' : ', '}${names[index]};r=${remaining};t=${resetSeconds}`;
   }

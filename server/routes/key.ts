@@ -14,6 +14,12 @@ export function ownKey(_service: Service, { query, key, quota }: Exchange): Answ
   const { identifier, name, permissions, expiresAt } = key as VerifiedKey;
   const rateLimits = levelsOf(quota as Quota);
   const expiry = expiresAt === null ? null : isoTime(expiresAt);
-  const body: z.infer<typeof OwnKey> = { identifier, name, permissions, rateLimits, expiresAt: expiry };
+  const body: z.infer<typeof OwnKey> = {
+    identifier,
+    name,
+    permissions: [...permissions],
+    rateLimits,
+    expiresAt: expiry,
+  };
   return { body: JSON.stringify(body) };
 }

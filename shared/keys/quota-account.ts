@@ -1,16 +1,16 @@
 import { type LimitTexts, limitTexts, type RateLimit } from './rate-limit.ts';
-import { fullLevel, type Level, type Ring, readLevel, remainingAt } from './ring.ts';
+import { noteLevel, type Ring, remainingAt } from './ring.ts';
 import type { Region } from './shared-region.ts';
 
 /** What a key has used of its rate limits: a ring for each, in the order in which they were granted. */
 export type Account = {
   readonly identifier: string;
-  /** Where each limit stood when it was last spent from or looked at: what answers say. */
-  readonly levels: readonly Level[];
+  /** The same object for all keys that were granted the same. */
+  readonly limits: readonly RateLimit[];
+  /** What answers say of these. */
   readonly texts: LimitTexts;
+  /** None yet of an account in shared memory that was not looked for there. */
   rings: Ring[];
-  /** For each ring, the head that is in the file. */
-  savedHeads: number[];
   isDirty: boolean;
   /** False while it is only known from the file, in the file's order, and once it was dropped. */
   isComplete: boolean;
@@ -18,24 +18,14 @@ export type Account = {
   region: Region | null;
 };
 
-/** An account that stands as these rings do, which are in the order of their limits; the file has them so already. */
+/** An account that stands as these rings do, which are in the order of their limits. */
 export function newAccount(
   identifier: string,
   limits: readonly RateLimit[],
   rings: Ring[],
   isComplete: boolean,
 ): Account {
-  const savedHeads = rings.map((ring) => ring.head);
-  return {
-    identifier,
-    levels: limits.map(fullLevel),
-    texts: limitTexts(limits),
-    rings,
-    savedHeads,
-    isDirty: false,
-    isComplete,
-    region: null,
-  };
+  return { identifier, limits, texts: limitTexts(limits), rings, isDirty: false, isComplete, region: null };
 }
 
 /** Whether every request has left its window: the account is as good as new. */
@@ -43,7 +33,7 @@ export function isUnused(rings: readonly Ring[], now: number): boolean {
   return rings.every((ring) => remainingAt(ring, now) === ring.quota);
 }
 
-/** Writes where an account stands at `now` into its levels. */
-export function readLevels({ rings, levels }: Account, now: number): void {
-  for (let index = 0; index < rings.length; index++) readLevel(rings[index] as Ring, now, levels[index] as Level);
+/** Notes where each limit stands at `now`. */
+export function noteLevels({ rings }: Account, now: number): void {
+  for (const ring of rings) noteLevel(ring, now);
 }

@@ -9,7 +9,7 @@ import { copyAccount, noteSaved, sweepAccounts, takeDirty } from './shared-keepi
 
 // How a ledger outlives the process. Each save adds a row to the file's log; from there each account comes into its pages
 // now and then ("folded"), so that the log stays short; at a clean stop all do. Of each ring the file's pages have what came before the head in
-// `unfolded` at least, the log the rest up to `savedHeads`; what came since, up to the ring's own head, is not in the file.
+// `unfolded` at least, the log the rest up to `savedHead`; what came since, up to the ring's own head, is not in the file.
 
 /** A crash forgets at most this much, and the time of one write. */
 const SAVE_EVERY_MS = 800;
@@ -42,7 +42,7 @@ function schedule(ledger: Ledger, delayMs: number): Timer {
     ledger.timer = null;
     const saved = saveLedger(ledger, SAVE_AT_ONCE);
     // What other threads have spent has to be looked for.
-    if (ledger.dirty.size === 0 && ledger.memory === null) return;
+    if (ledger.dirty.length === 0 && ledger.memory === null) return;
     const pace = saved < SAVE_AT_ONCE ? SAVE_EVERY_MS : 1;
     ledger.timer = schedule(ledger, ledger.isFailing ? RETRY_EVERY_MS : pace);
   }, delayMs).unref();
@@ -57,7 +57,7 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY, fold
   sweep(ledger, now);
   bringInLate(ledger, now);
   const { memory } = ledger;
-  const saved = memory === null ? [...ledger.dirty.values().take(most)] : takeShared(ledger, memory, most);
+  const saved = memory === null ? ledger.dirty.slice(0, most) : takeShared(ledger, memory, most);
   if (saved.length === 0 && ledger.forgotten.size === 0 && Number.isFinite(most)) return 0;
   let folded: Folded[];
   try {
@@ -85,8 +85,8 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY, fold
 
 function takeShared(ledger: Ledger, memory: AccountMemory, most: number): Account[] {
   const taken = takeDirty(memory, most);
-  for (const { identifier, savedHeads } of taken) {
-    if (!savedHeads.includes(NEVER_SAVED)) continue;
+  for (const { identifier, rings } of taken) {
+    if (rings.every(({ savedHead }) => savedHead !== NEVER_SAVED)) continue;
     ledger.forgotten.add(identifier);
     ledger.late.delete(identifier);
   }
@@ -102,7 +102,7 @@ function accountsToFold(ledger: Ledger, saved: readonly Account[], foldsAll: boo
   const atOnce = saved.filter((account) => foldsAll || isMuch(account));
   const folded = atOnce.map((account) => {
     const isVoid = forgotten.has(account.identifier);
-    return { account, heads: (isVoid ? undefined : unfolded.get(account.identifier)?.heads) ?? account.savedHeads };
+    return { account, heads: (isVoid ? undefined : unfolded.get(account.identifier)?.heads) ?? savedHeadsOf(account) };
   });
   const done = new Set(atOnce.map(({ identifier }) => identifier));
   const share = foldsAll ? unfolded.size : Math.floor(unfolded.size / LOG_ROWS);
@@ -119,8 +119,12 @@ function accountsToFold(ledger: Ledger, saved: readonly Account[], foldsAll: boo
   return folded;
 }
 
-function isMuch({ rings, savedHeads }: Account): boolean {
-  return rings.some((ring, index) => countChanged(ring, savedHeads[index] as number) > MUCH);
+function isMuch({ rings }: Account): boolean {
+  return rings.some((ring) => countChanged(ring, ring.savedHead) > MUCH);
+}
+
+function savedHeadsOf({ rings }: Account): number[] {
+  return rings.map(({ savedHead }) => savedHead);
 }
 
 function findAccount({ memory, accounts }: Ledger, identifier: string): Account | undefined | 'held' {
@@ -145,17 +149,17 @@ function pagesOf({ account: { identifier, rings }, heads }: Folded): QuotaRow[] 
 }
 
 function noteWritten(ledger: Ledger, saved: readonly Account[], folded: readonly Folded[]): void {
-  const { unfolded, forgotten, dirty } = ledger;
+  const { unfolded, forgotten } = ledger;
   const seq = ++ledger.seq;
   for (const identifier of forgotten) unfolded.delete(identifier);
   forgotten.clear();
   for (const account of saved) {
-    const { identifier, savedHeads, rings } = account;
-    if (!unfolded.has(identifier)) unfolded.set(identifier, { seq, heads: savedHeads });
+    const { identifier, rings } = account;
+    if (!unfolded.has(identifier)) unfolded.set(identifier, { seq, heads: savedHeadsOf(account) });
     account.isDirty = false;
-    account.savedHeads = rings.map((ring) => ring.head);
-    dirty.delete(account);
+    for (const ring of rings) ring.savedHead = ring.head;
   }
+  if (ledger.memory === null) ledger.dirty.splice(0, saved.length);
   for (const { account } of folded) unfolded.delete(account.identifier);
 }
 
@@ -171,9 +175,9 @@ function sweep(ledger: Ledger, now: number): void {
     if (!isUnused(account.rings, now)) continue;
     account.isComplete = false;
     ledger.accounts.delete(identifier);
-    ledger.dirty.delete(account);
     ledger.forgotten.add(identifier);
   }
+  ledger.dirty = ledger.dirty.filter(({ isComplete }) => isComplete);
 }
 
 /** Writes everything down and closes the file. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { openQuotaStore, type QuotaStore, quotaPath } from '../db/quota-store.ts';
 import { type AccountMemory, accountCount } from './account-memory.ts';
-import { type Account, newAccount, readLevels } from './quota-account.ts';
+import { type Account, newAccount, noteLevels } from './quota-account.ts';
 import { quotaClock, startTimeline, type Timeline } from './quota-clock.ts';
 import { scheduleSave } from './quota-file.ts';
 import { takeOver } from './quota-restore.ts';
@@ -16,7 +16,8 @@ export type Ledger = {
   readonly accounts: Map<string, Account>;
   /** Where the accounts really lie when several threads spend; then `accounts` are those that this thread has met. */
   readonly memory: AccountMemory | null;
-  readonly dirty: Set<Account>;
+  /** Those that have spent since they were last saved, in that order. */
+  dirty: Account[];
   readonly forgotten: Set<string>;
   /** Of what stands in the file's log, what is not in its pages yet; those first that were logged first. */
   readonly unfolded: Map<string, Unfolded>;
@@ -66,7 +67,7 @@ function newLedger(clock: Clock, timeline: Timeline, memory: AccountMemory | nul
     timeline,
     accounts: new Map(),
     memory,
-    dirty: new Set(),
+    dirty: [],
     forgotten: new Set(),
     unfolded: new Map(),
     late: new Map(),
@@ -99,7 +100,7 @@ export function accountOf(ledger: Ledger, key: { identifier: string; rateLimits:
   if (known !== undefined && rings.some((ring) => !known.rings.includes(ring))) {
     // Pages of a ring that this one can't go on with must not be mixed with its own.
     ledger.forgotten.add(key.identifier);
-    account.savedHeads.fill(0);
+    for (const ring of rings) ring.savedHead = 0;
     markDirty(ledger, account);
   }
   ledger.accounts.set(key.identifier, account);
@@ -136,13 +137,13 @@ export function spend(ledger: Ledger, account: Account, count = 1, again = count
     for (const ring of account.rings) record(ring, now, count);
     if (!account.isDirty) markDirty(ledger, account);
   }
-  readLevels(account, now);
+  noteLevels(account, now);
   return wait;
 }
 
 function markDirty(ledger: Ledger, account: Account): void {
   account.isDirty = true;
-  ledger.dirty.add(account);
+  ledger.dirty.push(account);
   scheduleSave(ledger);
 }
 
@@ -163,7 +164,7 @@ function spendShared(
       writeTails(account);
       for (const ring of account.rings) record(ring, now, count);
     }
-    readLevels(account, now);
+    noteLevels(account, now);
     return wait;
   } finally {
     // Whatever goes wrong here: a lock that stays would stop every worker.
@@ -174,12 +175,12 @@ function spendShared(
 /** Brings an account's levels up to now without spending. Throws `busy` as {@link spend}. */
 export function look(ledger: Ledger, account: Account): void {
   if (ledger.memory === null) {
-    readLevels(account, ledger.now());
+    noteLevels(account, ledger.now());
     return;
   }
   const newest = holdAccount(ledger.memory, account);
   try {
-    readLevels(account, Math.max(newest, ledger.now()));
+    noteLevels(account, Math.max(newest, ledger.now()));
   } finally {
     letGo(account, false);
   }

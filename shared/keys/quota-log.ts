@@ -1,7 +1,7 @@
 import type { LogRow } from '../db/quota-store.ts';
 import type { Account } from './quota-account.ts';
 import { RATE_LIMIT_BOUNDS } from './rate-limit.ts';
-import { type Ring, ringLength } from './ring.ts';
+import { ringLength } from './ring.ts';
 import { changedTimes, type RingLog } from './ring-pages.ts';
 
 // The log of the quota file: one row for all accounts of a save, with nothing but what is new. Pages, of which each account
@@ -15,12 +15,11 @@ import { changedTimes, type RingLog } from './ring-pages.ts';
 export function logOf(forgotten: Iterable<string>, accounts: readonly Account[]): Omit<LogRow, 'seq'> {
   const identifiers = [...forgotten];
   const numbers: number[] = identifiers.map(() => 0);
-  for (const { identifier, rings, savedHeads } of accounts) {
+  for (const { identifier, rings } of accounts) {
     identifiers.push(identifier);
     numbers.push(rings.length);
-    for (let index = 0; index < rings.length; index++) {
-      const ring = rings[index] as Ring;
-      const times = changedTimes(ring, savedHeads[index] as number);
+    for (const ring of rings) {
+      const times = changedTimes(ring, ring.savedHead);
       numbers.push(ring.windowMs / 1000, ring.quota, ring.head, times.length);
       for (const time of times) numbers.push(time);
     }

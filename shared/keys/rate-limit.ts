@@ -57,8 +57,18 @@ export type LimitTexts = {
   names: readonly string[];
 };
 
-/** Makes them, once for each key: they are in every answer. */
+const TEXTS = new WeakMap<readonly RateLimit[], LimitTexts>();
+
+/** Their texts, made once for each list of rate limits, which keys with the same ones have in common. */
 export function limitTexts(limits: readonly RateLimit[]): LimitTexts {
+  const known = TEXTS.get(limits);
+  if (known !== undefined) return known;
+  const texts = makeTexts(limits);
+  TEXTS.set(limits, texts);
+  return texts;
+}
+
+function makeTexts(limits: readonly RateLimit[]): LimitTexts {
   const names = limits.map(({ windowSeconds }) => `"${formatWindow(windowSeconds)}"`);
   const policy = limits.map(({ quota, windowSeconds }, index) => `${names[index]};q=${quota};w=${windowSeconds}`);
   return { policy: policy.join(', '), names };

@@ -109,5 +109,6 @@ export function restoreRing(pages: readonly RingPage[], log: RingLog | undefined
     ring.stamps[group % ring.stamps.length] = ring.newestStep;
   }
   remainingAt(ring, now);
+  ring.savedHead = ring.head;
   return ring;
 }

@@ -28,10 +28,12 @@ export type Ring = {
   head: number;
   /** The oldest group that is still in the window. */
   tail: number;
+  /** The head that is in the quota file. */
+  savedHead: number;
+  /** How many requests it admitted when it was last asked ({@link noteLevel}), and the whole seconds within which no more. */
+  remaining: number;
+  resetSeconds: number;
 };
-
-/** Where a rate limit stands: how many requests it admits, and the whole seconds within which no more than these. */
-export type Level = { readonly quota: number; readonly windowSeconds: number; remaining: number; resetSeconds: number };
 
 /** How many stamps a ring keeps at most. */
 export const MAX_GROUPS = 1_024;
@@ -61,7 +63,19 @@ export function createRing(
   let stepMs = 1 / 1024;
   while (windowMs / stepMs >= 2 ** 31) stepMs *= 2;
   const groupSize = groupSizeOf(limit.quota);
-  return { quota: limit.quota, windowMs, groupSize, stepMs, stamps, newestStep: 0, head: 0, tail: 0 };
+  return {
+    quota: limit.quota,
+    windowMs,
+    groupSize,
+    stepMs,
+    stamps,
+    newestStep: 0,
+    head: 0,
+    tail: 0,
+    savedHead: 0,
+    remaining: limit.quota,
+    resetSeconds: limit.windowSeconds,
+  };
 }
 
 /** A time in milliseconds rounded down to 1/1024 ms: dates of this millennium then add and subtract without rounding. */
@@ -149,13 +163,8 @@ export function resetSeconds(ring: Ring, now: number): number {
   return Math.floor((ring.windowMs - age) / 1000);
 }
 
-/** The level of a rate limit that nobody has used. */
-export function fullLevel({ quota, windowSeconds }: RateLimit): Level {
-  return { quota, windowSeconds, remaining: quota, resetSeconds: windowSeconds };
-}
-
-/** Writes where a ring stands at `now` into its level. */
-export function readLevel(ring: Ring, now: number, level: Level): void {
-  level.remaining = remainingAt(ring, now);
-  level.resetSeconds = resetSeconds(ring, now);
+/** Notes where a ring stands at `now`, for the answer. */
+export function noteLevel(ring: Ring, now: number): void {
+  ring.remaining = remainingAt(ring, now);
+  ring.resetSeconds = resetSeconds(ring, now);
 }

@@ -74,7 +74,7 @@ export function letGo(account: Account, isSpent: boolean): void {
 function seat(memory: AccountMemory, account: Account): Region {
   const [first, second] = wordsOfIdentifier(account.identifier);
   return withTable(memory, () => {
-    const limits = account.levels.toSorted(byWindow);
+    const limits = account.limits.toSorted(byWindow);
     const found = findRegion(memory, first, second);
     const isSame = found !== 0 && isFor(memory, found, limits);
     const at = isSame
@@ -83,9 +83,9 @@ function seat(memory: AccountMemory, account: Account): Region {
           fillRegion(memory, at, limits, found === 0 ? [] : copyRings(memory, found), NEVER_SAVED);
         });
     const region = viewRegion(memory, at);
-    const fieldsOf = account.levels.map((level) => limits.indexOf(level) * FIELDS);
-    account.rings = account.levels.map((level, index) =>
-      createRing(level, stampsAt(memory, at, limits, (fieldsOf[index] as number) / FIELDS)),
+    const fieldsOf = account.limits.map((limit) => limits.indexOf(limit) * FIELDS);
+    account.rings = account.limits.map((limit, index) =>
+      createRing(limit, stampsAt(memory, at, limits, (fieldsOf[index] as number) / FIELDS)),
     );
     return { ...region, fieldsOf };
   });

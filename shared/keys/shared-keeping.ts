@@ -89,7 +89,9 @@ export function takeDirty(memory: AccountMemory, most: number): Account[] {
 function accountAt(memory: AccountMemory, at: number, rings: Ring[]): Account {
   const region = { ...viewRegion(memory, at), fieldsOf: rings.map((_, index) => index * FIELDS) };
   const account = newAccount(identifierOfWords(region.first, region.second), limitsAt(memory, at), rings, true);
-  account.savedHeads = region.fieldsOf.map((field) => region.fields[field + FIELD.savedHead] as number);
+  for (const [index, ring] of rings.entries()) {
+    ring.savedHead = region.fields[index * FIELDS + FIELD.savedHead] as number;
+  }
   account.region = region;
   return account;
 }

@@ -9,6 +9,9 @@ export type UsageOutcome = (typeof USAGE_OUTCOMES)[number];
 /** What one key was used for on one day (days since 1970, UTC) since that was last written down. */
 export type Tally = Record<UsageOutcome, number> & { identifier: string; day: number; lastUsedAt: number };
 
+/** One that goes on until it is taken. */
+export type OpenTally = Tally & { isTaken: boolean };
+
 /** A day in UTC has no other length. */
 export const DAY_MS = 86_400_000;
 
@@ -32,59 +35,80 @@ const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
   rate_limited: 'limited',
 };
 
-function newTally(identifier: string, day: number): Tally {
-  return { identifier, day, ok: 0, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0, lastUsedAt: 0 };
-}
+/** A key as far as it is counted, and the tally that was last begun for it. */
+export type Counted = { readonly identifier: string; tally?: OpenTally | undefined };
 
 /** Counts in memory, until somebody takes them. */
 export type Tallies = {
   /** Counts one; `code` says why it was refused, null where it was not. Takes a twentieth of a microsecond. */
-  count: (identifier: string, code: ErrorCode | null) => void;
-  /** Adds what was counted elsewhere, or taken out and of no use. */
+  count: (key: Counted, code: ErrorCode | null) => void;
+  /** Adds what was counted elsewhere. */
   add: (tallies: readonly Tally[]) => void;
-  /** Takes out at most so many, those of days that are over first. */
-  take: (most: number) => Tally[];
+  /** Takes out at most so many, those first that were begun first. */
+  take: (most: number) => OpenTally[];
+  /** Takes them back, at once, where they were of no use. */
+  giveBack: (tallies: readonly OpenTally[]) => void;
   isEmpty: () => boolean;
 };
 
-/** Begins to count; `onCount` is told of each key that was not counted before. */
+/** Begins to count; `onCount` is told of each tally that is begun. */
 export function createTallies(clock: Clock, onCount: () => void = () => {}): Tallies {
-  const today = new Map<string, Tally>();
-  // Of days that are over.
-  let ended: Tally[] = [];
+  let begun: OpenTally[] = [];
+  // Keys that are counted elsewhere.
+  const elsewhere = new Map<string, Counted>();
+
+  function begin(key: Counted, day: number): OpenTally {
+    const { identifier } = key;
+    const tally = {
+      identifier,
+      day,
+      ok: 0,
+      notFound: 0,
+      forbidden: 0,
+      malformed: 0,
+      limited: 0,
+      failed: 0,
+      lastUsedAt: 0,
+      isTaken: false,
+    };
+    key.tally = tally;
+    begun.push(tally);
+    onCount();
+    return tally;
+  }
+
+  function tallyOf(key: Counted, day: number): OpenTally {
+    const { tally } = key;
+    return tally === undefined || tally.isTaken || tally.day !== day ? begin(key, day) : tally;
+  }
 
   return {
-    count: (identifier, code) => {
+    count: (key, code) => {
       const nowMs = clock.nowMs();
-      const day = dayOf(nowMs);
-      let tally = today.get(identifier);
-      if (tally === undefined || tally.day !== day) {
-        if (tally !== undefined) ended.push(tally);
-        tally = newTally(identifier, day);
-        today.set(identifier, tally);
-        onCount();
-      }
+      const tally = tallyOf(key, dayOf(nowMs));
       tally[code === null ? 'ok' : (OUTCOMES[code] ?? 'failed')]++;
       tally.lastUsedAt = nowMs;
     },
     add: (tallies) => {
+      if (begun.length === 0) elsewhere.clear();
       for (const more of tallies) {
-        const tally = today.get(more.identifier);
-        if (tally === undefined) today.set(more.identifier, { ...more });
-        else if (tally.day !== more.day) ended.push(more);
-        else {
-          for (const outcome of USAGE_OUTCOMES) tally[outcome] += more[outcome];
-          tally.lastUsedAt = Math.max(tally.lastUsedAt, more.lastUsedAt);
-        }
+        const key = elsewhere.get(more.identifier) ?? { identifier: more.identifier };
+        elsewhere.set(more.identifier, key);
+        const tally = tallyOf(key, more.day);
+        for (const outcome of USAGE_OUTCOMES) tally[outcome] += more[outcome];
+        tally.lastUsedAt = Math.max(tally.lastUsedAt, more.lastUsedAt);
       }
     },
     take: (most) => {
-      const taken = [...ended, ...today.values()].slice(0, most);
-      const fromEnded = Math.min(ended.length, taken.length);
-      ended = ended.slice(fromEnded);
-      for (const { identifier } of taken.slice(fromEnded)) today.delete(identifier);
+      const taken = begun.slice(0, most);
+      begun = begun.slice(taken.length);
+      for (const tally of taken) tally.isTaken = true;
       return taken;
     },
-    isEmpty: () => ended.length + today.size === 0,
+    giveBack: (tallies) => {
+      for (const tally of tallies) tally.isTaken = false;
+      begun = [...tallies, ...begun];
+    },
+    isEmpty: () => begun.length === 0,
   };
 }

@@ -2,12 +2,12 @@ import type { Clock } from '../clock.ts';
 import { openUsageStore, type UsageStore } from '../db/usage-store.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { Report } from './quota-ledger.ts';
-import { createTallies, dayOf, type Tally, USAGE_DAYS } from './tallies.ts';
+import { type Counted, createTallies, dayOf, type Tally, USAGE_DAYS } from './tallies.ts';
 
 /** Counts requests by key and day: in memory at once, in the database within seconds. */
 export type Usage = {
   /** Counts one; `code` says why it was refused, null where it was not. Takes a twentieth of a microsecond. */
-  count: (identifier: string, code: ErrorCode | null) => void;
+  count: (key: Counted, code: ErrorCode | null) => void;
   /** Adds what other threads have counted. */
   add: (tallies: readonly Tally[]) => void;
   /** Writes down what is not yet. Returns whether all of it is. */
@@ -56,7 +56,7 @@ export function openUsage(databasePath: string, clock: Clock, report: Report): U
       store ??= openUsageStore(databasePath);
       store.add(taken, dayOf(clock.nowMs()) - USAGE_DAYS, waitMs, !tallies.isEmpty());
     } catch (error) {
-      tallies.add(taken);
+      tallies.giveBack(taken);
       if (error instanceof AppError && error.code === 'busy') return 'locked';
       if (!isFailing) report('error', 'What keys were used for can not be written; it is counted in memory.', error);
       isFailing = true;
@@ -69,10 +69,7 @@ export function openUsage(databasePath: string, clock: Clock, report: Report): U
 
   return {
     count: tallies.count,
-    add: (counted) => {
-      tallies.add(counted);
-      if (!tallies.isEmpty()) timer ??= schedule(SAVE_EVERY_MS);
-    },
+    add: tallies.add,
     save: () => trySave(Number.POSITIVE_INFINITY, 0) === 'saved',
     close: () => {
       if (timer !== null) clearTimeout(timer);

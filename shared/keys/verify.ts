@@ -7,17 +7,21 @@ import type { Permission } from './permissions.ts';
 import type { Account } from './quota-account.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
+import type { OpenTally } from './tallies.ts';
 
 /** An Active key whose secret was presented. */
 export type VerifiedKey = {
   identifier: string;
   name: string;
-  permissions: Permission[];
-  rateLimits: RateLimit[];
+  /** The same object for all keys that were granted the same, as are the rate limits. */
+  permissions: readonly Permission[];
+  rateLimits: readonly RateLimit[];
   /** Milliseconds since 1970, or null. */
   expiresAt: number | null;
   /** What it has used, once that was looked for; while it `isComplete`. */
-  account?: Account;
+  account?: Account | undefined;
+  /** What it was last used for. */
+  tally?: OpenTally | undefined;
 };
 
 /**
@@ -30,12 +34,12 @@ export type Verifier = (secret: string) => VerifiedKey | null;
 type ActiveKey = {
   key: VerifiedKey;
   secretHash: Uint8Array;
-  row: KeyRow;
   /** After how many commits the row was last seen so. */
   seenAt: number;
 };
 
 type KeyRow = {
+  identifier: string;
   name: string;
   state: KeyState;
   permissions: string;
@@ -54,36 +58,48 @@ const NEXT_TRY_MS = 10_000;
 export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verifier {
   const { sqlite } = reader;
   const keyOfIdentifier = sqlite.prepare<KeyRow, [string]>(
-    `SELECT name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
+    `SELECT identifier, name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
       secret_hash AS secretHash FROM api_keys WHERE identifier = ?`,
   );
   const kept = new Map<string, ActiveKey>();
+  // Permissions and rate limits by their JSON, of which thousands of keys have a few.
+  const grants = new Map<string, unknown>();
   let commits = 0;
   reader.onCommit(() => {
     commits++;
   });
   let nextTryAtMs = Number.NEGATIVE_INFINITY;
 
+  function grantOf<T>(json: string): T {
+    const known = grants.get(json);
+    if (known !== undefined) return known as T;
+    const grant = JSON.parse(json);
+    if (grants.size >= MAX_KEPT) grants.clear();
+    grants.set(json, grant);
+    return grant;
+  }
+
   function activeKeyOf(identifier: string): ActiveKey | null {
     reader.view();
     const known = kept.get(identifier);
     if (known?.seenAt === commits) return known;
     const row = keyOfIdentifier.get(identifier);
-    if (known !== undefined && row !== null && isSame(row, known.row)) {
+    const read = row === null ? null : activeKeyIn(row);
+    if (known !== undefined && read !== null && isSame(read, known)) {
       known.seenAt = commits;
       return known;
     }
     kept.delete(identifier);
-    if (row?.state !== 'Active' || row.secretHash === null) return null;
-    const { name, permissions, rateLimits, expiresAt, secretHash } = row;
-    const key = {
-      identifier,
-      name,
-      permissions: JSON.parse(permissions),
-      rateLimits: JSON.parse(rateLimits),
-      expiresAt,
-    };
-    return { key, secretHash, row, seenAt: commits };
+    return read;
+  }
+
+  /** The key of a row, its identifier too: part of a request's header, that would keep all of it in memory. */
+  function activeKeyIn({ state, secretHash, identifier, name, expiresAt, ...row }: KeyRow): ActiveKey | null {
+    if (state !== 'Active' || secretHash === null) return null;
+    const permissions = grantOf<Permission[]>(row.permissions);
+    const rateLimits = grantOf<RateLimit[]>(row.rateLimits);
+    const key = { identifier, name, permissions, rateLimits, expiresAt, account: undefined, tally: undefined };
+    return { key, secretHash, seenAt: commits };
   }
 
   function storeExpiry(identifier: string, nowMs: number): void {
@@ -108,7 +124,7 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
     // Only what has proved itself, so that strangers can't push others out.
     if (kept.get(identifier) !== active) {
       if (kept.size >= MAX_KEPT) kept.clear();
-      kept.set(identifier, active);
+      kept.set(active.key.identifier, active);
     }
     const { key } = active;
     if (key.expiresAt === null) return key;
@@ -119,15 +135,12 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
   };
 }
 
-function isSame(one: KeyRow, other: KeyRow): boolean {
+function isSame(one: ActiveKey, other: ActiveKey): boolean {
   return (
-    one.state === other.state &&
-    one.name === other.name &&
-    one.permissions === other.permissions &&
-    one.rateLimits === other.rateLimits &&
-    one.expiresAt === other.expiresAt &&
-    one.secretHash !== null &&
-    other.secretHash !== null &&
+    one.key.name === other.key.name &&
+    one.key.permissions === other.key.permissions &&
+    one.key.rateLimits === other.key.rateLimits &&
+    one.key.expiresAt === other.key.expiresAt &&
     crypto.timingSafeEqual(one.secretHash, other.secretHash)
   );
 }

@@ -8,5 +8,5 @@ export function remainingInFile(databasePath: string, identifier: string, limit:
   const account = accountOf(ledger, { identifier, rateLimits: [limit] });
   look(ledger, account);
   ledger.store?.close();
-  return account.levels[0]?.remaining;
+  return account.rings[0]?.remaining;
 }

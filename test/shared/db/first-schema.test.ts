@@ -81,7 +81,7 @@ describe('a database of the first version, upgraded', () => {
     expect(readingOf(deps).verify(SECRET)?.identifier).toBe(identifier);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', name: 'Renamed' });
     const usage = openUsage(path, deps.clock, () => undefined);
-    usage.count(identifier, null);
+    usage.count({ identifier }, null);
     usage.close();
     expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
     const lines = (await exportText(deps)).trimEnd().split('\n');

@@ -318,7 +318,7 @@ describe('keys that are not used any more', () => {
       for (let turn = 0; turn < 988 && day !== undefined; turn++) record(day, now, 5);
     }
     expect(bytesOf(ledger)).toBeLessThan(43_000_000);
-    ledger.dirty.clear();
+    ledger.dirty.length = 0;
     closeLedger(ledger);
   });
 });

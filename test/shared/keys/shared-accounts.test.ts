@@ -12,6 +12,7 @@ import {
   regionsOf,
 } from '../../../shared/keys/account-memory.ts';
 import { emptyPlace, identifierOfWords, placeOf, wordsOfIdentifier } from '../../../shared/keys/account-table.ts';
+import type { Account } from '../../../shared/keys/quota-account.ts';
 import { closeLedger, saveLedger } from '../../../shared/keys/quota-file.ts';
 import { accountOf, joinLedger, look, openLedger, spend } from '../../../shared/keys/quota-ledger.ts';
 import type { RateLimit } from '../../../shared/keys/rate-limit.ts';
@@ -64,6 +65,8 @@ const key = (identifier: string, ...limits: [quota: number, windowSeconds: numbe
   rateLimits: limits.map(([quota, windowSeconds]) => ({ quota, windowSeconds })),
 });
 
+const levelsOf = ({ rings }: Account) => rings.map(({ remaining, resetSeconds }) => ({ remaining, resetSeconds }));
+
 describe('one thread', () => {
   const limit = fc.record({
     quota: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(1_024, 2_000)),
@@ -107,9 +110,9 @@ describe('one thread', () => {
             const of = keys[index] as Key;
             const [one, other] = [accountOf(plain, of), accountOf(worker, of)];
             expect(spend(worker, other, count, count + 1)).toBe(spend(plain, one, count, count + 1));
-            expect(other.levels).toEqual(one.levels);
+            expect(levelsOf(other)).toEqual(levelsOf(one));
             look(worker, other);
-            expect(other.levels).toEqual(one.levels);
+            expect(levelsOf(other)).toEqual(levelsOf(one));
           }
         }
         closeLedger(plain);
@@ -192,7 +195,7 @@ describe('a thread that ends', () => {
     saveLedger(ledger);
     const account = accountOf(ledger, one);
     look(ledger, account);
-    expect(account.levels[0]?.remaining).toBe(2);
+    expect(account.rings[0]?.remaining).toBe(2);
     expect(reports).toEqual([]);
     closeLedger(ledger);
     const after = openLedger(path, await openThreadClock(), quiet);
@@ -209,20 +212,20 @@ describe('a thread that ends', () => {
       void thread.run({ kind: 'spend', number: 1, buffers, timeline, keys, untilMs: Infinity, most: Infinity });
       const before = accountOf(ledger, keys[0] as Key);
       look(ledger, before);
-      const first = before.levels[0]?.remaining ?? 0;
-      while (before.levels[0]?.remaining === first) {
+      const first = before.rings[0]?.remaining ?? 0;
+      while (before.rings[0]?.remaining === first) {
         await Bun.sleep(1);
         look(ledger, before);
       }
       await thread.end();
       freeLocksOf(memory, 1);
       look(ledger, before);
-      const used = before.levels.map(({ quota, remaining }) => quota - remaining);
+      const used = before.rings.map(({ quota, remaining }) => quota - remaining);
       // At most the one request that it was in the midst of is counted in one limit and not in the other.
       expect(Math.abs((used[0] ?? 0) - (used[1] ?? 0))).toBeLessThanOrEqual(3);
       const second = accountOf(ledger, keys[1] as Key);
       look(ledger, second);
-      expect(second.levels[0]?.remaining).toBeGreaterThanOrEqual(0);
+      expect(second.rings[0]?.remaining).toBeGreaterThanOrEqual(0);
       expect(spend(ledger, second, 51)).toBe(Number.POSITIVE_INFINITY);
     }
     closeLedger(ledger);
@@ -275,13 +278,13 @@ describe('memory', () => {
     const ledger = openLedger(path, clock, quiet, openAccountMemory(buffers, KEEPER));
     const account = accountOf(ledger, key('AAAAAAAA', [100, 3_600], [5, 60]));
     look(ledger, account);
-    expect(account.levels.map(({ remaining }) => remaining)).toEqual([96, 5]);
+    expect(account.rings.map(({ remaining }) => remaining)).toEqual([96, 5]);
     expect(spend(ledger, account, 5)).toBeNull();
     closeLedger(ledger);
     const after = openLedger(path, clock, quiet);
     const again = accountOf(after, key('AAAAAAAA', [100, 3_600], [5, 60]));
     look(after, again);
-    expect(again.levels.map(({ remaining }) => remaining)).toEqual([91, 0]);
+    expect(again.rings.map(({ remaining }) => remaining)).toEqual([91, 0]);
     closeLedger(after);
   });
 });

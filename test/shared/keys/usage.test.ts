@@ -29,16 +29,16 @@ describe('what is counted', () => {
   test('comes back by outcome and day, added to what was there, in this run and after the next start', async () => {
     const { deps, identifier, usage, open } = await world();
     for (const code of [null, null, 'not_found', 'unknown_path', 'rate_limited', 'insufficient_scope'] as const) {
-      usage.count(identifier, code);
+      usage.count({ identifier }, code);
     }
     expect(usage.save()).toBe(true);
     for (const code of ['bad_parameter', 'method_not_allowed', 'internal', 'busy', null] as const) {
-      usage.count(identifier, code);
+      usage.count({ identifier }, code);
     }
     usage.close();
     deps.clock.advance(DAY_MS + 5);
     const again = open();
-    again.count(identifier, null);
+    again.count({ identifier }, null);
     again.close();
     expect(keyUsage(deps, identifier, 3)).toEqual({
       identifier,
@@ -54,17 +54,17 @@ describe('what is counted', () => {
   test('goes to the day on which it was asked, whenever it is written down', async () => {
     const { deps, identifier, usage } = await world();
     deps.clock.advance(DAY_MS - 1);
-    usage.count(identifier, null);
+    usage.count({ identifier }, null);
     deps.clock.advance(1);
-    usage.count(identifier, null);
-    usage.count(identifier, null);
+    usage.count({ identifier }, null);
+    usage.count({ identifier }, null);
     usage.close();
     expect(keyUsage(deps, identifier, 2).days.map(({ ok }) => ok)).toEqual([1, 2]);
   });
 
   test('stays with the key when its profile is erased', async () => {
     const { deps, identifier, usage } = await world();
-    usage.count(identifier, null);
+    usage.count({ identifier }, null);
     usage.close();
     eraseProfile(deps, 'user1', 'admin');
     expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
@@ -75,12 +75,12 @@ describe('what is counted', () => {
 describe('while another process holds the lock', () => {
   test('nobody waits, nothing is lost, and it is written when the lock is free', async () => {
     const { deps, identifier, usage, reports } = await world();
-    usage.count(identifier, null);
+    usage.count({ identifier }, null);
     const importing = openFile(deps.config.databasePath, 0);
     importing.run('BEGIN IMMEDIATE');
     // Two hundred waits of even 50 ms would be longer than this test may take.
     for (let turn = 0; turn < 200; turn++) expect(usage.save()).toBe(false);
-    usage.count(identifier, 'not_found');
+    usage.count({ identifier }, 'not_found');
     importing.run('ROLLBACK');
     importing.close();
     expect(usage.save()).toBe(true);
@@ -91,7 +91,7 @@ describe('while another process holds the lock', () => {
 
   test('what is lost at the end is said', async () => {
     const { deps, identifier, usage, reports } = await world();
-    usage.count(identifier, null);
+    usage.count({ identifier }, null);
     const importing = openFile(deps.config.databasePath, 0);
     importing.run('BEGIN IMMEDIATE');
     usage.close();
@@ -103,7 +103,7 @@ describe('while another process holds the lock', () => {
 test('a database that can’t be written is said once, and nothing that was counted is lost', async () => {
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.run('ALTER TABLE key_usage RENAME TO away');
-  usage.count(identifier, null);
+  usage.count({ identifier }, null);
   for (let turn = 0; turn < 3; turn++) expect(usage.save()).toBe(false);
   deps.db.$client.run('ALTER TABLE away RENAME TO key_usage');
   expect(usage.save()).toBe(true);
@@ -124,7 +124,7 @@ test('four hundred days are kept, today among them', async () => {
     false,
   );
   store.close();
-  usage.count(identifier, null);
+  usage.count({ identifier }, null);
   usage.close();
   const { days } = keyUsage(deps, identifier, USAGE_DAYS);
   expect([days.length, days.filter(({ ok }) => ok > 0).length]).toEqual([400, 400]);
@@ -139,7 +139,7 @@ test('unused keys are Active ones not asked with for so long; never used ones co
   insertProfile(deps.db, { id: 2 });
   const { identifier: young } = await issue(deps, { profile: 'user2' });
   const unused = (days: number) => unusedKeys(deps, days * DAY_MS).map(({ identifier }) => identifier);
-  usage.count(old, 'rate_limited');
+  usage.count({ identifier: old }, 'rate_limited');
   usage.close();
   expect(unused(60)).toEqual([never]);
   expect(unused(61)).toEqual([]);
@@ -155,7 +155,7 @@ test('a database that was taken away is not replaced by an empty one', async () 
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(deps.config.databasePath + suffix, { force: true });
-  usage.count(identifier, null);
+  usage.count({ identifier }, null);
   expect(usage.save()).toBe(false);
   expect(reports).toEqual([expect.stringContaining('error: ')]);
   expect(existsSync(deps.config.databasePath)).toBe(false);
