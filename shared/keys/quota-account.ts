@@ -28,6 +28,14 @@ export function newAccount(
   return { identifier, limits, texts: limitTexts(limits), rings, isDirty: false, isComplete, region: null };
 }
 
+/** An account, and for each ring the head after which something is written of it. */
+export type AccountSince = { account: Account; heads: readonly number[] };
+
+/** What has come to an account since it was last saved. */
+export function sinceSaved(account: Account): AccountSince {
+  return { account, heads: account.rings.map(({ savedHead }) => savedHead) };
+}
+
 /** Whether every request has left its window: the account is as good as new. */
 export function isUnused(rings: readonly Ring[], now: number): boolean {
   return rings.every((ring) => remainingAt(ring, now) === ring.quota);

@@ -1,15 +1,16 @@
 import type { QuotaChanges, QuotaRow } from '../db/quota-store.ts';
 import { type AccountMemory, NEVER_SAVED } from './account-memory.ts';
-import { type Account, isUnused } from './quota-account.ts';
+import { type Account, type AccountSince, isUnused, sinceSaved } from './quota-account.ts';
 import type { Ledger } from './quota-ledger.ts';
 import { logOf } from './quota-log.ts';
 import { bringInLate, takeOver } from './quota-restore.ts';
-import { changedPages, countChanged } from './ring-pages.ts';
+import { changedPages, countChanged, PAGE_STAMPS } from './ring-pages.ts';
 import { copyAccount, noteSaved, sweepAccounts, takeDirty } from './shared-keeping.ts';
 
-// How a ledger outlives the process. Each save adds a row to the file's log; from there each account comes into its pages
-// now and then ("folded"), so that the log stays short; at a clean stop all do. Of each ring the file's pages have what came before the head in
-// `unfolded` at least, the log the rest up to `savedHead`; what came since, up to the ring's own head, is not in the file.
+// How a ledger outlives the process. Each save adds a row to the file's log. So that the log stays short, what is in its old
+// rows is said once more in a new one ("renewed"), or, where that is much or the key is not in use, comes into the account's
+// pages ("folded"); at a clean stop all does. Of each ring the file's pages have what came before the head in `unfolded` at
+// least, the log the rest up to `savedHead`; what came since, up to the ring's own head, is not in the file.
 
 /** A crash forgets at most this much, and the time of one write. */
 const SAVE_EVERY_MS = 800;
@@ -17,8 +18,11 @@ const SAVE_EVERY_MS = 800;
 /** So many accounts in one write, since it holds up requests: a few milliseconds. The rest follows at once. */
 const SAVE_AT_ONCE = 500;
 
-/** About so many rows the log has: an account's pages are written once in so many saves. 10 000 busy keys make 15 MB. */
+/** About so many rows the log has; 10 000 busy keys make 15 MB. */
 const LOG_ROWS = 300;
+
+/** After so many rows an account is renewed when it is saved, and after so many folded, since it seems not to be in use. */
+const [RENEW_AFTER, FOLD_AFTER] = [150, 225];
 
 /** More new stamps of a ring in one save are written as pages at once. */
 const MUCH = 16;
@@ -59,16 +63,16 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY, fold
   const { memory } = ledger;
   const saved = memory === null ? ledger.dirty.slice(0, most) : takeShared(ledger, memory, most);
   if (saved.length === 0 && ledger.forgotten.size === 0 && Number.isFinite(most)) return 0;
-  let folded: Folded[];
+  let plan: Plan;
   try {
     if (ledger.store === null) {
       const store = (ledger.open as NonNullable<Ledger['open']>)();
       takeOver(ledger, store);
       ledger.store = store;
     }
-    folded = accountsToFold(ledger, saved, foldsAll);
+    plan = planOf(ledger, saved, foldsAll);
     // Other threads have spent meanwhile: the time is not before what is saved.
-    ledger.store.save(changesOf(ledger, saved, folded), ledger.now());
+    ledger.store.save(changesOf(ledger, plan), ledger.now());
   } catch (error) {
     if (!ledger.isFailing)
       ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
@@ -79,7 +83,7 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY, fold
   if (ledger.isFailing) ledger.report('info', 'Quotas are written again.');
   ledger.isFailing = false;
   if (memory !== null) noteSaved(saved, true);
-  noteWritten(ledger, saved, folded);
+  noteWritten(ledger, saved, plan);
   return saved.length;
 }
 
@@ -93,22 +97,35 @@ function takeShared(ledger: Ledger, memory: AccountMemory, most: number): Accoun
   return taken;
 }
 
-/** An account whose pages are written, and what they have of it so far. */
-type Folded = { account: Account; heads: readonly number[] };
+/** What a save writes, as pages and in the log; `settled` are those of which older rows of the log say nothing that is needed. */
+type Plan = { folded: AccountSince[]; logged: AccountSince[]; settled: Set<string> };
 
-/** Those of which too much is new for the log, and some of which the log has had longest. */
-function accountsToFold(ledger: Ledger, saved: readonly Account[], foldsAll: boolean): Folded[] {
-  const { unfolded, forgotten } = ledger;
-  const atOnce = saved.filter((account) => foldsAll || isMuch(account));
-  const folded = atOnce.map((account) => {
-    const isVoid = forgotten.has(account.identifier);
-    return { account, heads: (isVoid ? undefined : unfolded.get(account.identifier)?.heads) ?? savedHeadsOf(account) };
-  });
+function planOf(ledger: Ledger, saved: readonly Account[], foldsAll: boolean): Plan {
+  const folded = accountsToFold(ledger, saved, foldsAll);
+  const settled = new Set(folded.map(({ account }) => account.identifier));
+  const logged: AccountSince[] = [];
+  for (const account of saved) {
+    if (settled.has(account.identifier)) continue;
+    const old = sinceFolded(ledger, account, ledger.seq - RENEW_AFTER);
+    const isRenewed = old !== null && !isMuch(old, PAGE_STAMPS);
+    logged.push(isRenewed ? old : sinceSaved(account));
+    if (isRenewed) settled.add(account.identifier);
+  }
+  return { folded, logged, settled };
+}
+
+/** Those of which too much is new for the log, and some of which the log has had long. */
+function accountsToFold(ledger: Ledger, saved: readonly Account[], foldsAll: boolean): AccountSince[] {
+  const { unfolded, forgotten, seq: latest } = ledger;
+  const atOnce = saved.filter((account) => foldsAll || isMuch(sinceSaved(account), MUCH));
+  const folded = atOnce.map((account) => sinceFolded(ledger, account, latest) ?? sinceSaved(account));
   const done = new Set(atOnce.map(({ identifier }) => identifier));
-  const share = foldsAll ? unfolded.size : Math.floor(unfolded.size / LOG_ROWS);
+  const share = Math.floor(unfolded.size / LOG_ROWS);
   let count = 0;
   for (const [identifier, { seq, heads }] of unfolded) {
-    if (count >= share && (seq > ledger.seq - LOG_ROWS || count >= FOLD_AT_ONCE)) break;
+    const isLong = seq <= latest - LOG_ROWS && count < FOLD_AT_ONCE;
+    const isOld = seq <= latest - FOLD_AFTER && count < share;
+    if (!isLong && !isOld && !foldsAll) break;
     if (forgotten.has(identifier) || done.has(identifier)) continue;
     const account = findAccount(ledger, identifier);
     if (account === 'held') break;
@@ -119,48 +136,48 @@ function accountsToFold(ledger: Ledger, saved: readonly Account[], foldsAll: boo
   return folded;
 }
 
-function isMuch({ rings }: Account): boolean {
-  return rings.some((ring) => countChanged(ring, ring.savedHead) > MUCH);
+function isMuch({ account, heads }: AccountSince, most: number): boolean {
+  return account.rings.some((ring, index) => countChanged(ring, heads[index] ?? 0) > most);
 }
 
-function savedHeadsOf({ rings }: Account): number[] {
-  return rings.map(({ savedHead }) => savedHead);
+/** What has come to an account since its pages were written, where the log has something of it in this row or before. */
+function sinceFolded({ forgotten, unfolded }: Ledger, account: Account, row: number): AccountSince | null {
+  const known = forgotten.has(account.identifier) ? undefined : unfolded.get(account.identifier);
+  return known === undefined || known.seq > row ? null : { account, heads: known.heads };
 }
 
 function findAccount({ memory, accounts }: Ledger, identifier: string): Account | undefined | 'held' {
   return memory === null ? accounts.get(identifier) : copyAccount(memory, identifier);
 }
 
-function changesOf(ledger: Ledger, saved: readonly Account[], folded: readonly Folded[]): QuotaChanges {
-  const isFolded = new Set(folded.map(({ account }) => account.identifier));
-  const logged = saved.filter(({ identifier }) => !isFolded.has(identifier));
-  const oldest = ledger.unfolded.entries().find(([identifier]) => !isFolded.has(identifier))?.[1];
-  const seq = ledger.seq + 1;
+function changesOf({ unfolded, forgotten, seq: latest }: Ledger, { folded, logged, settled }: Plan): QuotaChanges {
+  const oldest = unfolded.entries().find(([identifier]) => !settled.has(identifier))?.[1];
+  const seq = latest + 1;
   return {
-    forgotten: [...ledger.forgotten],
+    forgotten: [...forgotten],
     pages: folded.flatMap(pagesOf),
-    log: { seq, ...logOf(ledger.forgotten, logged) },
+    log: { seq, ...logOf(forgotten, logged) },
     logFrom: oldest?.seq ?? seq,
   };
 }
 
-function pagesOf({ account: { identifier, rings }, heads }: Folded): QuotaRow[] {
+function pagesOf({ account: { identifier, rings }, heads }: AccountSince): QuotaRow[] {
   return rings.flatMap((ring, index) => changedPages(ring, heads[index] ?? 0).map((page) => ({ identifier, ...page })));
 }
 
-function noteWritten(ledger: Ledger, saved: readonly Account[], folded: readonly Folded[]): void {
+function noteWritten(ledger: Ledger, saved: readonly Account[], { logged, settled }: Plan): void {
   const { unfolded, forgotten } = ledger;
   const seq = ++ledger.seq;
-  for (const identifier of forgotten) unfolded.delete(identifier);
+  for (const identifier of [...forgotten, ...settled]) unfolded.delete(identifier);
   forgotten.clear();
+  for (const { account, heads } of logged) {
+    if (!unfolded.has(account.identifier)) unfolded.set(account.identifier, { seq, heads });
+  }
   for (const account of saved) {
-    const { identifier, rings } = account;
-    if (!unfolded.has(identifier)) unfolded.set(identifier, { seq, heads: savedHeadsOf(account) });
     account.isDirty = false;
-    for (const ring of rings) ring.savedHead = ring.head;
+    for (const ring of account.rings) ring.savedHead = ring.head;
   }
   if (ledger.memory === null) ledger.dirty.splice(0, saved.length);
-  for (const { account } of folded) unfolded.delete(account.identifier);
 }
 
 /** Drops accounts whose every request has left its window: they are as good as new. */

@@ -1,5 +1,5 @@
 import type { LogRow } from '../db/quota-store.ts';
-import type { Account } from './quota-account.ts';
+import type { AccountSince } from './quota-account.ts';
 import { RATE_LIMIT_BOUNDS } from './rate-limit.ts';
 import { ringLength } from './ring.ts';
 import { changedTimes, type RingLog } from './ring-pages.ts';
@@ -8,18 +8,18 @@ import { changedTimes, type RingLog } from './ring-pages.ts';
 // has rows of its own, took ten times as long with thousands of keys in use.
 
 /**
- * A row that says what has come to these accounts since they were last saved, after it says that what the file had of the
- * forgotten ones is void. The numbers are Float64: for each identifier how many rings it has (0: forgotten), for each ring
+ * A row that says what has come to these accounts, after it says that what the file had of the forgotten ones is void. The numbers are Float64: for each identifier how many rings it has (0: forgotten), for each ring
  * its window in seconds, quota, head, how many times there are, and these.
  */
-export function logOf(forgotten: Iterable<string>, accounts: readonly Account[]): Omit<LogRow, 'seq'> {
+export function logOf(forgotten: Iterable<string>, accounts: readonly AccountSince[]): Omit<LogRow, 'seq'> {
   const identifiers = [...forgotten];
   const numbers: number[] = identifiers.map(() => 0);
-  for (const { identifier, rings } of accounts) {
+  for (const { account, heads } of accounts) {
+    const { identifier, rings } = account;
     identifiers.push(identifier);
     numbers.push(rings.length);
-    for (const ring of rings) {
-      const times = changedTimes(ring, ring.savedHead);
+    for (const [index, ring] of rings.entries()) {
+      const times = changedTimes(ring, heads[index] ?? 0);
       numbers.push(ring.windowMs / 1000, ring.quota, ring.head, times.length);
       for (const time of times) numbers.push(time);
     }

@@ -175,9 +175,9 @@ describe('over a restart', () => {
 
 describe('the log of the file', () => {
   const keys = Array.from({ length: 5 }, (_, index) => ({ ...KEY, identifier: `key${index}` }));
-  const rowsOf = (path: string) => {
+  const rowsOf = (path: string, table: 'log' | 'pages' = 'log') => {
     const sqlite = openFile(quotaPath(path), 0);
-    const { rows } = sqlite.query('SELECT count(*) AS rows FROM log').get() as { rows: number };
+    const { rows } = sqlite.query(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number };
     sqlite.close();
     return rows;
   };
@@ -197,6 +197,24 @@ describe('the log of the file', () => {
       afterCrash.store?.close();
     }
     expect(rowsOf(path)).toBeLessThan(1_100);
+    closeLedger(ledger);
+  });
+
+  test('has all of keys that are busy with little: their pages, each in a place of its own, are not written', () => {
+    const { path, clock, open } = world();
+    const ledger = open();
+    const busy = keys.map((key) => ({ ...key, rateLimits: [{ quota: 1_000_000, windowSeconds: 1 }] }));
+    for (let turn = 1; turn <= 2_000; turn++) {
+      for (const key of busy) if (turn % 7 !== 0) use(ledger, 300, key);
+      clock.advance(100);
+      saveLedger(ledger);
+      if (turn % 99 !== 0) continue;
+      const afterCrash = open();
+      for (const key of busy) expect(left(afterCrash, key)).toEqual(left(ledger, key));
+      afterCrash.store?.close();
+    }
+    expect(rowsOf(path)).toBeLessThan(300);
+    expect(rowsOf(path, 'pages')).toBe(0);
     closeLedger(ledger);
   });
 
