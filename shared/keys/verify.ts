@@ -94,7 +94,8 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
   }
 
   /** The key of a row, its identifier too: part of a request's header, that would keep all of it in memory. */
-  function activeKeyIn({ state, secretHash, identifier, name, expiresAt, ...row }: KeyRow): ActiveKey | null {
+  function activeKeyIn(row: KeyRow): ActiveKey | null {
+    const { state, identifier, name, expiresAt, secretHash } = row;
     if (state !== 'Active' || secretHash === null) return null;
     const permissions = grantOf<Permission[]>(row.permissions);
     const rateLimits = grantOf<RateLimit[]>(row.rateLimits);
