@@ -82,6 +82,7 @@ function finishExchange(service: Service, route: Route, exchange: Exchange, resp
   service.log.request(exchange, template, response.status, milliseconds);
   service.metrics?.count(template, response.status, refusal, milliseconds);
   if (key !== null) service.usage.count(key, refusal);
+  service.collect();
   return response;
 }
 

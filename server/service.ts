@@ -9,6 +9,7 @@ import { type Leaderboard, prepareLeaderboard } from '../shared/profiles/leaderb
 import { type Lookup, prepareLookup } from '../shared/profiles/lookup.ts';
 import { prepareProfiles } from '../shared/profiles/source.ts';
 import { type Answers, prepareAnswers } from './answers.ts';
+import { createCollector } from './collector.ts';
 import { requestIds } from './exchange.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -33,6 +34,8 @@ export type Service = {
   leaderboard: Leaderboard;
   answers: Answers;
   refuse: Refuse;
+  /** After each request. */
+  collect: () => void;
   isReady: () => boolean;
   isStopping: boolean;
 };
@@ -69,6 +72,7 @@ export function createService(
     leaderboard: prepareLeaderboard(reader, sources),
     answers: prepareAnswers(isSecure),
     refuse: prepareRefusals(isSecure),
+    collect: createCollector(),
     isReady: () => isReady(db),
     isStopping: false,
   };

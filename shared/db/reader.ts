@@ -31,11 +31,11 @@ const MAX_VIEW_MS = 5;
 const BUSY_TIMEOUT_MS = 300;
 
 /**
- * Pages that are kept, KiB: the inner pages of some millions of profiles. With more a lookup is no faster: a page that comes
+ * Pages that are kept, KiB: the inner pages of a few million profiles. With more a lookup is no faster: a page that comes
  * from the system's cache into memory that is still in the processor's costs as little. Mapping the file (mmap_size) counts
  * as memory of the process, and a fault of the disk would kill it.
  */
-const CACHE_KIB = 16_384;
+const CACHE_KIB = 8_192;
 
 /** Opens it on a main database that is there and current. Throws `refused` for any other, and `busy`. */
 export function openReader(databasePath: string): Reader {

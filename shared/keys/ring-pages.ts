@@ -1,5 +1,5 @@
 import type { RateLimit } from './rate-limit.ts';
-import { createRing, fitRing, newestGroup, type Ring, remainingAt, ringLength, timeOf } from './ring.ts';
+import { createRing, fitRing, MAX_GROUPS, newestGroup, type Ring, remainingAt, ringLength, timeOf } from './ring.ts';
 
 // How a ring lies in a file: its full length of time stamps in milliseconds, cut into pages, so that little is written of a long one.
 
@@ -71,13 +71,16 @@ export function firstUnfolded(pages: readonly RingPage[], { saves }: RingLog): n
   return Number.POSITIVE_INFINITY;
 }
 
+// Kept, since a start may restore tens of thousands of rings.
+const scratch = { times: new Float64Array(MAX_GROUPS), heads: new Float64Array(MAX_GROUPS) };
+
 /** The ring that its pages and its log amount to at `now`; it goes on where it was, even if its window is empty. */
 export function restoreRing(pages: readonly RingPage[], log: RingLog | undefined, now: number): Ring {
   const ring = createRing((log ?? pages[0]) as RateLimit);
   const length = ringLength(ring.quota);
-  const times = new Float64Array(length);
+  const times = scratch.times.fill(0);
   // With which head each place was written: who comes later knows better.
-  const heads = new Float64Array(length);
+  const heads = scratch.heads.fill(0);
   const put = (place: number, time: number, head: number) => {
     ring.head = Math.max(ring.head, head);
     if (head < (heads[place] as number)) return;
