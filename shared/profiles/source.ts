@@ -49,8 +49,8 @@ const SHOWN_BYTES = 300;
 /** What a name or an auth ID takes beside its text. */
 const LEAD_BYTES = 100;
 
-/** So many profiles are remembered as asked for once. */
-const DOOR = 65_536;
+/** So many profiles are remembered as asked for once: some times as many as are kept. More would let in more by chance. */
+const DOOR = 16_384;
 
 /** The statements of a source: each gives a {@link Row}, or none. */
 type Statements = Record<keyof Source, string>;
