@@ -8,6 +8,8 @@ export function addTo(command: Command): void {
     .action((_options: unknown) => {
       // Begun first, since other threads read it while the database is opened.
       const loading = Promise.all([import('../shared/deps.ts'), import('../server/main.ts')]);
+      // Awaited below, or of no interest: the database can't be opened.
+      loading.catch(() => {});
       return withDatabase(command, 'serve', async (db, config) => {
         const [{ createDeps }, { serve }] = await loading;
         await serve(createDeps(db, config));

@@ -1,3 +1,4 @@
+import { NEVER_SAVED } from './account-memory.ts';
 import { type LimitTexts, limitTexts, type RateLimit } from './rate-limit.ts';
 import { noteLevel, type Ring, remainingAt } from './ring.ts';
 import type { Region } from './shared-region.ts';
@@ -5,11 +6,11 @@ import type { Region } from './shared-region.ts';
 /** What a key has used of its rate limits: a ring for each, in the order in which they were granted. */
 export type Account = {
   readonly identifier: string;
-  /** The same object for all keys that were granted the same. */
+  /** One object for all keys that were granted the same, where it comes from these. */
   readonly limits: readonly RateLimit[];
   /** What answers say of these. */
   readonly texts: LimitTexts;
-  /** None yet of an account in shared memory that was not looked for there. */
+  /** Unused ones of an account in shared memory that was not looked for there yet. */
   rings: Ring[];
   isDirty: boolean;
   /** False while it is only known from the file, in the file's order, and once it was dropped. */
@@ -34,6 +35,11 @@ export type AccountSince = { account: Account; heads: readonly number[] };
 /** What has come to an account since it was last saved. */
 export function sinceSaved(account: Account): AccountSince {
   return { account, heads: account.rings.map(({ savedHead }) => savedHead) };
+}
+
+/** Whether nothing that the file has of an account counts. */
+export function isNeverSaved({ rings }: Account): boolean {
+  return rings.some(({ savedHead }) => savedHead === NEVER_SAVED);
 }
 
 /** Whether every request has left its window: the account is as good as new. */

@@ -1,6 +1,5 @@
 import type { QuotaChanges, QuotaRow } from '../db/quota-store.ts';
-import { type AccountMemory, NEVER_SAVED } from './account-memory.ts';
-import { type Account, type AccountSince, isUnused, sinceSaved } from './quota-account.ts';
+import { type Account, type AccountSince, isNeverSaved, isUnused, sinceSaved } from './quota-account.ts';
 import type { Ledger } from './quota-ledger.ts';
 import { logOf } from './quota-log.ts';
 import { bringInLate, takeOver } from './quota-restore.ts';
@@ -22,12 +21,13 @@ const SAVE_AT_ONCE = 500;
 const LOG_ROWS = 300;
 
 /** After so many rows an account is renewed when it is saved, and after so many folded, since it seems not to be in use. */
-const [RENEW_AFTER, FOLD_AFTER] = [150, 225];
+const RENEW_AFTER = 150;
+const FOLD_AFTER = 225;
 
 /** More new stamps of a ring in one save are written as pages at once. */
 const MUCH = 16;
 
-/** So many accounts at least are folded in one save where the log has grown long. */
+/** So many accounts are folded in one save, or more of many, where the log has grown long. */
 const FOLD_AT_ONCE = 100;
 
 /** While the file can't be written. */
@@ -61,7 +61,8 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY, fold
   sweep(ledger, now);
   bringInLate(ledger, now);
   const { memory } = ledger;
-  const saved = memory === null ? ledger.dirty.slice(0, most) : takeShared(ledger, memory, most);
+  const saved = memory === null ? ledger.dirty.slice(0, most) : takeDirty(memory, most);
+  forgetFormer(ledger, saved);
   if (saved.length === 0 && ledger.forgotten.size === 0 && Number.isFinite(most)) return 0;
   let plan: Plan;
   try {
@@ -87,14 +88,13 @@ export function saveLedger(ledger: Ledger, most = Number.POSITIVE_INFINITY, fold
   return saved.length;
 }
 
-function takeShared(ledger: Ledger, memory: AccountMemory, most: number): Account[] {
-  const taken = takeDirty(memory, most);
-  for (const { identifier, rings } of taken) {
-    if (rings.every(({ savedHead }) => savedHead !== NEVER_SAVED)) continue;
-    ledger.forgotten.add(identifier);
-    ledger.late.delete(identifier);
+/** What the file has of accounts that it can't go on with is void, from the save on that says what holds instead. */
+function forgetFormer({ forgotten, late }: Ledger, saved: readonly Account[]): void {
+  for (const account of saved) {
+    if (!isNeverSaved(account)) continue;
+    forgotten.add(account.identifier);
+    late.delete(account.identifier);
   }
-  return taken;
 }
 
 /** What a save writes, as pages and in the log; `settled` are those of which older rows of the log say nothing that is needed. */
@@ -129,7 +129,7 @@ function accountsToFold(ledger: Ledger, saved: readonly Account[], foldsAll: boo
     if (forgotten.has(identifier) || done.has(identifier)) continue;
     const account = findAccount(ledger, identifier);
     if (account === 'held') break;
-    if (account === undefined) continue;
+    if (account === undefined || isNeverSaved(account)) continue;
     folded.push({ account, heads });
     count++;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { openQuotaStore, type QuotaStore, quotaPath } from '../db/quota-store.ts';
-import { type AccountMemory, accountCount } from './account-memory.ts';
+import { type AccountMemory, accountCount, NEVER_SAVED } from './account-memory.ts';
 import { type Account, newAccount, noteLevels } from './quota-account.ts';
 import { quotaClock, startTimeline, type Timeline } from './quota-clock.ts';
 import { scheduleSave } from './quota-file.ts';
@@ -99,8 +99,7 @@ export function accountOf(ledger: Ledger, key: { identifier: string; rateLimits:
   const account = newAccount(key.identifier, key.rateLimits, rings, true);
   if (known !== undefined && rings.some((ring) => !known.rings.includes(ring))) {
     // Pages of a ring that this one can't go on with must not be mixed with its own.
-    ledger.forgotten.add(key.identifier);
-    for (const ring of rings) ring.savedHead = 0;
+    for (const ring of rings) ring.savedHead = NEVER_SAVED;
     markDirty(ledger, account);
   }
   ledger.accounts.set(key.identifier, account);

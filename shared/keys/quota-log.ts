@@ -8,8 +8,9 @@ import { changedTimes, type RingLog } from './ring-pages.ts';
 // has rows of its own, took ten times as long with thousands of keys in use.
 
 /**
- * A row that says what has come to these accounts, after it says that what the file had of the forgotten ones is void. The numbers are Float64: for each identifier how many rings it has (0: forgotten), for each ring
- * its window in seconds, quota, head, how many times there are, and these.
+ * A row that says what has come to these accounts, after it says that what the file had of the forgotten ones is void. The
+ * numbers are Float64: for each identifier how many rings it has (0: forgotten), for each ring its window in seconds, quota,
+ * head, how many times there are, and these.
  */
 export function logOf(forgotten: Iterable<string>, accounts: readonly AccountSince[]): Omit<LogRow, 'seq'> {
   const identifiers = [...forgotten];

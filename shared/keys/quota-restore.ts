@@ -3,7 +3,7 @@ import { isUnused, newAccount } from './quota-account.ts';
 import type { Ledger, Unfolded } from './quota-ledger.ts';
 import { readLog } from './quota-log.ts';
 import type { Ring } from './ring.ts';
-import { firstUnfolded, restoreRing } from './ring-pages.ts';
+import { firstUnfolded, isPage, restoreRing } from './ring-pages.ts';
 import { putAccount } from './shared-keeping.ts';
 
 // How a ledger comes back after the process.
@@ -13,7 +13,7 @@ export function takeOver(ledger: Ledger, { stored, setAside }: QuotaStore): void
   if (setAside !== null)
     ledger.report('warn', `The quota file was unreadable and is now ${setAside}; quotas are full.`);
   const now = ledger.now();
-  const pages = Map.groupBy(stored.rows, (row) => row.identifier);
+  const pages = Map.groupBy(stored.rows.filter(isPage), (row) => row.identifier);
   const log = readLog(stored.log);
   ledger.seq = stored.log.at(-1)?.seq ?? 0;
   const unfolded: [identifier: string, Unfolded][] = [];
@@ -49,6 +49,7 @@ export function bringInLate(ledger: Ledger, now: number): void {
 function bringIn(ledger: Ledger, identifier: string, rings: Ring[], now: number): void {
   const outcome = isUnused(rings, now) ? 'void' : seat(ledger, identifier, rings);
   if (outcome === 'void') ledger.forgotten.add(identifier);
+  else ledger.forgotten.delete(identifier);
   if (outcome === 'held') ledger.late.set(identifier, rings);
 }
 

@@ -1,4 +1,4 @@
-import type { RateLimit } from './rate-limit.ts';
+import { RATE_LIMIT_BOUNDS, type RateLimit } from './rate-limit.ts';
 import { createRing, fitRing, MAX_GROUPS, newestGroup, type Ring, remainingAt, ringLength, timeOf } from './ring.ts';
 
 // How a ring lies in a file: its full length of time stamps in milliseconds, cut into pages, so that little is written of a long one.
@@ -69,6 +69,21 @@ export function firstUnfolded(pages: readonly RingPage[], { saves }: RingLog): n
     if ((saves[at + 1] as number) > folded) return saves[at] as number;
   }
   return Number.POSITIVE_INFINITY;
+}
+
+/** Whether a page can have been written: one that is damaged says nothing. */
+export function isPage({ windowSeconds, page, quota, head }: RingPage): boolean {
+  const { maxWindowSeconds, maxQuota } = RATE_LIMIT_BOUNDS;
+  return (
+    isWithin(windowSeconds, 1, maxWindowSeconds) &&
+    isWithin(quota, 1, maxQuota) &&
+    isWithin(page, 0, MAX_GROUPS / PAGE_STAMPS - 1) &&
+    isWithin(head, 0, Number.MAX_SAFE_INTEGER)
+  );
+}
+
+function isWithin(number: number, least: number, most: number): boolean {
+  return Number.isInteger(number) && number >= least && number <= most;
 }
 
 // Kept, since a start may restore tens of thousands of rings.

@@ -28,7 +28,7 @@ export type Ring = {
   head: number;
   /** The oldest group that is still in the window. */
   tail: number;
-  /** The head that is in the quota file. */
+  /** The head that is in the quota file, as far as the thread that writes it knows; `NEVER_SAVED` where nothing there counts. */
   savedHead: number;
   /** How many requests it admitted when it was last asked ({@link noteLevel}), and the whole seconds within which no more. */
   remaining: number;

@@ -29,7 +29,8 @@ import {
 
 /** An account that this thread will find, or make, when it first holds it. */
 export function sharedAccount(identifier: string, limits: readonly RateLimit[]): Account {
-  return newAccount(identifier, limits, [], true);
+  const unused = limits.map((limit) => createRing(limit));
+  return newAccount(identifier, limits, unused, true);
 }
 
 /** Takes hold of an account, waiting for whoever has it. Returns the time of its newest request. Throws `busy`. */

@@ -44,71 +44,82 @@ export type Tallies = {
   count: (key: Counted, code: ErrorCode | null) => void;
   /** Adds what was counted elsewhere. */
   add: (tallies: readonly Tally[]) => void;
-  /** Takes out at most so many, those first that were begun first. */
+  /** Takes out at most so many, those of days that are over first. */
   take: (most: number) => OpenTally[];
-  /** Takes them back, at once, where they were of no use. */
+  /** Takes them back where they were of no use. */
   giveBack: (tallies: readonly OpenTally[]) => void;
   isEmpty: () => boolean;
 };
 
 /** Begins to count; `onCount` is told of each tally that is begun. */
 export function createTallies(clock: Clock, onCount: () => void = () => {}): Tallies {
-  let begun: OpenTally[] = [];
-  // Keys that are counted elsewhere.
-  const elsewhere = new Map<string, Counted>();
+  // Of each key one, however many objects it has been.
+  const today = new Map<string, OpenTally>();
+  // Of days that are over.
+  let ended: OpenTally[] = [];
 
   function begin(key: Counted, day: number): OpenTally {
     const { identifier } = key;
-    const tally = {
-      identifier,
-      day,
-      ok: 0,
-      notFound: 0,
-      forbidden: 0,
-      malformed: 0,
-      limited: 0,
-      failed: 0,
-      lastUsedAt: 0,
-      isTaken: false,
-    };
+    let tally = today.get(identifier);
+    if (tally?.day !== day) {
+      if (tally !== undefined) ended.push(tally);
+      tally = newTally(identifier, day);
+      today.set(identifier, tally);
+      onCount();
+    }
     key.tally = tally;
-    begun.push(tally);
-    onCount();
     return tally;
   }
 
-  function tallyOf(key: Counted, day: number): OpenTally {
-    const { tally } = key;
-    return tally === undefined || tally.isTaken || tally.day !== day ? begin(key, day) : tally;
+  function put(more: Tally): void {
+    const tally = today.get(more.identifier);
+    if (tally === undefined) today.set(more.identifier, { ...more, isTaken: false });
+    else if (tally.day !== more.day) ended.push({ ...more, isTaken: false });
+    else {
+      for (const outcome of USAGE_OUTCOMES) tally[outcome] += more[outcome];
+      tally.lastUsedAt = Math.max(tally.lastUsedAt, more.lastUsedAt);
+    }
   }
 
   return {
     count: (key, code) => {
       const nowMs = clock.nowMs();
-      const tally = tallyOf(key, dayOf(nowMs));
+      const day = dayOf(nowMs);
+      const known = key.tally;
+      const tally = known === undefined || known.isTaken || known.day !== day ? begin(key, day) : known;
       tally[code === null ? 'ok' : (OUTCOMES[code] ?? 'failed')]++;
       tally.lastUsedAt = nowMs;
     },
     add: (tallies) => {
-      if (begun.length === 0) elsewhere.clear();
-      for (const more of tallies) {
-        const key = elsewhere.get(more.identifier) ?? { identifier: more.identifier };
-        elsewhere.set(more.identifier, key);
-        const tally = tallyOf(key, more.day);
-        for (const outcome of USAGE_OUTCOMES) tally[outcome] += more[outcome];
-        tally.lastUsedAt = Math.max(tally.lastUsedAt, more.lastUsedAt);
-      }
+      for (const tally of tallies) put(tally);
+      if (tallies.length > 0) onCount();
     },
     take: (most) => {
-      const taken = begun.slice(0, most);
-      begun = begun.slice(taken.length);
+      const taken = [...ended, ...today.values()].slice(0, most);
+      const fromEnded = Math.min(ended.length, taken.length);
+      ended = ended.slice(fromEnded);
+      for (const { identifier } of taken.slice(fromEnded)) today.delete(identifier);
       for (const tally of taken) tally.isTaken = true;
       return taken;
     },
     giveBack: (tallies) => {
-      for (const tally of tallies) tally.isTaken = false;
-      begun = [...tallies, ...begun];
+      for (const tally of tallies) put(tally);
     },
-    isEmpty: () => begun.length === 0,
+    isEmpty: () => ended.length + today.size === 0,
+  };
+}
+
+function newTally(identifier: string, day: number): OpenTally {
+  return {
+    identifier,
+    day,
+    ok: 0,
+    notFound: 0,
+    forbidden: 0,
+    malformed: 0,
+    limited: 0,
+    failed: 0,
+    lastUsedAt: 0,
+    isTaken: false,
   };
 }

@@ -93,7 +93,7 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
     return read;
   }
 
-  /** The key of a row, its identifier too: part of a request's header, that would keep all of it in memory. */
+  /** The key of a row, its identifier too: the one that was asked for is a part of a header, and would keep all of that. */
   function activeKeyIn(row: KeyRow): ActiveKey | null {
     const { state, identifier, name, expiresAt, secretHash } = row;
     if (state !== 'Active' || secretHash === null) return null;

@@ -14,8 +14,8 @@ export type Shown = Text & {
   readonly username: string;
   /** The username as it is compared. */
   readonly folded: string;
-  /** The latest alias and the latest auth ID that have led to this reading. */
-  alias: string | null;
+  /** The aliases and the auth ID that have led to this reading. */
+  aliases: string[] | null;
   authId: string | null;
 };
 
@@ -102,7 +102,7 @@ export function shownOf({ id, username, body }: Row): Shown {
     id,
     username: folded === username ? folded : username,
     folded,
-    alias: null,
+    aliases: null,
     authId: null,
     body,
     etag: undefined,
@@ -168,13 +168,14 @@ function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
   return { ...source, once, drop };
 }
 
-const isName = (text: string, { folded, alias }: Shown) => text === folded || text === alias;
+const isName = (text: string, { folded, aliases }: Shown) => text === folded || aliases?.includes(text) === true;
 const isAuthId = (text: string, { authId }: Shown) => text === authId;
 
 /** Returns the text as it is to be kept: the reading's own string where there is one. */
 function noteName(text: string, to: Shown): string {
   if (text === to.folded) return to.folded;
-  to.alias = text;
+  to.aliases ??= [];
+  if (!to.aliases.includes(text)) to.aliases.push(text);
   return text;
 }
 
