@@ -6,7 +6,7 @@ import type { Region } from './shared-region.ts';
 /** What a key has used of its rate limits: a ring for each, in the order in which they were granted. */
 export type Account = {
   readonly identifier: string;
-  /** One object for all keys that were granted the same, where it comes from these. */
+  /** From the verifier: one object for all keys that were granted the same. */
   readonly limits: readonly RateLimit[];
   /** What answers say of these. */
   readonly texts: LimitTexts;

@@ -11,12 +11,11 @@ export type Text = { readonly body: string; etag: string | undefined };
 /** A reading of what the service shows of a profile: the SimplifiedProfile, or its links. Thousands are kept: one object each. */
 export type Shown = Text & {
   readonly id: number;
+  /** Differs from that of every other reading. */
+  readonly stamp: number;
   readonly username: string;
   /** The username as it is compared. */
   readonly folded: string;
-  /** The aliases and the auth ID that have led to this reading. */
-  aliases: string[] | null;
-  authId: string | null;
 };
 
 /** Where lookups find one of the two, by what the ways lead to; null where there is no profile. */
@@ -39,6 +38,9 @@ export type Sources = {
 
 /** What is read of a profile at once. */
 type Row = { id: number; username: string; body: string };
+
+/** Where a name or an auth ID led: to this reading of a profile, and nowhere once that is no longer kept. */
+type Lead = { id: number; stamp: number };
 
 /** What is kept at most of each; names and auth IDs that lead there take half as much again. */
 const MAX_BYTES = { profiles: 8 * 1024 * 1024, links: 4 * 1024 * 1024 };
@@ -95,18 +97,10 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
 }
 
 /** A reading as it is shown. */
-export function shownOf({ id, username, body }: Row): Shown {
+export function shownOf({ id, username, body }: Row, stamp: number): Shown {
   const folded = foldName(username);
   // One string for both, where they are the same.
-  return {
-    id,
-    username: folded === username ? folded : username,
-    folded,
-    aliases: null,
-    authId: null,
-    body,
-    etag: undefined,
-  };
+  return { id, stamp, username: folded === username ? folded : username, folded, body, etag: undefined };
 }
 
 /** A source that keeps what is asked for again, until it is dropped: what there is of these profiles, or everything. */
@@ -115,33 +109,31 @@ function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
     maxBytes,
     (_, { username, body }) => SHOWN_BYTES + 2 * (2 * username.length + body.length),
   );
-  const byText: BoundedCache<string, number>[] = [];
+  const byText: BoundedCache<string, Lead>[] = [];
   const comesAgain = createDoor(DOOR);
+  let stamp = 0;
 
   function keep(shown: Shown): Shown {
     byId.set(shown.id, shown);
     return shown;
   }
 
-  /** `leads` says whether this text led to a reading: then it is as fresh as that, for who loses a name changes. */
-  function by(
-    statement: string,
-    leads: (text: string, to: Shown) => boolean,
-    note: (text: string, to: Shown) => string,
-  ): (text: string) => Shown | null {
+  function by(statement: string): (text: string) => Shown | null {
     const read = sqlite.prepare<Row, [string]>(statement);
-    const ids = createBoundedCache<string, number>(maxBytes / 4, (text) => LEAD_BYTES + 2 * text.length);
-    byText.push(ids);
+    const leads = createBoundedCache<string, Lead>(maxBytes / 4, (text) => LEAD_BYTES + 2 * text.length);
+    byText.push(leads);
     return (text) => {
-      const id = ids.get(text);
-      const known = id === undefined ? undefined : byId.get(id);
-      if (known !== undefined && leads(text, known)) return known;
+      const lead = leads.get(text);
+      // A lead is as fresh as the profile: taking a name or an auth ID away changes whom it is taken from.
+      const known = lead === undefined ? undefined : byId.get(lead.id);
+      if (known !== undefined && known.stamp === lead?.stamp) return known;
       const row = read.get(text);
       if (row === null) return null;
-      const shown = shownOf(row);
+      const shown = shownOf(row, ++stamp);
       if (!comesAgain(row.id)) return shown;
       const kept = byId.get(row.id) ?? keep(shown);
-      ids.set(note(text, kept), kept.id);
+      // One string for both, where they are the same.
+      leads.set(text === kept.folded ? kept.folded : text, { id: kept.id, stamp: kept.stamp });
       return kept;
     };
   }
@@ -149,37 +141,21 @@ function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
   const readId = sqlite.prepare<Row, [number]>(statements.ofId);
   function once(id: number): Shown | null {
     const row = readId.get(id);
-    return row === null ? null : shownOf(row);
+    return row === null ? null : shownOf(row, ++stamp);
   }
   const source: Source = {
-    ofName: by(statements.ofName, isName, noteName),
+    ofName: by(statements.ofName),
     ofId: (id) => {
       const kept = byId.get(id);
       if (kept !== undefined) return kept;
       const shown = once(id);
       return shown !== null && comesAgain(id) ? keep(shown) : shown;
     },
-    ofAuthId: by(statements.ofAuthId, isAuthId, noteAuthId),
+    ofAuthId: by(statements.ofAuthId),
   };
   const drop = (ids: readonly number[] | null) => {
     if (ids === null) for (const cache of [byId, ...byText]) cache.clear();
     else for (const id of ids) byId.delete(id);
   };
   return { ...source, once, drop };
-}
-
-const isName = (text: string, { folded, aliases }: Shown) => text === folded || aliases?.includes(text) === true;
-const isAuthId = (text: string, { authId }: Shown) => text === authId;
-
-/** Returns the text as it is to be kept: the reading's own string where there is one. */
-function noteName(text: string, to: Shown): string {
-  if (text === to.folded) return to.folded;
-  to.aliases ??= [];
-  if (!to.aliases.includes(text)) to.aliases.push(text);
-  return text;
-}
-
-function noteAuthId(text: string, to: Shown): string {
-  to.authId = text;
-  return text;
 }

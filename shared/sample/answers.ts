@@ -22,7 +22,7 @@ export function sampleAnswers(): SampleAnswers {
     .slice(0, BOARD_SIZE);
 
   const sourceOf = (bodyOf: (row: PublicRow) => string): Source => {
-    const byId = new Map(rows.map((row) => [row.id, shownOf({ ...row, body: bodyOf(row) })]));
+    const byId = new Map(rows.map((row) => [row.id, shownOf({ ...row, body: bodyOf(row) }, 0)]));
     const ofId = (id: number | undefined) => byId.get(id ?? 0) ?? null;
     return {
       ofName: (folded) => ofId(ids.get(folded)),

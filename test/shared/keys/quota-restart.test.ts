@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { openFile } from '../../../shared/db/open.ts';
 import { quotaPath } from '../../../shared/db/quota-store.ts';
 import { closeLedger, saveLedger } from '../../../shared/keys/quota-file.ts';
 import { accountOf, openLedger, spend } from '../../../shared/keys/quota-ledger.ts';
 import { remainingAt } from '../../../shared/keys/ring.ts';
-import { isPage } from '../../../shared/keys/ring-pages.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 test('a crash between two saves of one burst after a restart forgets nothing that was saved before', () => {
@@ -62,8 +62,25 @@ test('what the file has of a key survives a crash, where the file could be opene
 });
 
 test('a page that is damaged says nothing, and holds up no start', () => {
-  const page = { windowSeconds: 60, page: 0, quota: 64, head: 10, stamps: new Uint8Array(512) };
-  expect(isPage(page)).toBe(true);
-  const damages = [{ quota: 0 }, { quota: -5 }, { head: 2 ** 60 }, { head: -1 }, { page: 16 }, { windowSeconds: 0.5 }];
-  for (const damage of damages) expect(isPage({ ...page, ...damage })).toBe(false);
-});
+  const path = join(tempFolder(), 'profiles.db');
+  const clock = testClock();
+  const rateLimits = [{ quota: 64, windowSeconds: 86_400 }];
+  const [damaged, whole] = ['k7Qm2XaA', 'k7Qm2XaB'].map((identifier) => ({ identifier, rateLimits })) as [Key, Key];
+  for (const damage of ['quota = 0', 'quota = -5', 'head = 1 << 60', 'head = -1', 'window_seconds = 0', 'page = 16']) {
+    const before = openLedger(path, clock, () => {});
+    for (const key of [damaged, whole]) spend(before, accountOf(before, key), 10);
+    closeLedger(before);
+    const file = openFile(quotaPath(path), 1_000);
+    file.run(`UPDATE pages SET ${damage} WHERE identifier = '${damaged.identifier}'`);
+    file.close();
+    // In a process of its own, which can be ended: a start that is held up is held up for ever.
+    const child = Bun.spawnSync([process.execPath, join(import.meta.dir, 'quota-restart-child.ts'), path], {
+      env: { ...process.env, NOW: String(clock.nowMs()), KEYS: JSON.stringify([damaged, whole]) },
+      timeout: 10_000,
+    });
+    expect([damage, child.stdout.toString()]).toEqual([damage, '[[64],[54]]']);
+    clock.advance(86_400_001);
+  }
+}, 60_000);
+
+type Key = { identifier: string; rateLimits: { quota: number; windowSeconds: number }[] };
