@@ -96,7 +96,6 @@ function decide(service: Service, route: Route, exchange: Exchange): Answer | Pr
   const { transport } = service;
   const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');
   exchange.address = clientAddress(transport.isProxy, exchange.peer, forwardedFor);
-  if (service.isStopping) throw new AppError('shutting_down', 'The server is shutting down.', { retryAfterSeconds: 5 });
   refusePlainHttp(transport, exchange.peer, exchange.headers);
   if (exchange.path === null) throw new AppError('bad_request', 'The request has no valid Host header.');
   if (exchange.path.length > MAX_PATH_LENGTH) {

@@ -14,20 +14,27 @@ export type RunningServer = {
   /** `http://127.0.0.1:3000`, without a trailing slash. */
   url: string;
   port: number;
-  /** Finishes what is in flight (10 s at most), writes the quotas and releases everything but the database. */
+  /**
+   * Answers everything for a second more, each answer closing its connection; then accepts no more connections, finishes
+   * what is in flight (10 s at most), writes the quotas and releases everything but the database.
+   */
   stop: () => Promise<void>;
-  /** Reads the certificate's files again, without losing a connection. Throws `bad_config`, and keeps the old one. */
+  /**
+   * Reads the certificate's files again; resolves a second later, when nobody is given the old one any more. Throws
+   * `bad_config`, and keeps the old one.
+   */
   reloadTls: () => Promise<void>;
   /** Resolves where the server can't go on and has to be stopped, with why. */
   failed: Promise<AppError>;
 };
 
 /**
- * `port` instead of the configured one (0: any free one); where log lines go instead of stdout; who is told of every
- * worker that is started.
+ * `port` instead of the configured one (0: any free one); how long a listener drains before it ends, for tests; where log
+ * lines go instead of stdout; who is told of every worker that is started.
  */
 export type ServerOptions = {
   port?: number;
+  drainMs?: number;
   log?: LogOutput;
   onWorker?: (worker: Worker, number: number) => void;
 };
@@ -49,7 +56,9 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
       return await startWorkers(deps, options, log, () => lock.close());
     }
     service = createService(deps, log.write, await metricsOf(deps));
-    const listener = startListening(config, options.port ?? config.port, fetchOf(service));
+    const listener = startListening(config, options.port ?? config.port, fetchOf(service), {
+      drainMs: options.drainMs,
+    });
     // PORT=0 lets the system choose: only now is it known where clients find this server.
     if (config.publicUrl.endsWith(':0')) service.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
     service.log.event('info', `Listening on ${listener.url}.`);
@@ -78,7 +87,6 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
   const reminding = startReminding(service);
   let stopped: Promise<void> | null = null;
   async function stop(): Promise<void> {
-    service.isStopping = true;
     service.log.event('info', 'Stopping: finishing what is in flight.');
     await Promise.all([listener.stop(), reminding.stop()]);
     closeService(service);
@@ -94,7 +102,7 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
     stop: () => (stopped ??= stop()),
     reloadTls: async () => {
       try {
-        listener.reloadTls();
+        await listener.reloadTls();
         service.log.event('info', 'The certificate was read again.');
       } catch (cause) {
         service.log.event('error', 'The certificate could not be read again; the old one stays.', { cause });

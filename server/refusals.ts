@@ -35,7 +35,6 @@ const REFUSALS: Record<ErrorCode, Refusal> = {
   too_many_failures: { status: 429, headers: retryAfter },
   rate_limited: { status: 429, headers: retryAfter },
   busy: { status: 503, sentence: 'The database is busy; try again.', headers: retryAfter },
-  shutting_down: { status: 503, headers: (details) => ({ ...retryAfter(details), Connection: 'close' }) },
   not_ready: { status: 503, headers: retryAfter },
   internal: FAULT,
   usage: FAULT,
@@ -86,7 +85,7 @@ export function prepareRefusals(isSecure: boolean): Refuse {
     for (const name in headers) kind.init.headers.set(name, headers[name] as string);
     if (exchange !== null) stamp(kind.init.headers, exchange);
     const response = new Response(kind.body, kind.init);
-    return { response, code: known.code, fault: status >= 500 && known.code !== 'shutting_down' ? error : null };
+    return { response, code: known.code, fault: status >= 500 ? error : null };
   };
 }
 

@@ -17,7 +17,7 @@ import { prepareRefusals, type Refuse } from './refusals.ts';
 import { createThrottleMemory, joinThrottle, type Throttle } from './throttle.ts';
 import { checkTransport, type Transport } from './transport.ts';
 
-/** What the server works with: everything that is prepared once, and whether it is being stopped. */
+/** What the server works with: everything that is prepared once. */
 export type Service = {
   deps: ServerDeps;
   transport: Transport;
@@ -37,7 +37,6 @@ export type Service = {
   /** After each request. */
   collect: () => void;
   isReady: () => boolean;
-  isStopping: boolean;
 };
 
 /** What several workers have in common. */
@@ -74,7 +73,6 @@ export function createService(
     refuse: prepareRefusals(isSecure),
     collect: createCollector(),
     isReady: () => isReady(db),
-    isStopping: false,
   };
 }
 

@@ -21,7 +21,6 @@ export type ErrorCode =
   | 'bad_parameter'
   | 'bad_request'
   | 'uri_too_long'
-  | 'shutting_down'
   | 'not_ready'
   | 'internal';
 

@@ -42,11 +42,6 @@ const CASES = {
   },
   internal: { when: 'a fault of the server; its log has the cause under the request id' },
   busy: { when: 'the database is locked for a moment' },
-  shutting_down: {
-    when: 'the server is shutting down',
-    sentence: 'The server is shutting down.',
-    details: { retryAfterSeconds: 5 },
-  },
   not_ready: { when: 'the database is not open or not migrated', sentence: 'The database is not ready.' },
 } as const satisfies Partial<Record<ErrorCode, Case>>;
 
@@ -73,7 +68,7 @@ export const OTHER_REFUSALS = Object.keys(CASES).filter(
 
 /** The refusals that a route can meet whatever it does itself. */
 export function refusalsOfAccess({ access, isFree }: Pick<Route, 'access' | 'isFree'>): DocumentedCode[] {
-  const always: DocumentedCode[] = ['bad_request', 'plain_http', 'shutting_down'];
+  const always: DocumentedCode[] = ['bad_request', 'plain_http'];
   if (access === 'anyone') return always;
   return [
     'bad_parameter',

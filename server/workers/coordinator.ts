@@ -1,7 +1,7 @@
 import { type Clock, openThreadClock } from '../../shared/clock.ts';
 import type { ServerDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
-import { probePort, readTls, STOP_MS, urlOf } from '../listener.ts';
+import { DRAIN_MS, probePort, readTls, STOP_MS, urlOf } from '../listener.ts';
 import { createLog } from '../log.ts';
 import type { LogOutput } from '../log-output.ts';
 import type { RunningServer, ServerOptions } from '../main.ts';
@@ -13,7 +13,7 @@ import { openKeeper } from './keeper.ts';
 // The main thread where WORKERS is more than 1: it answers no request. It keeps what there is once, and the workers, and
 // tells them when to stop.
 
-/** Beyond what requests in flight may take. */
+/** Beyond the time in which a worker drains and finishes what is in flight. */
 const GRACE_MS = 2_000;
 
 /** Starts the workers on one port. Throws what a single server throws. `release` is called when all has stopped. */
@@ -28,6 +28,7 @@ export async function startWorkers(
   const port = probePort(given.config, options.port ?? given.config.port, tls);
   const url = urlOf(given.config, port);
   const publicUrl = given.config.publicUrl.endsWith(':0') ? url : given.config.publicUrl;
+  const { drainMs = DRAIN_MS } = options;
   const clock = await commonClock();
   const config = { ...given.config, publicUrl };
   const deps = { ...given, clock, config };
@@ -39,7 +40,7 @@ export async function startWorkers(
     crew = await startCrew({
       count: config.workers,
       clock,
-      startOf: (number) => ({ number, config, port, tls, ...keeper.shared }),
+      startOf: (number) => ({ number, config, port, tls, drainMs, ...keeper.shared }),
       hear: (member, message) => keeper.hear(crew, member, message),
       log,
       onDeath: keeper.bury,
@@ -58,7 +59,7 @@ export async function startWorkers(
 
   async function stop({ stop: stopCrew }: Crew): Promise<void> {
     log.event('info', 'Stopping: finishing what is in flight.');
-    await Promise.all([stopCrew(STOP_MS + GRACE_MS), reminding.stop()]);
+    await Promise.all([stopCrew(drainMs + STOP_MS + GRACE_MS), reminding.stop()]);
     keeper.close();
     log.event('info', 'Stopped.');
     await output.drain();

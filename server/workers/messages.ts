@@ -12,6 +12,7 @@ export type Start = {
   config: Config;
   port: number;
   tls: Tls;
+  drainMs: number;
   accounts: SharedBuffers;
   throttle: SharedArrayBuffer;
   timeline: Timeline;

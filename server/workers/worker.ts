@@ -8,7 +8,7 @@ import { createTallies } from '../../shared/keys/tallies.ts';
 import { createApp } from '../app.ts';
 import { openExchange } from '../chain.ts';
 import { countAnswer, createCounts, METRICS_TYPE } from '../counts.ts';
-import { startListening } from '../listener.ts';
+import { type Fetch, startListening } from '../listener.ts';
 import { gatherLines } from '../log-output.ts';
 import type { Metrics } from '../metrics.ts';
 import { createService } from '../service.ts';
@@ -41,7 +41,7 @@ async function carryOut(id: number, order: Order): Promise<void> {
   try {
     if (order.kind === 'start') serving = await serve(order.start);
     else if (order.kind === 'report') serving?.report();
-    else if (order.kind === 'reload') serving?.listener.reloadTls(order.tls);
+    else if (order.kind === 'reload') await serving?.listener.reloadTls(order.tls);
     else await serving?.stop();
     post({ kind: 'done', id, fault: null });
   } catch (error) {
@@ -50,7 +50,7 @@ async function carryOut(id: number, order: Order): Promise<void> {
   }
 }
 
-async function serve({ number, config, port, tls, accounts, throttle, timeline }: Start) {
+async function serve({ number, config, port, tls, drainMs, accounts, throttle, timeline }: Start) {
   const clock = await openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
@@ -72,7 +72,8 @@ async function serve({ number, config, port, tls, accounts, throttle, timeline }
   const deps = { ...createDeps(db, config), clock };
   const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);
   const app = createApp(service);
-  const listener = startListening(config, port, (request, peer) => app(openExchange(service, request, peer)), { tls });
+  const fetch: Fetch = (request, peer) => app(openExchange(service, request, peer));
+  const listener = startListening(config, port, fetch, { shared: { tls }, drainMs });
 
   function report(): void {
     const usage = tallies.take(Number.POSITIVE_INFINITY);
@@ -83,7 +84,6 @@ async function serve({ number, config, port, tls, accounts, throttle, timeline }
   const timer = setInterval(report, REPORT_EVERY_MS);
 
   async function stop(): Promise<void> {
-    service.isStopping = true;
     await listener.stop();
     clearInterval(timer);
     report();

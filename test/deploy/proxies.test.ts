@@ -20,6 +20,9 @@ const PREFIX = {
   },
 };
 
+/** How long a request waits for a server that is away: Caddy only. */
+const SHORT_WAIT = { caddy: { 'lb_try_duration 15s': 'lb_try_duration 200ms' }, nginx: {} };
+
 /** A server that says how requests reached it. */
 function startEcho(): number {
   const echo = Bun.serve({
@@ -89,7 +92,7 @@ for (const [name, start] of [
 
     test('while the server is away: 503 as JSON, and no path in the proxy’s log', async () => {
       const gone = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('') });
-      const proxy = await start(gone.port ?? 0);
+      const proxy = await start(gone.port ?? 0, SHORT_WAIT[name]);
       await gone.stop(true);
       const answer = await through(proxy, '/api/lookup/authid/very-private', { Authorization: 'Bearer very-secret' });
       expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5', 'cache-control': 'no-store' } });

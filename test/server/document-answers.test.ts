@@ -106,7 +106,6 @@ const PROVOKE: Record<string, Provoke> = {
   method_not_allowed: () => getRaw(server, '/api/key', bearer(keys.both.secret), 'POST'),
   internal: ({ target, puppet }) => puppet.ask(target, failing(new Error('a fault'))),
   busy: ({ target, puppet }) => puppet.ask(target, failing(new AppError('busy', 'locked'))),
-  shutting_down: ({ target, puppet }) => puppet.ask(target, { isStopping: true }),
   not_ready: ({ target, puppet }) => puppet.ask(target, { isReady: () => false }),
 };
 

@@ -567,8 +567,8 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The server is shutting down; or the database is locked for a moment. */
-        "shutting_down-or-busy": {
+        /** @description The database is locked for a moment. */
+        busy: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 Date: components["headers"]["Date"];
@@ -580,7 +580,7 @@ export interface components {
                 RateLimit: components["headers"]["Optional-RateLimit"];
                 /**
                  * @description Seconds after which the same request has room, or is worth trying again.
-                 * @example 5
+                 * @example 1
                  */
                 "Retry-After": number;
                 [name: string]: unknown;
@@ -777,8 +777,8 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The server is shutting down. */
-        shutting_down: {
+        /** @description The database is not open or not migrated. */
+        not_ready: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 Date: components["headers"]["Date"];
@@ -788,27 +788,7 @@ export interface components {
                 "Cache-Control": components["headers"]["No-Cache-Control"];
                 /**
                  * @description Seconds after which the same request has room, or is worth trying again.
-                 * @example 5
-                 */
-                "Retry-After": number;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The server is shutting down; or the database is not open or not migrated. */
-        "shutting_down-or-not_ready": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                Date: components["headers"]["Date"];
-                "Content-Length": components["headers"]["Content-Length"];
-                "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                "Strict-Transport-Security": components["headers"]["Strict-Transport-Security"];
-                "Cache-Control": components["headers"]["No-Cache-Control"];
-                /**
-                 * @description Seconds after which the same request has room, or is worth trying again.
-                 * @example 5
+                 * @example 1
                  */
                 "Retry-After": number;
                 [name: string]: unknown;
@@ -864,8 +844,8 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The server is shutting down; or the database is locked for a moment. */
-        "shutting_down-or-busy.getMetrics": {
+        /** @description The database is locked for a moment. */
+        "busy.getMetrics": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 Date: components["headers"]["Date"];
@@ -875,7 +855,7 @@ export interface components {
                 "Cache-Control": components["headers"]["No-Cache-Control"];
                 /**
                  * @description Seconds after which the same request has room, or is worth trying again.
-                 * @example 5
+                 * @example 1
                  */
                 "Retry-After": number;
                 [name: string]: unknown;
@@ -1018,7 +998,7 @@ export interface operations {
             414: components["responses"]["uri_too_long"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getLinksByUsername: {
@@ -1083,7 +1063,7 @@ export interface operations {
             414: components["responses"]["uri_too_long"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getProfileByUid: {
@@ -1146,7 +1126,7 @@ export interface operations {
             414: components["responses"]["uri_too_long"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getLinksByUid: {
@@ -1209,7 +1189,7 @@ export interface operations {
             414: components["responses"]["uri_too_long"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getProfileByAuthId: {
@@ -1272,7 +1252,7 @@ export interface operations {
             414: components["responses"]["uri_too_long"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getLinksByAuthId: {
@@ -1335,7 +1315,7 @@ export interface operations {
             414: components["responses"]["uri_too_long"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getProfiles: {
@@ -1413,7 +1393,7 @@ export interface operations {
             403: components["responses"]["plain_http-or-insufficient_scope"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getLeaderboard: {
@@ -1481,7 +1461,7 @@ export interface operations {
             403: components["responses"]["plain_http-or-insufficient_scope.getLeaderboard"];
             429: components["responses"]["too_many_failures-or-rate_limited"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getKey: {
@@ -1536,7 +1516,7 @@ export interface operations {
             403: components["responses"]["plain_http"];
             429: components["responses"]["too_many_failures"];
             500: components["responses"]["internal"];
-            503: components["responses"]["shutting_down-or-busy"];
+            503: components["responses"]["busy"];
         };
     };
     getHealth: {
@@ -1565,7 +1545,6 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             403: components["responses"]["plain_http"];
-            503: components["responses"]["shutting_down"];
         };
     };
     getReadiness: {
@@ -1594,7 +1573,7 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             403: components["responses"]["plain_http"];
-            503: components["responses"]["shutting_down-or-not_ready"];
+            503: components["responses"]["not_ready"];
         };
     };
     getMetrics: {
@@ -1627,7 +1606,7 @@ export interface operations {
             404: components["responses"]["unknown_path"];
             429: components["responses"]["too_many_failures"];
             500: components["responses"]["internal.getMetrics"];
-            503: components["responses"]["shutting_down-or-busy.getMetrics"];
+            503: components["responses"]["busy.getMetrics"];
         };
     };
     getSecurityContact: {
@@ -1657,7 +1636,6 @@ export interface operations {
             400: components["responses"]["bad_request"];
             403: components["responses"]["plain_http"];
             404: components["responses"]["unknown_path"];
-            503: components["responses"]["shutting_down"];
         };
     };
     getOpenApi: {
@@ -1703,7 +1681,6 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             403: components["responses"]["plain_http"];
-            503: components["responses"]["shutting_down"];
         };
     };
     getDocs: {
@@ -1753,7 +1730,6 @@ export interface operations {
             };
             400: components["responses"]["bad_request"];
             403: components["responses"]["plain_http"];
-            503: components["responses"]["shutting_down"];
         };
     };
 }

@@ -24,11 +24,15 @@ export async function startTestServer(
   return serverOn({ ...testDeps({ clock, ...changes }), clock });
 }
 
-/** Starts a server on these dependencies. */
-export async function serverOn(deps: TestServer['deps']): Promise<TestServer> {
+/** A server drains for a second before it stops; most tests need not wait for that. */
+const SHORT_DRAIN_MS = 50;
+
+/** Starts a server on these dependencies; it drains for `drainMs` before it stops. */
+export async function serverOn(deps: TestServer['deps'], drainMs = SHORT_DRAIN_MS): Promise<TestServer> {
   const log: LogLine[] = [];
   const server = await startServer(deps, {
     port: 0,
+    drainMs,
     log: { write: (line) => void log.push(JSON.parse(line)), drain: async () => {} },
   });
   knowServer(server.port, deps.config.publicUrl);

@@ -123,12 +123,14 @@ export function through(
   path: string,
   headers: Record<string, string> = {},
   scheme: 'https' | 'http' = 'https',
+  method: 'GET' | 'HEAD' = 'GET',
 ): Promise<Forwarded> {
   const { promise, resolve, reject } = Promise.withResolvers<Forwarded>();
   const options = {
     host: '127.0.0.1',
     port: scheme === 'https' ? proxy.httpsPort : proxy.httpPort,
     path,
+    method,
     headers: { Host: 'localhost', ...headers },
     localAddress: CLIENT_ADDRESS,
     servername: 'localhost',

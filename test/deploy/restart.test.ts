@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test';
+import { programPath, type ReverseProxy, startCaddy, through } from '../support/proxy.ts';
+import { keyFor, prepare } from '../support/requests.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { parseItems } from '../support/structured-fields.ts';
+import { testDeps } from '../support/world.ts';
+
+// A real server process that is restarted behind Caddy with the project's configuration, while clients ask.
+
+const RESTARTS = 4;
+const CLIENTS = 8;
+const QUOTA = 1_000_000;
+
+/** A loopback address that no other test listens on, so that the port stays free while the server is away. */
+function ownAddress(): string {
+  const part = () => 1 + Math.floor(Math.random() * 254);
+  return `127.${part()}.${part()}.${part()}`;
+}
+
+describe.skipIf(programPath('caddy') === null)('caddy', () => {
+  for (const WORKERS of ['1', '2']) {
+    test(`WORKERS=${WORKERS}: ${RESTARTS} restarts refuse no GET or HEAD, and each answer was spent once`, async () => {
+      const HOST = ownAddress();
+      const deps = testDeps();
+      await prepare(deps);
+      const { secret } = await keyFor(deps, [`${QUOTA}/1d`]);
+      const variables = {
+        DATABASE_PATH: deps.config.databasePath,
+        TRUSTED_PROXIES: '127.0.0.1',
+        PUBLIC_URL: 'https://localhost',
+        LOG_LEVEL: 'info',
+        WORKERS,
+        HOST,
+      };
+      let server = await startServerProcess(variables);
+      const proxy = await startCaddy(server.port, { [`127.0.0.1:${server.port}`]: `${HOST}:${server.port}` });
+      const statuses = new Map<string, number>();
+      let isOver = false;
+      const clients = Array.from({ length: CLIENTS }, async (_, number) => {
+        const method = number % 4 === 0 ? 'HEAD' : 'GET';
+        while (!isOver) {
+          const status = await ask(proxy, method, '/api/lookup/uid/7', secret);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      });
+      for (let restart = 0; restart < RESTARTS; restart++) {
+        const before = statuses.get('200') ?? 0;
+        while ((statuses.get('200') ?? 0) < before + 2 * CLIENTS) await Bun.sleep(10);
+        expect(await server.end('SIGTERM')).toBe(0);
+        server = await startServerProcess({ ...variables, PORT: String(server.port) });
+      }
+      isOver = true;
+      await Promise.all(clients);
+      const answered = statuses.get('200') ?? 0;
+      expect([...statuses]).toEqual([['200', answered]]);
+      const { headers } = await through(proxy, '/api/key', { Authorization: `Bearer ${secret}` });
+      const [remaining] = parseItems(String(headers.ratelimit)).map(({ parameters }) => parameters.get('r'));
+      expect(remaining).toBe(QUOTA - answered);
+      expect(await server.end('SIGTERM')).toBe(0);
+    }, 120_000);
+  }
+});
+
+/** The status, or what went wrong instead. */
+async function ask(proxy: ReverseProxy, method: 'GET' | 'HEAD', path: string, secret: string): Promise<string> {
+  try {
+    const { status } = await through(proxy, path, { Authorization: `Bearer ${secret}` }, 'https', method);
+    return String(status);
+  } catch (error) {
+    return String(error);
+  }
+}
