@@ -24,8 +24,8 @@ export const ROUTES: readonly Route[] = [
   { path: '/readyz', access: 'anyone', answer: readiness },
   { path: '/metrics', access: 'anyone', isThere: hasMetrics, answer: metrics },
   { path: '/.well-known/security.txt', access: 'anyone', isThere: hasContact, answer: securityContact },
-  { path: '/openapi.json', access: 'anyone', answer: openApi(() => ROUTES) },
-  { path: '/docs', access: 'anyone', answer: docs(() => ROUTES) },
+  { path: '/openapi.json', access: 'anyone', answer: openApi },
+  { path: '/docs', access: 'anyone', answer: docs },
   { path: '/', access: 'anyone', answer: home },
 ];
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { searchForSecrets } from './support/secret-search.ts';
 
-// What `bun run test` does after installing: type check, lint and format check, then every test. The last line is
+// What `bun run test` does after installing: types of a client, type check, lint and format check, then every test. The last line is
 // "N passed, N failed" (and ", N skipped"): each check counts as one. What the tests leave behind, files and output, is kept
 // until they are all done and then searched for the secrets that they mailed.
 
@@ -74,6 +74,7 @@ const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-run-'));
 try {
   const report = join(folder, 'junit.xml');
   const checks: Record<string, boolean> = {
+    'types of a client': await run(['test/support/client-types.ts']),
     'type check': await run(['x', 'tsc', '-p', '.']),
     'lint and format check': await run(['x', 'biome', 'check', '--error-on-warnings', '.']),
   };

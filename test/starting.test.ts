@@ -73,13 +73,13 @@ test('a command loads what it uses: the database, but no prompts, mail, server o
   expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm']);
 });
 
-test('the server starts and answers without Drizzle, prompts, mail, slow modules of Bun or what makes the document; that comes when it is asked for', async () => {
+test('the server starts and answers without Drizzle, prompts, mail, slow modules of Bun or the document, which is loaded when it is asked for', async () => {
   const serve = async (...paths: string[]) => {
     const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
     const server = await startServerProcess({}, { words: listing(['serve']), environment });
     for (const path of paths) expect((await get(server, path)).status).toBe(200);
     expect(await server.end()).toBe(0);
-    return loaded('server/openapi/', 'server/docs/', 'server/workers/', 'shared/api/', 'shared/mail/m');
+    return loaded('server/api-doc/', 'server/workers/', 'shared/api/', 'shared/mail/m');
   };
   const started = await serve('/readyz');
   const parts = [
@@ -89,13 +89,16 @@ test('the server starts and answers without Drizzle, prompts, mail, slow modules
     'inquirer',
     '@inquirer/core',
     'prom-client',
-    'server/openapi/document.ts',
+    'server/api-doc/served.ts',
     'server/workers/coordinator.ts',
   ];
-  for (const part of [...parts, 'server/docs/page.ts', 'shared/api/bodies.ts']) expect(started).not.toContain(part);
+  for (const part of [...parts, 'server/api-doc/page/page.ts', 'shared/api/bodies.ts'])
+    expect(started).not.toContain(part);
   expect(started).toContain('elysia');
   // node:crypto and node:net take 3 to 5 ms each, node:worker_threads 1.5; Commander has these four.
   expect(builtinsOfLoaded()).toEqual(['node:child_process', 'node:fs', 'node:path', 'node:util']);
   const asked = await serve('/openapi.json', '/docs');
-  for (const part of ['zod', 'server/openapi/document.ts', 'server/docs/page.ts']) expect(asked).toContain(part);
+  for (const part of ['server/api-doc/served.ts', 'server/api-doc/page/page.ts']) expect(asked).toContain(part);
+  // The document was made before: nothing that makes it is loaded.
+  for (const part of ['zod', 'server/api-doc/document/document.ts']) expect(asked).not.toContain(part);
 });

@@ -1,4 +1,3 @@
-import type { ServerDeps } from '../../shared/deps.ts';
 import { etagOf } from '../../shared/etag.ts';
 import type { Answer, LateAnswer } from '../answers.ts';
 import type { Route } from '../chain.ts';
@@ -15,29 +14,25 @@ const CACHED = 'public, max-age=300';
  * with this document): its routes stand beside the chain, so that another method gets a plain-text "not found", and ETag,
  * log and our kind of refusal are missing; its page loads Scalar's latest script from a CDN under no policy.
  */
-export function openApi(routes: () => readonly Route[]): Handler {
-  return madeOnce(async ({ config }) => {
-    const { openApiDocument } = await import('../openapi/document.ts');
-    return { body: JSON.stringify(openApiDocument(config.publicUrl, routes())) };
-  });
-}
+export const openApi: Handler = madeOnce(async ({ deps: { config } }) => {
+  const { servedDocument } = await import('../api-doc/served.ts');
+  return { body: JSON.stringify(servedDocument(config.publicUrl)) };
+});
 
 /** `GET /docs`: the same document as a page for people. */
-export function docs(routes: () => readonly Route[]): Handler {
-  return madeOnce(async ({ config }) => {
-    const { docsPage } = await import('../docs/page.ts');
-    const { openApiDocument } = await import('../openapi/document.ts');
-    const page = docsPage(openApiDocument(config.publicUrl, routes()), publicPath(config, '/openapi.json'));
-    return {
-      body: page.html,
-      headers: {
-        'Content-Type': 'text/html; charset=utf-8',
-        'Content-Security-Policy': page.contentSecurityPolicy,
-        'Referrer-Policy': 'no-referrer',
-      },
-    };
-  });
-}
+export const docs: Handler = madeOnce(async ({ deps: { config } }) => {
+  const { docsPage } = await import('../api-doc/page/page.ts');
+  const { servedDocument } = await import('../api-doc/served.ts');
+  const page = docsPage(servedDocument(config.publicUrl), publicPath(config, '/openapi.json'));
+  return {
+    body: page.html,
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': page.contentSecurityPolicy,
+      'Referrer-Policy': 'no-referrer',
+    },
+  };
+});
 
 /** `GET /`: leads to the page. */
 export function home({ deps: { config } }: Service): Answer {
@@ -45,12 +40,12 @@ export function home({ deps: { config } }: Service): Answer {
 }
 
 /** An answer that depends on the configuration alone: made at its first request, and only then is loaded what makes it. */
-function madeOnce(make: (deps: ServerDeps) => Promise<LateAnswer>): Handler {
+function madeOnce(make: (service: Service) => Promise<LateAnswer>): Handler {
   const made = new WeakMap<Service, LateAnswer>();
   return async (service) => {
     const known = made.get(service);
     if (known !== undefined) return known;
-    const { body, headers } = await make(service.deps);
+    const { body, headers } = await make(service);
     const answer = { body, headers: { ...headers, 'Cache-Control': CACHED, ETag: etagOf(body) } };
     made.set(service, answer);
     return answer;

@@ -1,29 +1,12 @@
 import type { z } from 'zod';
-import type { Link } from '../api/bodies.ts';
-import { isoTime } from '../clock.ts';
-
-/** What is shown of a row of `profiles`; `badges`, `assets`, `customize` and `discordClean` are JSON texts as stored. */
-export type PublicRow = {
-  id: number;
-  username: string;
-  displayName: string;
-  badges: string;
-  assets: string;
-  customize: string;
-  discordID: string | null;
-  discordClean: string;
-  banned: number;
-  viewsCount: number;
-  followersCount: number | null;
-  createdAt: number;
-};
+import type { Link, SimplifiedProfile } from '../api/bodies.ts';
 
 /**
  * The one projection: the fields of a SimplifiedProfile (specification 2.1) in its order, of which columns and how they are
  * written. No other column can leave the service: the lookups don't even read it. Whether the followers count is shown is
  * decided inside the statement, so that the setting stays in the table.
  */
-const FIELDS: Record<keyof PublicRow, readonly [column: string, Kind]> = {
+const FIELDS: Record<keyof z.infer<typeof SimplifiedProfile>, readonly [column: string, Kind]> = {
   id: ['id', 'number'],
   username: ['username', 'text'],
   displayName: ['display_name', 'text'],
@@ -52,27 +35,10 @@ const IN_SQL: Record<Kind, (column: string) => string> = {
       strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch'), json('no time ' || ${column}))`,
 };
 
-/** The same here. Stored JSON is what parsing and writing it again would give. */
-const HERE: Record<Kind, (value: unknown) => string> = {
-  number: String,
-  text: JSON.stringify,
-  json: String,
-  flag: (value) => String(value === 1),
-  time: (value) => `"${isoTime(value as number)}"`,
-};
-
 /** A SimplifiedProfile as JSON text, of a row of `profiles` in SQL: one text costs less to hand over than its columns. */
 export const PROFILE_BODY = `concat(${Object.entries(FIELDS)
   .map(([field, [column, kind]], at) => `'${at === 0 ? '{' : ','}"${field}":', ${IN_SQL[kind](column)}`)
   .join(', ')}, '}')`;
-
-/** The same of a row that is at hand, for the sample; a test compares the two. */
-export function simplifiedProfile(row: PublicRow): string {
-  const fields = Object.entries(FIELDS).map(
-    ([field, [, kind]]) => `"${field}":${HERE[kind](row[field as keyof PublicRow])}`,
-  );
-  return `{${fields.join(',')}}`;
-}
 
 /** The public columns of a link, with the names that they have in answers. */
 export const LINK_COLUMNS = 'id, name, link, title, image, clicks_count AS clicksCount, link_mode AS linkMode';
@@ -99,12 +65,7 @@ export function linksBodyOf(profileId: string): string {
     FROM (SELECT ${link} AS json FROM links WHERE profile_id = ${profileId} ORDER BY position)), ']}')`;
 }
 
-/** The same of rows that are at hand, for the sample; a test compares the two. */
-export function linksBody(rows: readonly LinkRow[]): string {
-  return `{"links":[${rows.map(linkJson).join(',')}]}`;
-}
-
-/** A link (specification 2.2) as JSON text, in answers and exports alike; an optional field without a value is absent. */
+/** A link (specification 2.2) as JSON text, as exports write it; {@link linksBodyOf} writes the same. An optional field without a value is absent. */
 export function linkJson(row: LinkRow): string {
   const link: z.infer<typeof Link> = {
     id: row.id,

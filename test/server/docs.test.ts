@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { ROUTES } from '../../server/app.ts';
-import { readMarkdown } from '../../server/docs/markdown.ts';
-import { openApiDocument } from '../../server/openapi/document.ts';
+import { readMarkdown } from '../../server/api-doc/page/markdown.ts';
+import { servedDocument } from '../../server/api-doc/served.ts';
 import { hasChromium, type OpenPage, startBrowser } from '../support/browser.ts';
 import { get, startTestServer } from '../support/http.ts';
 
 const server = await startTestServer();
-const document = openApiDocument(server.deps.config.publicUrl, ROUTES);
+const document = servedDocument(server.deps.config.publicUrl);
 const operations = Object.values(document.paths).map((path) => path.get);
 
 describe('the page as it is sent', () => {

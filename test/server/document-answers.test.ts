@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { toTemplate } from '../../server/api-doc/document/document.ts';
+import { OPERATIONS } from '../../server/api-doc/document/operations.ts';
+import type { OpenApi } from '../../server/api-doc/document/types.ts';
 import { createApp, ROUTES } from '../../server/app.ts';
 import { openExchange } from '../../server/chain.ts';
-import { toTemplate } from '../../server/openapi/document.ts';
-import { OPERATIONS } from '../../server/openapi/operations.ts';
-import type { OpenApi } from '../../server/openapi/types.ts';
 import { closeService, createService, type Service } from '../../server/service.ts';
 import { AppError } from '../../shared/errors.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';

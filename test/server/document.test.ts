@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { documentText, toTemplate } from '../../server/api-doc/document/document.ts';
+import { OPERATIONS } from '../../server/api-doc/document/operations.ts';
+import type { OpenApi } from '../../server/api-doc/document/types.ts';
+import { servedDocument } from '../../server/api-doc/served.ts';
 import { ROUTES } from '../../server/app.ts';
-import { openApiDocument, toTemplate } from '../../server/openapi/document.ts';
-import { OPERATIONS } from '../../server/openapi/operations.ts';
-import type { OpenApi } from '../../server/openapi/types.ts';
 import { PROJECT } from '../support/cli.ts';
 import { checkAnswer, documentedAnswer } from '../support/document.ts';
 import { get } from '../support/http.ts';
@@ -34,16 +36,25 @@ describe('the document', () => {
 
   for (const publicUrl of ['http://127.0.0.1:3000', 'https://example.org/profiles', 'https://api.example.net']) {
     test(`of ${publicUrl} is valid by Redocly’s recommended rules, without a warning`, async () => {
-      const source = JSON.stringify(openApiDocument(publicUrl, ROUTES));
+      const source = JSON.stringify(servedDocument(publicUrl));
       const config = await createConfig({ extends: ['recommended'] });
       const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'openapi.json') });
       expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
     });
   }
 
-  test('says where the server is, and its own version', () => {
-    const { servers, info, openapi } = openApiDocument('https://example.org/profiles', ROUTES);
-    expect([openapi, info.version, servers[0]?.url]).toEqual(['3.1.0', '1.0.0', 'https://example.org/profiles']);
+  test('is committed as `bun run openapi` writes it', async () => {
+    const committed = readFileSync(join(PROJECT, 'server/api-doc/openapi.json'), 'utf8');
+    const isSame = committed === (await documentText());
+    expect(isSame ? 'up to date' : 'out of date: bun run openapi').toBe('up to date');
+  });
+
+  test('says where the server is, whatever characters its address has, and its own version', () => {
+    for (const publicUrl of ['https://example.org/profiles', "https://example.org/a&b$&'c"]) {
+      const { servers, info, openapi } = servedDocument(publicUrl);
+      expect([openapi, info.version, servers[0]?.url]).toEqual(['3.1.0', '1.0.0', publicUrl]);
+      expect(JSON.stringify(servedDocument(publicUrl))).not.toContain('127.0.0.1');
+    }
   });
 
   test('has every route but the one that leads to the page, with the permission that it needs', () => {

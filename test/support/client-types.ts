@@ -1,11 +1,11 @@
+import { join } from 'node:path';
 import { plugin } from 'bun';
-import { ROUTES } from '../../server/app.ts';
-import { openApiDocument } from '../../server/openapi/document.ts';
+import { PROJECT } from './cli.ts';
 
-// Prints the types that a client has, made of the OpenAPI document by openapi-typescript:
-//   bun test/support/client-types.ts > test/support/api-types.ts
+// Writes test/support/api-types.ts, which is not committed: the types of a client, made of the OpenAPI document by
+// openapi-typescript. test/run.ts runs this before the type check.
 
-// It builds them with the compiler's JavaScript interface, which TypeScript 7 has no more.
+// openapi-typescript uses the JavaScript interface of the TypeScript compiler, which TypeScript 7 no longer has.
 const { default: typescript } = await import('typescript-5');
 plugin({
   name: 'TypeScript 5 for openapi-typescript',
@@ -15,6 +15,5 @@ plugin({
 });
 const { astToString, default: openapiTS } = await import('openapi-typescript');
 
-const document = openApiDocument('http://127.0.0.1:3000', ROUTES);
-const types = await openapiTS(JSON.stringify(document));
-process.stdout.write(`// Made by test/support/client-types.ts; not to be edited.\n\n${astToString(types)}`);
+const types = await openapiTS(await Bun.file(join(PROJECT, 'server/api-doc/openapi.json')).text());
+await Bun.write(join(import.meta.dir, 'api-types.ts'), astToString(types));

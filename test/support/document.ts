@@ -1,8 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { ROUTES } from '../../server/app.ts';
-import { openApiDocument } from '../../server/openapi/document.ts';
-import type { Header, OpenApi, Reference, ResponseObject } from '../../server/openapi/types.ts';
+import type { Header, OpenApi, Reference, ResponseObject } from '../../server/api-doc/document/types.ts';
+import { servedDocument } from '../../server/api-doc/served.ts';
 
 // Holds every answer that a test receives to the OpenAPI document: status, headers and body, nothing more and nothing
 // less than it says.
@@ -27,7 +26,7 @@ function heldTo(origin: string): Held {
   const publicUrl = publicUrls.get(new URL(origin).port) ?? 'http://127.0.0.1:3000';
   const known = byPublicUrl.get(publicUrl);
   if (known !== undefined) return known;
-  const document = openApiDocument(publicUrl, ROUTES);
+  const document = servedDocument(publicUrl);
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');

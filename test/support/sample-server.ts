@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { ROUTES } from '../../server/app.ts';
-import { openApiDocument } from '../../server/openapi/document.ts';
+import { servedDocument } from '../../server/api-doc/served.ts';
 import { importProfiles } from '../../shared/profiles/import.ts';
 import { PROJECT } from './cli.ts';
 import { startTestServer } from './http.ts';
@@ -26,5 +25,5 @@ export async function startSampleServer() {
   server.deps.db.$client.run('UPDATE profiles SET banned = 1');
   const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
   await importProfiles(server.deps, sample, { merge: false, strict: true, by: 'test' });
-  return { server, keys, document: openApiDocument(server.deps.config.publicUrl, ROUTES) };
+  return { server, keys, document: servedDocument(server.deps.config.publicUrl) };
 }

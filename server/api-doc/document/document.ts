@@ -1,34 +1,39 @@
 import { z } from 'zod';
-import { BODIES } from '../../shared/api/bodies.ts';
-import { AppError } from '../../shared/errors.ts';
-import { etagOf } from '../../shared/etag.ts';
-import { isPermission } from '../../shared/keys/permissions.ts';
-import type { Answer } from '../answers.ts';
-import { lackOf, type Route } from '../chain.ts';
-import { rateLimit, rateLimitPolicy } from '../quota.ts';
+import { BODIES } from '../../../shared/api/bodies.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { etagOf } from '../../../shared/etag.ts';
+import { isPermission } from '../../../shared/keys/permissions.ts';
+import type { Answer } from '../../answers.ts';
+import { ROUTES } from '../../app.ts';
+import { lackOf, type Route } from '../../chain.ts';
+import { type Quota, rateLimit, rateLimitPolicy } from '../../quota.ts';
 import guide from './guide.md' with { type: 'text' };
 import { COMMON_HEADERS, headerComponents, headerReferences } from './headers.ts';
 import { type OperationDoc, TAGS } from './operation-doc.ts';
 import { OPERATIONS } from './operations.ts';
 import { IF_NONE_MATCH } from './parameters.ts';
 import { type DocumentedCode, OTHER_REFUSALS, refusalResponses, refusalsOfAccess, type Thrown } from './refusals.ts';
-import { type AskSample, sampleAsker, sampleQuota } from './samples.ts';
+import { type AskSample, type Samples, withSamples } from './samples.ts';
 import type { OpenApi, Operation, ResponseObject, Schema } from './types.ts';
 
 /** The version of the interface (specification 9), which is not the package's. */
 export const INTERFACE_VERSION = '1.0.0';
 
 /**
- * The OpenAPI 3.1 document of these routes, for a server that clients reach at `publicUrl`. A route without an entry in
+ * Makes the OpenAPI 3.1 document of {@link ROUTES}, for a server with the default configuration, as the text of the file
+ * that is committed. Its examples are the answers of these routes over the sample profiles. A route without an entry in
  * {@link OPERATIONS} is a fault.
  */
-export function openApiDocument(publicUrl: string, routes: readonly Route[]): OpenApi {
-  const ask = sampleAsker(publicUrl);
+export async function documentText(): Promise<string> {
+  return `${JSON.stringify(await withSamples(documentOf), null, 2)}\n`;
+}
+
+function documentOf({ ask, quotaAfterOne, publicUrl }: Samples): OpenApi {
   const responses: Record<string, ResponseObject> = {};
-  const home = routes.find(({ path }) => path === '/');
-  const paths = routes
-    .filter((route) => route !== home)
-    .map((route) => [toTemplate(route.path), { get: operationOf(route, ask, responses) }] as const);
+  const home = ROUTES.find(({ path }) => path === '/');
+  const paths = ROUTES.filter((route) => route !== home).map(
+    (route) => [toTemplate(route.path), { get: operationOf(route, ask, responses) }] as const,
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -48,7 +53,7 @@ export function openApiDocument(publicUrl: string, routes: readonly Route[]): Op
     },
     components: {
       schemas: schemaComponents(),
-      headers: headerComponents(headerExamples(routes, ask)),
+      headers: headerComponents(headerExamples(ask, quotaAfterOne())),
       responses,
       securitySchemes: {
         apiKey: {
@@ -165,7 +170,9 @@ function contentOf(route: Route, doc: OperationDoc, ask: AskSample): Required<Re
 function redirect(home: Route | undefined, ask: AskSample): Record<string, ResponseObject> {
   if (home === undefined) return {};
   const { status, headers: { Location } = {} } = ask(home, home.path) as Answer;
-  const where = { description: 'Where to go.', required: true, schema: { type: 'string', enum: [Location] } };
+  // Behind a prefix in PUBLIC_URL the path begins with that prefix.
+  const schema = { type: 'string', pattern: `${Location}$` };
+  const where = { description: 'Where to go.', required: true, schema, example: Location };
   const headers = { ...headerReferences(...COMMON_HEADERS, 'No-Cache-Control'), Location: where };
   return { [String(status)]: { description: '`/` leads to the page for people.', headers } };
 }
@@ -180,10 +187,9 @@ function schemaComponents(): Record<string, Schema> {
   );
 }
 
-function headerExamples(routes: readonly Route[], ask: AskSample) {
+function headerExamples(ask: AskSample, quota: Quota) {
   const answer = (path: string, target: string) =>
-    ask(routes.find((route) => route.path === path) as Route, target) as Answer;
-  const quota = sampleQuota();
+    ask(ROUTES.find((route) => route.path === path) as Route, target) as Answer;
   return {
     etag: etagOf(answer('/api/lookup/uid/:uid', '/api/lookup/uid/7').body),
     contentLocation:

@@ -4,7 +4,7 @@ import { escapeHtml, type Html, html, raw } from './html.ts';
 /** A part of a guide: its heading, or null before the first, and what is below it. */
 export type Section = { heading: string | null; body: Html };
 
-/** Takes apart the little Markdown of `server/openapi/guide.md`: what it does not know stays as it is written. */
+/** Takes apart the little Markdown of `server/api-doc/document/guide.md`: what it does not know stays as it is written. */
 export function readMarkdown(text: string): Section[] {
   return text.split(/^## /m).map((part, index) => {
     if (index === 0) return { heading: null, body: blocks(part) };

@@ -1,4 +1,4 @@
-import type { Schema } from '../openapi/types.ts';
+import type { Schema } from '../document/types.ts';
 import { type Html, html } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';
 

@@ -1,4 +1,4 @@
-import type { Example, OpenApi, Operation, Parameter, Reference, ResponseObject } from '../openapi/types.ts';
+import type { Example, OpenApi, Operation, Parameter, Reference, ResponseObject } from '../document/types.ts';
 import { codeBlock, curlLine, jsonBlock, shellBlock } from './code.ts';
 import { escapeHtml, type Html, html, raw } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';

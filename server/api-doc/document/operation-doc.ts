@@ -1,4 +1,4 @@
-import type { BODIES } from '../../shared/api/bodies.ts';
+import type { BODIES } from '../../../shared/api/bodies.ts';
 import type { DocumentedCode, Thrown } from './refusals.ts';
 import type { Parameter } from './types.ts';
 

@@ -1,4 +1,4 @@
-import type { Header, OpenApi } from '../openapi/types.ts';
+import type { Header, OpenApi } from '../document/types.ts';
 import { curlLine, shellBlock } from './code.ts';
 import { type Html, html, raw, slug } from './html.ts';
 import { inlineMarkdown, readMarkdown } from './markdown.ts';

@@ -1,4 +1,4 @@
-import { AUTH_ID, LIMIT, MANY_MAX, OFFSET, UID, USERNAME } from '../../shared/api/parameters.ts';
+import { AUTH_ID, LIMIT, MANY_MAX, OFFSET, UID, USERNAME } from '../../../shared/api/parameters.ts';
 import type { Parameter, Schema } from './types.ts';
 
 /** The name in the path `/api/lookup/username/{username}`. */

@@ -1,6 +1,6 @@
-import { AppError, type ErrorCode } from '../../shared/errors.ts';
-import type { Route } from '../chain.ts';
-import { refusalOf } from '../refusals.ts';
+import { AppError, type ErrorCode } from '../../../shared/errors.ts';
+import type { Route } from '../../chain.ts';
+import { refusalOf } from '../../refusals.ts';
 import { COMMON_HEADERS, headerReferences } from './headers.ts';
 import type { Header, ResponseObject } from './types.ts';
 

@@ -1,4 +1,4 @@
-import { METRICS_REFUSALS } from '../routes/metrics.ts';
+import { METRICS_REFUSALS } from '../../routes/metrics.ts';
 import type { OperationDoc } from './operation-doc.ts';
 import { AUTH_ID_IN_PATH, IF_NONE_MATCH, MANY, PAGE, UID_IN_PATH, USERNAME_IN_PATH } from './parameters.ts';
 
