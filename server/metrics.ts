@@ -1,19 +1,11 @@
-import { Counter, Gauge, type Metric, Registry } from 'prom-client';
 import type { Clock } from '../shared/clock.ts';
 import type { Opened } from '../shared/db/open.ts';
 import { databaseSize } from '../shared/db/size.ts';
 import type { ErrorCode } from '../shared/errors.ts';
-import { type KeyFigures, readKeyFigures } from '../shared/keys/figures.ts';
+import { readKeyFigures } from '../shared/keys/figures.ts';
 import { VERSION } from '../shared/version.ts';
-import {
-  addCounts,
-  BUCKETS,
-  type Counts,
-  countAnswer,
-  createCounts,
-  METRICS_TYPE,
-  type RouteCounts,
-} from './counts.ts';
+import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
+import { type Family, printFamilies, type Sample } from './prometheus.ts';
 
 /** What the server counts for whoever watches it. */
 export type Metrics = {
@@ -28,170 +20,144 @@ export type Metrics = {
 /** How many workers have died and were started again; none where there are none. */
 export type Restarts = () => number;
 
-/** Begins to count, from zero. Loaded only where there is a METRICS_TOKEN, since prom-client takes 40 ms to load. */
+/** Begins to count, from zero. */
 export function createMetrics(
   { db, clock }: { db: Opened; clock: Clock },
   restarts: Restarts = () => 0,
 ): Metrics & { add: (more: Counts) => void } {
-  const registry = new Registry();
   const counts = createCounts();
-  describeRequests(registry, counts);
-  const setFigures = describeKeys(registry, clock);
-  describeProcess(registry, db, clock, restarts);
+  const startedAtMs = clock.nowMs();
   return {
     count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
     add: (more) => addCounts(counts, more),
-    read: async () => {
-      setFigures(readKeyFigures(db, clock.nowMs()));
-      return registry.metrics();
-    },
+    read: async () =>
+      printFamilies([
+        ...requestFamilies(counts),
+        ...keyFamilies(db, clock.nowMs()),
+        ...processFamilies(db, startedAtMs, restarts()),
+      ]),
     contentType: METRICS_TYPE,
   };
 }
 
-/** Handed over when somebody reads. */
-function describeRequests(registry: Registry, { routes, refusals }: Counts): void {
-  const durations = {
-    name: 'profile_lookup_http_request_duration_seconds',
-    help: 'Time from taking a request in to its answer, by route.',
-    type: 'histogram',
-    get() {
-      return { ...this, values: [...routes].flatMap(([route, counted]) => histogramOf(this.name, route, counted)) };
-    },
-  };
-  // What the library's own histogram would give: it can only be fed one observation at a time.
-  registry.registerMetric(durations as unknown as Metric);
-  new Counter({
-    name: 'profile_lookup_http_requests_total',
-    help: 'Answers by route and status; the route is "none" where nothing is there.',
-    labelNames: ['route', 'status'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [route, { byStatus }] of routes) {
-        for (const [status, count] of byStatus) this.inc({ route, status }, count);
-      }
-    },
-  });
-  new Counter({
-    name: 'profile_lookup_refusals_total',
-    help: 'Refused requests by what was wrong.',
-    labelNames: ['code'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [code, count] of refusals) this.inc({ code }, count);
-    },
-  });
-}
-
-/** The samples of a Prometheus histogram: each bucket counts what the smaller ones do. */
-function histogramOf(name: string, route: string, { buckets, seconds }: RouteCounts) {
-  let sum = 0;
-  const samples = buckets.map((count, index) => {
-    sum += count;
-    return { metricName: `${name}_bucket`, labels: { le: BUCKETS[index] ?? '+Inf', route }, value: sum };
-  });
+function requestFamilies({ routes, refusals }: Counts): Family[] {
   return [
-    ...samples,
-    { metricName: `${name}_sum`, labels: { route }, value: seconds },
-    { metricName: `${name}_count`, labels: { route }, value: sum },
+    {
+      name: 'profile_lookup_http_request_duration_seconds',
+      help: 'Time from taking a request in to its answer, by route.',
+      type: 'histogram',
+      samples: durationSamples(routes),
+    },
+    {
+      name: 'profile_lookup_http_requests_total',
+      help: 'Answers by route and status; the route is "none" where nothing is there.',
+      type: 'counter',
+      samples: [...routes].flatMap(([route, { byStatus }]) =>
+        [...byStatus].map(([status, count]): Sample => [{ route, status }, count]),
+      ),
+    },
+    {
+      name: 'profile_lookup_refusals_total',
+      help: 'Refused requests by what was wrong.',
+      type: 'counter',
+      samples: [...refusals].map(([code, count]) => [{ code }, count]),
+    },
   ];
 }
 
-/** What the database says; kept there, since it is the command line that approves and mails. */
-function describeKeys(registry: Registry, clock: Clock): (figures: KeyFigures) => void {
-  const registers = [registry];
-  const keys = new Gauge({
-    name: 'profile_lookup_keys',
-    help: 'API keys by state; pending ones are the queue.',
-    labelNames: ['state'],
-    registers,
+/** The samples of a Prometheus histogram: each bucket also counts what the smaller ones do. */
+function durationSamples(routes: Counts['routes']): Sample[] {
+  return [...routes].flatMap(([route, { buckets, seconds }]) => {
+    let sum = 0;
+    const samples = buckets.map((count, index): Sample => {
+      sum += count;
+      return [{ le: BUCKETS[index] ?? '+Inf', route }, sum, '_bucket'];
+    });
+    return [...samples, [{ route }, seconds, '_sum'], [{ route }, sum, '_count']];
   });
-  const oldest = new Gauge({
-    name: 'profile_lookup_oldest_pending_request_age_seconds',
-    help: 'How long the oldest pending request waits; 0 where none does.',
-    registers,
-  });
-  const open = new Gauge({
-    name: 'profile_lookup_approval_attempts_open',
-    help: 'Approvals whose mail is on its way.',
-    registers,
-  });
-  const approvals = new Counter({
-    name: 'profile_lookup_approval_mails_total',
-    help: 'Approval mails by outcome, since the database was made.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const reminders = new Gauge({
-    name: 'profile_lookup_reminders',
-    help: 'Reminders of an expiry, by what became of the last try.',
-    labelNames: ['result'],
-    registers,
-  });
-  return ({ states, oldestPendingAt, attempts, reminders: sent }) => {
-    for (const [state, count] of Object.entries(states)) keys.set({ state }, count);
-    oldest.set(oldestPendingAt === null ? 0 : Math.max(0, clock.nowMs() - oldestPendingAt) / 1000);
-    const { open: underWay, ...ended } = attempts;
-    open.set(underWay);
-    approvals.reset();
-    for (const [name, count] of Object.entries(ended)) approvals.inc({ outcome: labelOf(name) }, count);
-    for (const [name, count] of Object.entries(sent)) reminders.set({ result: labelOf(name) }, count);
-  };
 }
 
-function labelOf(name: string): string {
-  return name.replaceAll(' ', '_');
+/** What the database says of keys: it is the command line that approves and mails. Throws `busy`. */
+function keyFamilies(db: Opened, nowMs: number): Family[] {
+  const { states, oldestPendingAt, attempts, reminders } = readKeyFigures(db, nowMs);
+  const { open, ...ended } = attempts;
+  return [
+    {
+      name: 'profile_lookup_keys',
+      help: 'API keys by state; pending ones are the queue.',
+      type: 'gauge',
+      samples: samplesBy('state', states),
+    },
+    {
+      name: 'profile_lookup_oldest_pending_request_age_seconds',
+      help: 'How long the oldest pending request waits; 0 where none does.',
+      type: 'gauge',
+      samples: [[{}, oldestPendingAt === null ? 0 : Math.max(0, nowMs - oldestPendingAt) / 1000]],
+    },
+    {
+      name: 'profile_lookup_approval_attempts_open',
+      help: 'Approvals whose mail is on its way.',
+      type: 'gauge',
+      samples: [[{}, open]],
+    },
+    {
+      name: 'profile_lookup_approval_mails_total',
+      help: 'Approval mails by outcome, since the database was made.',
+      type: 'counter',
+      samples: samplesBy('outcome', ended),
+    },
+    {
+      name: 'profile_lookup_reminders',
+      help: 'Reminders of an expiry, by what became of the last try.',
+      type: 'gauge',
+      samples: samplesBy('result', reminders),
+    },
+  ];
 }
 
-function describeProcess(registry: Registry, db: Opened, clock: Clock, restarts: Restarts): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'profile_lookup_info',
-    help: 'The version, as a label.',
-    labelNames: ['version'],
-    registers,
-  }).set({ version: VERSION }, 1);
-  new Gauge({
-    name: 'profile_lookup_database_size_bytes',
-    help: 'The database file and its write-ahead log.',
-    labelNames: ['file'],
-    registers,
-    collect() {
-      for (const [file, bytes] of Object.entries(databaseSize(db.$client.filename))) this.set({ file }, bytes);
+function processFamilies(db: Opened, startedAtMs: number, restarts: number): Family[] {
+  const { user, system } = process.cpuUsage();
+  return [
+    {
+      name: 'profile_lookup_info',
+      help: 'The version, as a label.',
+      type: 'gauge',
+      samples: [[{ version: VERSION }, 1]],
     },
-  });
-  new Counter({
-    name: 'profile_lookup_worker_restarts_total',
-    help: 'Workers that died and were replaced; there are none where WORKERS is 1.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(restarts());
+    {
+      name: 'profile_lookup_database_size_bytes',
+      help: 'The database file and its write-ahead log.',
+      type: 'gauge',
+      samples: samplesBy('file', databaseSize(db.$client.filename)),
     },
-  });
-  new Gauge({
-    name: 'process_start_time_seconds',
-    help: 'When the server started, seconds since 1970.',
-    registers,
-  }).set(clock.nowMs() / 1000);
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Memory that the process holds.',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss());
+    {
+      name: 'profile_lookup_worker_restarts_total',
+      help: 'Workers that died and were replaced; there are none where WORKERS is 1.',
+      type: 'counter',
+      samples: [[{}, restarts]],
     },
-  });
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'Processor time, user and system.',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage();
-      this.reset();
-      this.inc((user + system) / 1e6);
+    {
+      name: 'process_start_time_seconds',
+      help: 'When the server started, seconds since 1970.',
+      type: 'gauge',
+      samples: [[{}, startedAtMs / 1000]],
     },
-  });
+    {
+      name: 'process_resident_memory_bytes',
+      help: 'Memory that the process holds.',
+      type: 'gauge',
+      samples: [[{}, process.memoryUsage.rss()]],
+    },
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'Processor time, user and system.',
+      type: 'counter',
+      samples: [[{}, (user + system) / 1e6]],
+    },
+  ];
+}
+
+/** A sample for each name, which becomes the value of this label: `not confirmed` is written `not_confirmed`. */
+function samplesBy(label: string, counts: Record<string, number>): Sample[] {
+  return Object.entries(counts).map(([name, count]) => [{ [label]: name.replaceAll(' ', '_') }, count]);
 }

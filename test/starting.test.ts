@@ -88,7 +88,6 @@ test('the server starts and answers without Drizzle, prompts, mail, slow modules
     'nodemailer',
     'inquirer',
     '@inquirer/core',
-    'prom-client',
     'server/api-doc/served.ts',
     'server/workers/coordinator.ts',
   ];
