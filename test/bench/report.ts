@@ -3,12 +3,11 @@ import { cpus, release } from 'node:os';
 import { join, resolve } from 'node:path';
 import { PROJECT } from '../support/cli.ts';
 import type { Bench } from './bench.ts';
-import { plot } from './plot.ts';
 import { type KeptResult, markdownTable, type Result, type Results } from './results.ts';
 
 /**
- * Adds results to `results.json` in a folder, in the place of those with the same names and in the order of the cases, and
- * draws `results.svg` anew; where the folder is this one, the README's table too.
+ * Adds results to `results.json` in a folder, in the place of those with the same names and in the order of the cases;
+ * where the folder is this one, writes the README's table anew too.
  */
 export function keepResults(folder: string, bench: Bench, cases: readonly string[], fresh: readonly Result[]): void {
   mkdirSync(folder, { recursive: true });
@@ -25,7 +24,6 @@ export function keepResults(folder: string, bench: Bench, cases: readonly string
     results: [...byName.values()].sort((a, b) => placeOf(a) - placeOf(b)),
   };
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
-  writeFileSync(join(folder, 'results.svg'), plot(results));
   if (resolve(folder) === import.meta.dir) showInReadme(results);
 }
 
@@ -42,7 +40,7 @@ function showInReadme({ results }: Results): void {
 /** The commit that was measured; with a mark where more than the results themselves was changed since. */
 function commit(): string {
   const git = (...words: string[]) => Bun.spawnSync(['git', ...words], { cwd: PROJECT });
-  const others = ['.', ':(exclude)README.md', ':(exclude)test/bench/results.*'];
+  const others = ['.', ':(exclude)README.md', ':(exclude)test/bench/results.json'];
   const isChanged = git('diff', '--quiet', 'HEAD', '--', ...others).exitCode !== 0;
   return git('rev-parse', '--short', 'HEAD').stdout.toString().trim() + (isChanged ? '-changed' : '');
 }

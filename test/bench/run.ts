@@ -16,7 +16,7 @@ const HELP = `bun run bench [options]
   --seconds <n>      length of a round under load (2)
   --profiles <n>     profiles in the database (1000000)
   --keep <folder>    keeps the generated databases there, for the next time
-  --out <folder>     where results.json and results.svg go, and are added to (test/bench)
+  --out <folder>     where results.json goes, and is added to (test/bench)
 `;
 
 function say(line: string): void {
