@@ -15,15 +15,16 @@ export type HeaderExamples = {
   rateLimit: string;
 };
 
+function header(description: string, schema: Header['schema'], example?: unknown): Header {
+  return { description, required: true, schema, ...(example !== undefined && { example }) };
+}
+
+function constant(description: string, value: string): Header {
+  return header(description, { type: 'string', enum: [value] });
+}
+
 /** Every header of answers that is the same for several of them, by its component name. */
 export function headerComponents(examples: HeaderExamples): Record<string, Header> {
-  const header = (description: string, schema: Header['schema'], example?: unknown): Header => ({
-    description,
-    required: true,
-    schema,
-    ...(example !== undefined && { example }),
-  });
-  const constant = (description: string, value: string) => header(description, { type: 'string', enum: [value] });
   const rateLimit = header(
     'Where the key stands after this request: `r` requests are left, and `t` is the number of seconds within which no more than these can be used. Of a refused request only the limits that have no room for it.',
     { type: 'string', pattern: listOf(LEVEL) },
