@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { searchForSecrets } from './support/secret-search.ts';
 
-// What `bun run test` does after installing: types of a client, type check, lint and format check, then every test. The last line is
+// What `bun run test` does after installing: makes the types of a client, then type check, lint and format check, then
+// every test. `bun run test:fast` (--fast) leaves out test/faults and runs several test files at once. The last line is
 // "N passed, N failed" (and ", N skipped"): each check counts as one. What the tests leave behind, files and output, is kept
 // until they are all done and then searched for the secrets that they mailed.
 
 const PROJECT = join(import.meta.dir, '..');
+
+/** Of `bun test`: a process for each core, and only the tests that are quick. */
+const FAST = ['--parallel', '--no-isolate', '--path-ignore-patterns=test/faults/**'];
 
 /** The caller's environment without anything that configures the product, so that a test sees only what it sets. */
 function testEnvironment(): Record<string, string> {
@@ -30,10 +34,10 @@ async function run(words: readonly string[]): Promise<boolean> {
 }
 
 /** Runs all tests; whatever they leave behind and print is in `kept` afterwards. */
-async function runTests(kept: string, report: string): Promise<boolean> {
+async function runTests(kept: string, report: string, options: readonly string[]): Promise<boolean> {
   const temporary = join(kept, 'tmp');
   mkdirSync(temporary);
-  const words = ['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${report}`];
+  const words = ['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${report}`, ...options];
   const child = Bun.spawn([process.execPath, ...words], {
     cwd: PROJECT,
     env: { ...testEnvironment(), TMPDIR: temporary, TEST_KEEP_FOLDER: kept },
@@ -78,7 +82,7 @@ try {
     'type check': await run(['x', 'tsc', '-p', '.']),
     'lint and format check': await run(['x', 'biome', 'check', '--error-on-warnings', '.']),
   };
-  const testsPassed = await runTests(folder, report);
+  const testsPassed = await runTests(folder, report, process.argv[2] === '--fast' ? FAST : []);
   checks['no mailed secret is left behind'] = nothingLeaked(folder);
   const counts = readReport(report);
   for (const [name, passed] of Object.entries(checks)) {

@@ -213,3 +213,31 @@ describe('the report', () => {
     expect(refused.at(-1)).toEqual({ line: 10_001, reason: 'and 5 more lines were refused, from about here on' });
   });
 });
+
+describe('a batch', () => {
+  /** How many lines each batch had, on a machine where writing a profile takes this long. */
+  async function batchSizes(msPerProfile: number, count: number): Promise<number[]> {
+    const deps = testDeps();
+    const written = deps.db.$client.query('SELECT count(*) FROM profiles');
+    const monotonicMs = () => Number(written.values()[0]?.[0]) * msPerProfile;
+    const sizes: number[] = [];
+    let before = 0;
+    await importLines(
+      { ...deps, clock: { ...deps.clock, monotonicMs } },
+      Array.from({ length: count }, (_, index) => ({ id: index + 1, username: `u${index}` })),
+      {
+        onProgress: ({ lines }) => {
+          sizes.push(lines - before);
+          before = lines;
+        },
+      },
+    );
+    return sizes.filter((size) => size > 0);
+  }
+
+  test('grows and shrinks until it holds the write lock for at most 100 ms, however slow the machine is', async () => {
+    expect((await batchSizes(1, 2_000)).slice(3, -1).filter((lines) => lines < 25 || lines > 100)).toEqual([]);
+    expect((await batchSizes(200, 600)).slice(-40)).toEqual(Array(40).fill(1));
+    expect(Math.max(...(await batchSizes(0.001, 5_000)))).toBe(1_000);
+  });
+});

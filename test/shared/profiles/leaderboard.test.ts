@@ -106,9 +106,6 @@ describe('the end of the board', () => {
     expect(last.leaderboard.at(-1)).toMatchObject({ id: 10_000, viewsCount: 0, rank: 9_990 });
     expect(last.leaderboard[0]).toMatchObject({ id: 9_951, rank: 9_951 });
     expect(ranksOf(read(2, 9_999))).toEqual([[10_000, 9_990]]);
-    const startedAt = performance.now();
-    for (let turn = 0; turn < 20; turn++) read(100, 9_900);
-    expect((performance.now() - startedAt) / 20).toBeLessThan(50);
   });
 
   test('an empty board', () => {
