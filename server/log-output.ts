@@ -22,7 +22,11 @@ const RETRY_MS = 1_000;
 /** Sends some lines on; `done` is told when the next may follow, or that nobody takes any more. */
 export type Send = (lines: string, done: (outcome: 'sent' | 'lost' | 'closed') => void) => void;
 
-/** Writes to a descriptor (1 is stdout). */
+/**
+ * Writes to a descriptor (1 is stdout). sonic-boom 5.0.2 in this place kept the promises of the log's tests, but needed
+ * the same gathering, dropping and notices around it, took 1.12 times the processor time for a line (median of 20
+ * interleaved rounds of 300 000 lines) and 2 ms more at the start (compiled), for a dozen lines less here.
+ */
 export function openLogOutput(descriptor: number): LogOutput {
   return gatherLines((lines, done) => {
     const bytes = Buffer.from(lines);

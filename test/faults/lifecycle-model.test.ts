@@ -1,19 +1,19 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { openDatabase } from '../../../shared/db/open.ts';
-import { withTables } from '../../../shared/db/tables.ts';
-import type { Deps } from '../../../shared/deps.ts';
-import { AppError } from '../../../shared/errors.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
-import type { KeyState } from '../../../shared/keys/key.ts';
-import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
-import type { Verifier } from '../../../shared/keys/verify.ts';
-import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
-import type { Delivery } from '../../../shared/mail/mail.ts';
-import { request } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { openDatabase } from '../../shared/db/open.ts';
+import { withTables } from '../../shared/db/tables.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { AppError } from '../../shared/errors.ts';
+import { approveKey } from '../../shared/keys/approve.ts';
+import type { KeyState } from '../../shared/keys/key.ts';
+import { editKey, rejectKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
+import type { Verifier } from '../../shared/keys/verify.ts';
+import { type HistoryView, keyHistory, showKey } from '../../shared/keys/view.ts';
+import type { Delivery } from '../../shared/mail/mail.ts';
+import { request } from '../support/keys.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { readingOf } from '../support/reading.ts';
+import { testClock, testDeps } from '../support/world.ts';
 
 // Random lives of keys, several actors at once, against a small model. An approval's mail hangs in the air until a later
 // step says what became of it, so that everything else can happen meanwhile; a crash forgets it, a restart all of them.
