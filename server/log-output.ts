@@ -8,7 +8,7 @@ export type LogOutput = {
   drain: () => Promise<void>;
 };
 
-/** What may wait for a reader that has stopped reading; what comes on top is dropped, and how much is said. */
+/** What may wait for a reader that has stopped reading, or a full disk; the rest is dropped, and it is said how much. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** How long lines are gathered: what a crash may lose. */
@@ -16,11 +16,12 @@ const GATHER_MS = 20;
 
 const DRAIN_MS = 1_000;
 
-/** After a write that failed, for want of room say. */
+/** How long a write waits for a slow reader to make room, and one that failed otherwise, as on a full disk. */
+const SLOW_READER_MS = 20;
 const RETRY_MS = 1_000;
 
 /** Sends some lines on; `done` is told when the next may follow, or that nobody takes any more. */
-export type Send = (lines: string, done: (outcome: 'sent' | 'lost' | 'closed') => void) => void;
+export type Send = (lines: string, done: (outcome: 'sent' | 'closed') => void) => void;
 
 /**
  * Writes to a descriptor (1 is stdout). sonic-boom 5.0.2 in this place kept the promises of the log's tests, but needed
@@ -32,12 +33,11 @@ export function openLogOutput(descriptor: number): LogOutput {
     const bytes = Buffer.from(lines);
     const writeFrom = (from: number): void => {
       write(descriptor, bytes, from, bytes.length - from, null, (error, written) => {
-        if (error?.code === 'EAGAIN') setTimeout(writeFrom, 20, from);
-        else if (error === null && from + written < bytes.length) writeFrom(from + written);
+        if (error === null && from + written < bytes.length) writeFrom(from + written);
         else if (error === null) done('sent');
         else if (error.code === 'EPIPE' || error.code === 'EBADF') done('closed');
-        // A full disk, say: there may be room again.
-        else setTimeout(done, RETRY_MS, 'lost');
+        // The rest waits, so that no line is left half written.
+        else setTimeout(writeFrom, error.code === 'EAGAIN' ? SLOW_READER_MS : RETRY_MS, from);
       });
     };
     writeFrom(0);
@@ -56,19 +56,16 @@ export function gatherLines(send: Send): LogOutput {
   let whenIdle: (() => void)[] = [];
 
   function next(): void {
-    const said = dropped;
-    const lines = waiting + (said === 0 ? '' : noticeOf(said));
+    const lines = waiting + (dropped === 0 ? '' : noticeOf(dropped));
     isBusy = lines !== '' && !isClosed;
     if (!isBusy) {
       idle();
       return;
     }
-    const gathered = waiting;
     waiting = '';
     dropped = 0;
     send(lines, (outcome) => {
       isClosed = outcome === 'closed';
-      if (outcome === 'lost') dropped += said + lineCount(gathered);
       next();
     });
   }
