@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { AppError } from '../shared/errors.ts';
 import { candidatesFor, FILES } from './candidates.ts';
-import { print } from './output.ts';
+import { writeOutput } from './stdout.ts';
 
 // The scripts hold no names: at each TAB they hand the words to profilectl itself, which reads its own command tree. A
 // line is a candidate and, after a tab, what it is; the one line `:files` leaves it to the shell.
@@ -76,11 +76,11 @@ Examples:
     .action(async (shell: string | undefined, options: { candidates?: boolean }) => {
       if (options.candidates === true) {
         for (const { value, about } of await candidatesFor(command.parent as Command, command.args))
-          print(about ? `${value}\t${about}` : value);
+          writeOutput(`${about ? `${value}\t${about}` : value}\n`);
         return;
       }
       const script = command.args.length > 1 ? undefined : SCRIPTS[shell ?? ''];
       if (script === undefined) throw new AppError('usage', 'Name one shell: bash, zsh or fish.');
-      print(script);
+      writeOutput(`${script}\n`);
     });
 }

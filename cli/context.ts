@@ -38,7 +38,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const globals = globalsOf(command);
   const config = configOf(globals);
-  const { openDatabase } = await import('../shared/db/open.ts');
+  const { closeDatabase, openDatabase } = await import('../shared/db/open.ts');
   const { looseEnvironmentFiles, looseModes } = await import('../shared/db/loose-modes.ts');
   const db = openDatabase(config.databasePath, mode, (copy) => {
     notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
@@ -48,7 +48,7 @@ export async function withDatabase<T>(
     for (const warning of warnings) notice(`Warning: ${warning}`);
     return await act(db, config);
   } finally {
-    db.$client.close();
+    closeDatabase(db);
   }
 }
 

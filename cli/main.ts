@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
-import { flushOutput, OutputFault, writeOutput } from './stdout.ts';
+import { flushOutput, isClosedOutput, writeOutput } from './stdout.ts';
 
 async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);
@@ -11,15 +11,18 @@ async function run(words: readonly string[]): Promise<number> {
     return 0;
   } catch (error) {
     // Whoever reads us may stop reading (`| head`): that ends us quietly. A full disk does not.
-    if (error instanceof OutputFault && error.code === 'EPIPE') return 0;
+    if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
     const { describeFault } = await import('./faults.ts');
     const { isDebugging } = await import('../shared/config.ts');
+    const { cleanForTerminal, escapeJsonForTerminal } = await import('../shared/text.ts');
     const { code, sentence, places } = describeFault(error, program, words, isDebugging());
     // Commander has read the program's own options before it finds anything else wrong.
     const json = program.opts<{ json?: boolean }>().json === true;
     const more = places.length > 0 ? { places } : {};
-    const text = json ? JSON.stringify({ error: sentence, ...more }) : [sentence, ...places].join('\n');
+    const text = json
+      ? escapeJsonForTerminal(JSON.stringify({ error: sentence, ...more }))
+      : [sentence, ...places].map((line) => cleanForTerminal(line)).join('\n');
     process.stderr.write(`${text}\n`);
     return code;
   }

@@ -1,19 +1,33 @@
-import { cleanForTerminal } from '../shared/text.ts';
-import { outputColumns, writeOutput } from './stdout.ts';
+import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
+import { isClosedOutput, outputColumns, writeOutput } from './stdout.ts';
 
-/** Writes a result line to stdout. */
-export function print(line: string): void {
-  writeOutput(`${line}\n`);
+/** Writes a result of one or more lines to stdout, without control and bidirectional characters. */
+export function print(text: string): void {
+  writeResult(`${cleanForTerminal(text, true)}\n`);
 }
 
-/** Writes one JSON value to stdout: the whole result of a command under `--json`. */
+/** Writes one JSON value to stdout, such characters escaped: the whole result of a command under `--json`. */
 export function printJson(value: unknown): void {
-  writeOutput(`${JSON.stringify(value)}\n`);
+  printJsonText(JSON.stringify(value));
 }
 
-/** Writes everything that is not a result (progress, warnings, what happened) to stderr. */
-export function notice(line: string): void {
-  process.stderr.write(`${line}\n`);
+/** The same of a value that is JSON text already. */
+export function printJsonText(json: string): void {
+  writeResult(`${escapeJsonForTerminal(json)}\n`);
+}
+
+/** Where nobody reads stdout any more, the command goes on: its exit code is still its own. */
+function writeResult(text: string): void {
+  try {
+    writeOutput(text);
+  } catch (error) {
+    if (!isClosedOutput(error)) throw error;
+  }
+}
+
+/** Writes everything that is not a result (warnings, what happened) to stderr, without such characters. */
+export function notice(text: string): void {
+  process.stderr.write(`${cleanForTerminal(text, true)}\n`);
 }
 
 /** A number with its noun: `1 profile`, `2 profiles`. */

@@ -36,7 +36,7 @@ Examples:
     .action(async (_options: unknown) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
-      const { openDatabase } = await import('../shared/db/open.ts');
+      const { closeDatabase, openDatabase } = await import('../shared/db/open.ts');
       const { createDeps } = await import('../shared/deps.ts');
       const { readStatus } = await import('../shared/status.ts');
       const db = openDatabase(config.databasePath, 'look');
@@ -48,17 +48,20 @@ Examples:
         if (globals.json) printJson({ server: state, ...shown });
         else print(statusText(state, shown, deps.clock.nowMs()));
       } finally {
-        db.$client.close();
+        closeDatabase(db);
       }
     });
 }
 
 const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null, requestsPerSecond: null };
 
-/** What the server that holds the database's lock says, and a sentence where it does not say what it should. */
-async function askState(config: Config, running: boolean): Promise<{ state: ServerState; warning: string[] }> {
-  let state: ServerState = { running, ...UNKNOWN };
-  if (!running) return { state, warning: [] };
+/**
+ * What the server that holds the database's lock says, and a sentence where it does not say what it should. Where the lock
+ * does not tell (`isServed` is null), the server runs if it answers.
+ */
+async function askState(config: Config, isServed: boolean | null): Promise<{ state: ServerState; warning: string[] }> {
+  let state: ServerState = { running: isServed !== false, ...UNKNOWN };
+  if (isServed === false) return { state, warning: [] };
   try {
     const url = serverUrl(config, '/readyz');
     const { status } = await askServer(url);
@@ -68,6 +71,7 @@ async function askState(config: Config, running: boolean): Promise<{ state: Serv
     return { state, warning: [] };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
+    if (isServed === null) return { state: { running: false, ...UNKNOWN }, warning: [] };
     return { state, warning: [`A server holds the database, but it can't be asked: ${error.message}`] };
   }
 }

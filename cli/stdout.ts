@@ -9,6 +9,11 @@ export class OutputFault extends Error {
   }
 }
 
+/** Whether an error means that nobody reads standard output any more. */
+export function isClosedOutput(error: unknown): boolean {
+  return error instanceof OutputFault && error.code === 'EPIPE';
+}
+
 const STDOUT = 1;
 const output = Bun.stdout.writer();
 let lastWrite: Promise<unknown> | null = null;

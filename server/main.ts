@@ -1,9 +1,11 @@
+import { diskWarning } from '../shared/db/disk.ts';
 import { lockForServing } from '../shared/db/serving.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
 import { openExchange } from './chain.ts';
 import { type Fetch, type Listener, startListening } from './listener.ts';
+import { createLog } from './log.ts';
 import { type LogOutput, openLogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
 import { startReminding } from './reminding.ts';
@@ -49,6 +51,8 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
   const { config } = deps;
   const log = options.log ?? openLogOutput(STDOUT);
   const lock = lockForServing(config.databasePath);
+  const warning = diskWarning(config.databasePath);
+  if (warning !== null) createLog(config.logLevel, deps.clock.nowMs, log.write).event('warn', warning);
   let service: Service | null = null;
   try {
     if (config.workers > 1) {

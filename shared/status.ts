@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isoTime } from './clock.ts';
 import { type LastBackup, readLastBackup } from './db/backup.ts';
+import { diskWarning } from './db/disk.ts';
 import { looseModes } from './db/loose-modes.ts';
 import { appliedMigrations } from './db/migrate.ts';
 import { MIGRATIONS } from './db/migrations.ts';
@@ -18,8 +19,8 @@ export type Status = {
   version: string;
   /** How many migrations the database has, and how many this program knows. */
   schema: { applied: number; known: number };
-  /** Whether a server holds the lock of this database. */
-  isServed: boolean;
+  /** Whether a server holds the lock of this database; null on a read-only disk, where servers take none. */
+  isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
   /** Null where no server has made one yet. */
   quotas: { path: string; bytes: number } | null;
@@ -64,6 +65,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     lastBackup,
     warnings: [
       ...looseModes(path),
+      diskWarning(path) ?? [],
       figures === null ? 'The database has an older schema; "profilectl serve" upgrades it when it starts.' : [],
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),

@@ -26,3 +26,11 @@ export function cleanForTerminal(text: string, lines = false): string {
     .replace(lines ? unsafe : /\n/g, lines ? '' : ' ')
     .replace(unsafe, '');
 }
+
+/** What JSON.stringify and SQLite leave in a JSON text as it is, though a terminal obeys it: DEL, C1, bidirectional marks. */
+const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Bidi_Control}]/gu;
+
+/** A JSON text of the same value, safe for a terminal: all that {@link cleanForTerminal} drops is escaped. */
+export function escapeJsonForTerminal(json: string): string {
+  return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

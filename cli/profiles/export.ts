@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withContext } from '../context.ts';
 import { flushOutput, outputColumns, writeOutput } from '../stdout.ts';
 
@@ -22,7 +23,7 @@ Example:
         // On the terminal that the lines go to, a progress line would only be in their way.
         const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
         const write = async (chunk: string) => {
-          writeOutput(chunk);
+          writeOutput(escapeJsonForTerminal(chunk));
           await flushOutput();
         };
         await exportProfiles(deps.db, write, (lines, total) => progress?.show(lines, lines, total));

@@ -21,7 +21,8 @@ export function addTo(parent: Command): void {
       'after',
       `
 A bad line is reported with its number and left out; the exit code is then 1, and the rest is in. After ${MAX_LINES_SAID} such
-lines only their number is told; --json lists all.
+lines only their number is told; --json lists all. Where the import can't go on (no room on the disk, say), the sentence
+tells how many lines are in.
 {"id":7,"deleted":true} erases a profile, as "profiles erase" does. customize, discordClean and assets are published as they are.
 
 Examples:

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ExportedProfile } from '../../shared/profiles/export.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../context.ts';
-import { print, table } from '../output.ts';
+import { print, printJsonText, table } from '../output.ts';
 
 /** `profiles show`: everything about one profile, private fields too. */
 export function addTo(parent: Command): void {
@@ -24,7 +24,8 @@ export function addTo(parent: Command): void {
 
 /** Prints a profile that is given as a line of an export: for a person, or as it is. */
 export function printProfile(line: string, json: boolean): void {
-  print(json ? line : profileText(JSON.parse(line) as ExportedProfile));
+  if (json) printJsonText(line);
+  else print(profileText(JSON.parse(line) as ExportedProfile));
 }
 
 const LABELS: readonly (readonly [string, (profile: ExportedProfile) => string])[] = [

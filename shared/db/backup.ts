@@ -1,7 +1,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
-import { type Db, realPath } from './open.ts';
+import { realPath } from './disk.ts';
+import type { Db } from './open.ts';
 import { copyDatabase, giveToOwnerOf, type Verified } from './snapshot.ts';
 
 /** When the database was last backed up, and to where; kept in a small file beside it for whoever asks how things are. */

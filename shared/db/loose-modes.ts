@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { realPath } from './open.ts';
+import { realPath } from './disk.ts';
 
 /** A sentence where a file or folder may be read or written by others than its owner; null where it may not, or is not there. */
 export function looseMode(path: string): string | null {

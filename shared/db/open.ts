@@ -1,8 +1,9 @@
-import { Database, SQLiteError } from 'bun:sqlite';
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { constants, Database, SQLiteError } from 'bun:sqlite';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../errors.ts';
+import { isImmutable, makeReserve, realPath, refillReserve, refuseSecondName, spendReserve } from './disk.ts';
 import { migrate, type SchemaState, schemaState } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type * as schema from './schema.ts';
@@ -39,11 +40,11 @@ const MIGRATION_TIMEOUT_MS = 600_000;
  */
 export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: string) => void = () => {}): Opened {
   if ((mode === 'use' || mode === 'look') && !existsSync(path)) {
-    throw new AppError(
-      'refused',
-      `There is no database at ${path}. "profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.`,
-    );
+    const sentence = `There is no database at ${path}. "profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.`;
+    throw new AppError('refused', sentence);
   }
+  refuseSecondName(path);
+  spendReserve(path);
   return guardDatabase(path, () => {
     const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], (found) => schemaState(found, path));
     try {
@@ -60,12 +61,19 @@ export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: stri
           `The database ${path} ${state === 'new' ? 'is empty' : 'has an older schema'}; "profilectl serve" migrates it when it starts.`,
         );
       }
+      if (mode === 'serve' || mode === 'fill') makeReserve(path);
       return { $client: sqlite };
     } catch (error) {
       sqlite.close();
       throw error;
     }
   });
+}
+
+/** Closes a main database; the room on the disk that this frees is kept for opening it again. */
+export function closeDatabase({ $client: sqlite }: Opened): void {
+  sqlite.close();
+  refillReserve(sqlite.filename);
 }
 
 function mayMigrate(mode: OpenMode, state: SchemaState): boolean {
@@ -100,7 +108,7 @@ export function openFile(
   const umask = process.umask(0o077);
   try {
     if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const sqlite = new Database(path, { readwrite: true, create, strict: true });
+    const sqlite = connect(path, create);
     try {
       prepareConnection(sqlite, busyTimeoutMs, check);
       return sqlite;
@@ -122,6 +130,14 @@ export function openBeside(path: string, busyTimeoutMs = 0): Sqlite {
     if (schemaState(sqlite, path) !== 'current') throw new AppError('refused', `The database ${path} is not current.`);
   };
   return guardDatabase(path, () => openFile(path, busyTimeoutMs, mustBeCurrent, false));
+}
+
+function connect(path: string, create: boolean): Sqlite {
+  if (!isImmutable(path)) return new Database(path, { readwrite: true, create, strict: true });
+  const url = `${Bun.pathToFileURL(realPath(path)).href}?immutable=1`;
+  const sqlite = new Database(url, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+  // Everything else knows the file by its path.
+  return Object.defineProperty(sqlite, 'filename', { value: path });
 }
 
 function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, check: (sqlite: Sqlite) => void): void {
@@ -168,7 +184,8 @@ export function databaseFault(path: string, error: unknown): AppError | null {
     return new AppError('busy', `The database ${path} is locked by another process; try again.`, { cause: error });
   }
   if (code === 'SQLITE_NOTADB') return new AppError('refused', `${path} is not a Profile Lookup database.`);
-  if (code === 'SQLITE_FULL') {
+  // The second: no room for the `-shm` file.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
     return new AppError('refused', `There is no room left on the disk of ${path}; nothing of this step was written.`);
   }
   if (/^SQLITE_(CANTOPEN|READONLY|IOERR|CORRUPT|PERM|AUTH)/.test(code)) return unusable(path, error);
@@ -181,16 +198,6 @@ function isFileFault(error: unknown): boolean {
 
 function unusable(path: string, cause: unknown): AppError {
   const code = (cause as { code?: string }).code ?? 'unknown fault';
-  return new AppError(
-    'refused',
-    `The database ${path} can't be used (${code}); check the file, its folder and its disk.`,
-    {
-      cause,
-    },
-  );
-}
-
-/** The file itself where the path is a link to it: what stands beside a database is found from every name it has. */
-export function realPath(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path;
+  const sentence = `The database ${path} can't be used (${code}); check the file, its folder and its disk.`;
+  return new AppError('refused', sentence, { cause });
 }

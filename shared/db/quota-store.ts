@@ -1,5 +1,6 @@
 import { renameSync } from 'node:fs';
-import { openFile, realPath, type Sqlite } from './open.ts';
+import { realPath } from './disk.ts';
+import { openFile, type Sqlite } from './open.ts';
 
 /**
  * Where quotas outlive the process: a file of its own beside the main database, so that a long import can't hold it up.

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
+import { realPath } from './disk.ts';
 import { APPLICATION_ID } from './migrate.ts';
-import { databaseFault, openBare, realPath, type Sqlite } from './open.ts';
+import { databaseFault, openBare, type Sqlite } from './open.ts';
 import { lockForServing } from './serving.ts';
 import { fileTime, giveToOwnerOf, syncPath, type Verified, verifyFile } from './snapshot.ts';
 

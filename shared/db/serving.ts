@@ -1,7 +1,8 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
-import { databaseFault, openBare, realPath, type Sqlite } from './open.ts';
+import { isOnReadOnlyDisk, realPath } from './disk.ts';
+import { databaseFault, openBare, type Sqlite } from './open.ts';
 
 // One database has one server: it holds a lock file beside the database, found from every name that the database has.
 
@@ -9,12 +10,19 @@ function lockPathOf(databasePath: string): string {
   return `${realPath(databasePath)}.lock`;
 }
 
+/** What keeps other servers away from a database until it is closed. */
+export type ServingLock = { close: () => void };
+
 /**
  * Holds the lock file until the process ends, however it ends, or it is closed. Throws `refused` where another server
- * holds it.
+ * holds it. On a read-only disk, where nobody can write and quotas are not kept, no lock is taken.
  */
-export function lockForServing(databasePath: string): Sqlite {
+export function lockForServing(databasePath: string): ServingLock {
   const path = lockPathOf(databasePath);
+  if (isOnReadOnlyDisk(databasePath)) {
+    if (isServed(databasePath) === true) throw isServedAlready(databasePath);
+    return { close: () => {} };
+  }
   let lock: Sqlite | null = null;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -22,28 +30,35 @@ export function lockForServing(databasePath: string): Sqlite {
     lock = openBare(path, 'write');
     lock.run('PRAGMA busy_timeout = 0');
     lock.run('PRAGMA locking_mode = EXCLUSIVE');
+    // Nothing is ever written into this file. Without a journal file the lock needs no room on the disk.
+    lock.run('PRAGMA journal_mode = MEMORY');
     lock.run('BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
     lock?.close();
     const fault = databaseFault(path, error);
     if (fault?.code !== 'busy') throw fault ?? error;
-    throw new AppError(
-      'refused',
-      `A server is running on ${databasePath}; stop it first: one database has one server.`,
-    );
+    throw isServedAlready(databasePath);
   }
 }
 
-/** Whether a server holds the lock of this database; looks only, and takes nothing. */
-export function isServed(databasePath: string): boolean {
+function isServedAlready(databasePath: string): AppError {
+  return new AppError('refused', `A server is running on ${databasePath}; stop it first: one database has one server.`);
+}
+
+/**
+ * Whether a server holds the lock of this database; looks only, and takes nothing. Null where that can't be known: on a
+ * read-only disk servers take no lock.
+ */
+export function isServed(databasePath: string): boolean | null {
   const path = lockPathOf(databasePath);
-  if (!existsSync(path)) return false;
+  const otherwise = isOnReadOnlyDisk(databasePath) ? null : false;
+  if (!existsSync(path)) return otherwise;
   const lock = openBare(path, 'read');
   try {
     lock.run('PRAGMA busy_timeout = 0');
     lock.query('SELECT count(*) FROM sqlite_schema').get();
-    return false;
+    return otherwise;
   } catch (error) {
     if (databaseFault(path, error)?.code === 'busy') return true;
     throw databaseFault(path, error) ?? error;

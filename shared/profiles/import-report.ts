@@ -21,6 +21,8 @@ export type ImportReport = {
   refuse: (line: number, reason: string) => void;
   drop: (fields: readonly string[]) => void;
   refusedCount: () => number;
+  /** How many lines are in the database: profiles put in, changed or erased. */
+  appliedCount: () => number;
   result: () => ImportResult;
 };
 
@@ -54,6 +56,7 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
       }
     },
     refusedCount: () => refused.length + unlisted,
+    appliedCount: () => imported + deleted,
     result: () => {
       const listed = refused.toSorted((a, b) => a.line - b.line);
       const last = listed.at(-1);

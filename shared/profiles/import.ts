@@ -3,6 +3,7 @@ import { emptyLog } from '../db/empty-log.ts';
 import { keepLogShort, type LogKeeper } from '../db/log-keeper.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
 import { createApplier, type Entry } from './apply.ts';
 import { applyBatch, type BatchContext } from './import-batch.ts';
 import { createImportReport, type ImportReport, type ImportResult, type RefusedLine } from './import-report.ts';
@@ -38,7 +39,7 @@ const WANTED_LOCK_MS = 50;
 /**
  * Puts JSON Lines into the database (README, "Profiles"): upserts by id, erasures, refusals. Streams: memory
  * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Throws `refused` where the
- * source can't be read, and what `write` throws; what earlier batches committed stays.
+ * source can't be read, and what `write` throws; what earlier batches committed stays, and the sentence says how much.
  */
 export async function importProfiles(
   deps: Pick<Deps, 'db' | 'clock'>,
@@ -56,7 +57,7 @@ export async function importProfiles(
     if (strict) await importStrictly(context, source, report, onProgress);
     else await importInBatches(context, clock, log, source, report, onProgress);
   } catch (error) {
-    throw sourceFault(source, error) ?? error;
+    throw sayingWhatIsIn(sourceFault(source, error) ?? error, strict ? 0 : report.appliedCount());
   } finally {
     log.end();
   }
@@ -64,6 +65,14 @@ export async function importProfiles(
   const warning = result.deleted > 0 ? emptyLog(db) : null;
   if (warning !== null) onWarning(warning);
   return result;
+}
+
+/** The same refusal, which also says how many lines earlier batches have put into the database. */
+function sayingWhatIsIn(error: unknown, lines: number): unknown {
+  if (!(error instanceof AppError) || lines === 0) return error;
+  const areIn = lines === 1 ? '1 line is in' : `${lines} lines are in`;
+  const sentence = error.message.replace(/(; nothing of this step was written)?\.$/, `; ${areIn}$1.`);
+  return new AppError(error.code, sentence, { cause: error });
 }
 
 async function importInBatches(

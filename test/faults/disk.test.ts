@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { copyFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
@@ -12,7 +13,7 @@ import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../support/small-disk.ts';
 import { startSmtp } from '../support/smtp.ts';
-import { testDeps } from '../support/world.ts';
+import { tempFolder, testDeps } from '../support/world.ts';
 
 // A disk that is full, and one that can't be written, under real processes. Needs the right to mount, as root has it.
 
@@ -36,6 +37,24 @@ async function world() {
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(base.folder, 'mail')}` };
   const close = () => db.$client.close();
   return { disk, databasePath, deps, secret, pending, variables, close };
+}
+
+/**
+ * The same on a disk of its own, as a stopped server leaves it. It is a copy: in this process SQLite keeps the files
+ * beside a closed database until the statements are collected as garbage.
+ */
+async function stoppedWorld() {
+  const { databasePath: original, secret, pending, variables: given, close } = await world();
+  const disk = mountSmallDisk(6 * MIB);
+  const databasePath = join(disk.folder, 'profiles.db');
+  for (const suffix of ['', '-wal']) copyFileSync(original + suffix, databasePath + suffix);
+  close();
+  const variables = { ...given, DATABASE_PATH: databasePath };
+  const server = await startServerProcess(variables);
+  expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+  expect(await server.end()).toBe(0);
+  expect(readdirSync(disk.folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+  return { disk, databasePath, secret, pending, variables };
 }
 
 /** Every command that writes, with what it reads from stdin. */
@@ -135,7 +154,10 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     disk.fill(1.5 * MIB);
     const stdin = jsonLines(...lines);
     const refused = await profilectl(['profiles', 'import', '-'], { variables, stdin });
-    expectSentence(refused, /^There is no room left on the disk of .*; nothing of this step was written\.$/m);
+    expectSentence(
+      refused,
+      /^There is no room left on the disk of .*; \d+ lines are in; nothing of this step was written\.$/m,
+    );
     close();
     const sqlite = new Database(databasePath);
     const [torn] = sqlite
@@ -149,6 +171,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
       number,
     ];
     expect([inNow > 0, inNow < count]).toEqual([true, true]);
+    expect(refused.stderr).toContain(`; ${inNow} lines are in; `);
     sqlite.close();
     expectSound(databasePath);
     disk.empty();
@@ -174,18 +197,86 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  test('full before a server starts: it says so, and the database is sound', async () => {
-    const { disk, databasePath, variables, close } = await world();
-    close();
+  for (const WORKERS of ['1', '2']) {
+    test(`full before a server starts, WORKERS=${WORKERS}: it serves twice, says what can't be written; with room all is as before`, async () => {
+      const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+      disk.fill();
+      for (let start = 1; start <= 2; start++) {
+        const server = await startServerProcess({ ...variables, WORKERS });
+        await server.see(
+          /"level":"warn","message":"The disk of [^"]* is full [^"]* can't be written until there is room/,
+        );
+        const answer = await get(server, '/api/lookup/username/n7', secret);
+        expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7 }]);
+        expect((await get(server, '/readyz')).status).toBe(200);
+        const status = await profilectl(['status', '--json'], { variables: { ...variables, PORT: `${server.port}` } });
+        expect(status).toMatchObject({ code: 0, stderr: '' });
+        expect(JSON.parse(status.stdout)).toMatchObject({
+          server: { running: true, ready: true },
+          warnings: expect.arrayContaining([expect.stringMatching(/^The disk of .* is full .*quotas, usage, /)]),
+        });
+        expect(await profilectl(['keys', 'list'], { variables })).toMatchObject({ code: 0, stderr: '' });
+        expect(await server.end()).toBe(0);
+      }
+      disk.empty();
+      expect((await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables })).code).toBe(0);
+      const server = await startServerProcess({ ...variables, WORKERS });
+      expect((await get(server, '/api/lookup/username/n7', secret)).status).toBe(200);
+      expect(await server.end()).toBe(0);
+      expect(server.printed()).not.toContain('is full');
+      expectSound(databasePath);
+    }, 60_000);
+  }
+
+  test('full or read-only when a server was killed: it starts again, and what its log has is served', async () => {
+    const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+    const killed = await startServerProcess(variables);
+    expect((await profilectl(['keys', 'edit', pending, '--name', 'In the log'], { variables })).code).toBe(0);
+    await killed.end('SIGKILL');
+    // By a symbolic link: the log lies beside the file itself.
+    const link = join(tempFolder(), 'link.db');
+    symlinkSync(join(disk.showReadOnly(), 'profiles.db'), link);
+    const readOnly = { ...variables, DATABASE_PATH: link };
     disk.fill();
-    const done = await profilectl(['serve'], { variables });
-    expectSentence(done, /^(There is no room left on the disk of|The database) .*profiles\.db/);
-    disk.empty();
-    const server = await startServerProcess(variables);
-    expect((await get(server, '/readyz')).status).toBe(200);
-    expect(await server.end()).toBe(0);
+    for (const chosen of [readOnly, variables]) {
+      const server = await startServerProcess(chosen);
+      expect((await get(server, '/api/lookup/username/n7', secret)).status).toBe(200);
+      const shown = await profilectl(['keys', 'show', pending], { variables: chosen });
+      expect(shown.stdout).toContain('In the log');
+      expect(await server.end()).toBe(0);
+    }
     expectSound(databasePath);
   }, 60_000);
+
+  for (const WORKERS of ['1', '2']) {
+    test(`read-only before a server starts, WORKERS=${WORKERS}: it serves, with the quotas as they were, and says what can't be written`, async () => {
+      const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+      const before = await startServerProcess(variables);
+      for (let spent = 0; spent < 3; spent++) await get(before, '/api/lookup/uid/7', secret);
+      expect(await before.end()).toBe(0);
+      const readOnly = { ...variables, WORKERS, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
+      const server = await startServerProcess(readOnly);
+      await server.see(/"level":"warn","message":"The disk of [^"]* is read-only: /);
+      const answer = await get(server, '/api/lookup/username/n7', secret);
+      expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7 }]);
+      expect(answer.headers.get('ratelimit')).toContain(';r=999995;');
+      await server.see(/Quotas can not be written/);
+      const port = { ...readOnly, PORT: `${server.port}` };
+      const status = await profilectl(['status', '--json'], { variables: port });
+      expect(status).toMatchObject({ code: 0, stderr: '' });
+      expect(JSON.parse(status.stdout)).toMatchObject({
+        server: { running: true, ready: true },
+        warnings: expect.arrayContaining([expect.stringMatching(/^The disk of .* is read-only: /)]),
+      });
+      expect((await profilectl(['keys', 'list'], { variables: readOnly })).stdout).toContain(pending);
+      const edit = await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables: readOnly });
+      expectSentence(edit, /can't be used \(SQLITE_READONLY/);
+      expect(await server.end()).toBe(0);
+      const stopped = await profilectl(['status', '--json'], { variables: port });
+      expect(JSON.parse(stopped.stdout)).toMatchObject({ server: { running: false } });
+      expectSound(databasePath);
+    }, 60_000);
+  }
 
   test('read-only: a running server serves on, commands read, writes are refused with a sentence', async () => {
     const { disk, databasePath, secret, pending, variables, close } = await world();
@@ -205,7 +296,6 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
     expect(await server.end()).toBe(0);
     close();
-    expectSentence(await profilectl(['serve'], { variables: readOnly }), /can't be used \(SQLITE_(READONLY|CANTOPEN)/);
     expectSound(databasePath);
   }, 60_000);
 });

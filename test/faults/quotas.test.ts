@@ -243,4 +243,26 @@ describe('when the wall clock is moved', () => {
       await server.stop();
     }
   });
+
+  test('back while the server is stopped: so much of that time does not count, and no more', async () => {
+    for (const [step, wait] of [
+      [-20_000, '31'],
+      [-3_600_000, '61'],
+    ] as const) {
+      const clock = twoFaced();
+      const deps = { ...testDeps({ clock }), clock };
+      const { secret } = await keyFor(deps, ['3/1m']);
+      const before = await serverOn(deps);
+      for (let turn = 0; turn < 3; turn++) await get(before, '/api/lookup/uid/1', secret);
+      await before.stop();
+      clock.advance(50_000);
+      clock.step(step);
+      const after = await serverOn(deps);
+      const refused = await get(after, '/api/lookup/uid/1', secret);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, wait]);
+      clock.advance(Number(wait) * 1_000);
+      expect((await get(after, '/api/lookup/uid/1', secret)).status).toBe(404);
+      await after.stop();
+    }
+  });
 });

@@ -9,6 +9,8 @@ export type Terminal = {
   type: (keys: string) => void;
   /** All that was ever printed, without escape sequences. */
   screen: () => string;
+  /** The same with them. */
+  raw: () => string;
   exited: Promise<number>;
 };
 
@@ -54,5 +56,5 @@ export function openTerminal(
       await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
     }
   };
-  return { see, type: (keys) => void child.terminal?.write(keys), screen, exited: child.exited };
+  return { see, type: (keys) => void child.terminal?.write(keys), screen, raw: () => printed, exited: child.exited };
 }

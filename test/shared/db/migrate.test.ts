@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, linkSync, readdirSync, readFileSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { looseModes } from '../../../shared/db/loose-modes.ts';
 import { migrate, schemaState } from '../../../shared/db/migrate.ts';
@@ -153,6 +153,24 @@ test('one database has one server', () => {
   again.close();
   expect(isServed(join(folder, 'link.db'))).toBe(false);
   lockForServing(path('lock')).close();
+});
+
+test('a second name of a database by a hard link is refused, in every mode, but not the name that is in use', () => {
+  const database = path('linked');
+  const second = join(tempFolder(), 'second.db');
+  openDatabase(database, 'serve').$client.close();
+  linkSync(database, second);
+  for (const mode of ['serve', 'fill', 'use', 'look'] as const) {
+    for (const name of [database, second]) expect(() => openDatabase(name, mode)).toThrow('has a second name');
+  }
+  expect(readdirSync(join(second, '..'))).toEqual(['second.db']);
+  unlinkSync(second);
+  const serving = openDatabase(database, 'serve');
+  linkSync(database, second);
+  // A worker that is replaced, a command beside the server.
+  for (const mode of ['serve', 'use'] as const) openDatabase(database, mode).$client.close();
+  expect(() => openDatabase(second, 'use')).toThrow('has a second name');
+  serving.$client.close();
 });
 
 test('a write that waits inside its transaction is refused and undone, and a locked database is "busy"', () => {
