@@ -1,7 +1,6 @@
 import { type Command, CommanderError } from 'commander';
-import { AppError } from '../shared/errors.ts';
+import { AppError, exitCodeOf } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
-import { exitCodeOf } from './exit-codes.ts';
 import { OutputFault } from './stdout.ts';
 
 /** What ends a command: its exit code, one sentence, and where it happened when that is asked for. */
@@ -13,15 +12,16 @@ export type Fault = { code: number; sentence: string; places: string[] };
  */
 export function describeFault(error: unknown, program: Command, words: readonly string[], isDebugging: boolean): Fault {
   if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, places: [] };
-  if (error instanceof OutputFault) return { code: 1, sentence: error.message, places: [] };
+  if (error instanceof OutputFault) return { code: exitCodeOf('refused'), sentence: error.message, places: [] };
   if (error instanceof CommanderError) {
     const sentence = usageSentence(error, commandPath(program, words));
-    return { code: 2, sentence, places: [] };
+    return { code: exitCodeOf('usage'), sentence, places: [] };
   }
   const kind = error instanceof Error ? error.name : typeof error;
   const sentence = `Something went wrong inside profilectl (${kind}); this is a bug.`;
-  if (isDebugging) return { code: 1, sentence, places: placesOf(error) };
-  return { code: 1, sentence: `${sentence} LOG_LEVEL=debug shows where it happened.`, places: [] };
+  const code = exitCodeOf('internal');
+  if (isDebugging) return { code, sentence, places: placesOf(error) };
+  return { code, sentence: `${sentence} LOG_LEVEL=debug shows where it happened.`, places: [] };
 }
 
 /** What Commander found wrong with the words, as a sentence with advice; `path` is the command, `profilectl keys`. */

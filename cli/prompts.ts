@@ -88,7 +88,7 @@ async function ask<T>(run: (streams: Streams) => Promise<T>): Promise<T> {
     return await run({ output: process.stderr, signal: controller.signal });
   } catch (error) {
     const cancelled = /^(ExitPrompt|AbortPrompt|CancelPrompt)Error$/.test(error instanceof Error ? error.name : '');
-    throw cancelled ? new AppError('cancelled', 'Cancelled; nothing was changed.') : error;
+    throw cancelled ? new AppError('cancelled') : error;
   } finally {
     process.stdin.off('data', watch).off('end', cancel).off('close', cancel).pause();
   }

@@ -26,5 +26,5 @@ export async function confirmOrYes(yes: boolean, question: string): Promise<void
   if (yes) return;
   if (!canAsk()) throw new AppError('usage', '--yes is missing: there is no terminal to confirm on.');
   const { confirm } = await import('./prompts.ts');
-  if (!(await confirm(question))) throw new AppError('cancelled', 'Cancelled; nothing was changed.');
+  if (!(await confirm(question))) throw new AppError('cancelled');
 }

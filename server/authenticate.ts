@@ -24,11 +24,8 @@ export function authenticate(
 }
 
 // Made once: in a flood of bad keys, taking a stack for each would be most of the work.
-const NO_CREDENTIALS = new AppError(
-  'no_credentials',
-  'An API key is required, sent as "Authorization: Bearer <API key>".',
-);
-const INVALID_TOKEN = new AppError('invalid_token', 'This API key is not valid.');
+const NO_CREDENTIALS = new AppError('no_credentials');
+const INVALID_TOKEN = new AppError('invalid_token');
 
 /** What an Authorization header carries as a bearer; null where there is none, or of another scheme. */
 export function credentialsOf(authorization: string | null): string | null {

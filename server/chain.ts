@@ -22,7 +22,7 @@ export type Route = {
   answer?: (service: Service, exchange: Exchange, route: Route) => Answer | Promise<LateAnswer>;
 };
 
-/** Longer paths are refused before anything looks at them. */
+/** Longer paths are refused before anything looks at them; the sentence of `uri_too_long` names this number. */
 const MAX_PATH_LENGTH = 8_192;
 
 /** Takes a request in. */
@@ -97,16 +97,11 @@ function decide(service: Service, route: Route, exchange: Exchange): Answer | Pr
   const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');
   exchange.address = clientAddress(transport.isProxy, exchange.peer, forwardedFor);
   refusePlainHttp(transport, exchange.peer, exchange.headers);
-  if (exchange.path === null) throw new AppError('bad_request', 'The request has no valid Host header.');
-  if (exchange.path.length > MAX_PATH_LENGTH) {
-    throw new AppError('uri_too_long', `The path is longer than ${MAX_PATH_LENGTH} bytes.`);
-  }
+  if (exchange.path === null) throw new AppError('bad_request');
+  if (exchange.path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
   if (route.access !== 'anyone') admitKey(service, route, exchange);
-  if (route.answer === undefined || route.isThere?.(service) === false)
-    throw new AppError('unknown_path', 'There is nothing at this path.');
-  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
-    throw new AppError('method_not_allowed', 'This path answers GET and HEAD only.');
-  }
+  if (route.answer === undefined || route.isThere?.(service) === false) throw new AppError('unknown_path');
+  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw new AppError('method_not_allowed');
   if (isPermission(route.access)) requirePermission(exchange, route.access);
   return route.answer(service, exchange, route);
 }

@@ -24,9 +24,7 @@ export function admit(ledger: Ledger, quota: Quota): void {
   const wait = spend(ledger, quota.account);
   if (wait === null) return;
   quota.refused = 1;
-  throw new AppError('rate_limited', 'This API key has used up a rate limit.', {
-    retryAfterSeconds: retryAfterSeconds(wait),
-  });
+  throw new AppError('rate_limited', null, { retryAfterSeconds: retryAfterSeconds(wait) });
 }
 
 /**

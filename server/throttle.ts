@@ -56,9 +56,7 @@ export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: C
         releaseLock(words, set);
       }
       if (wait === null) return;
-      throw new AppError('too_many_failures', 'Too many requests without a valid API key came from this address.', {
-        retryAfterSeconds: retryAfterSeconds(wait),
-      });
+      throw new AppError('too_many_failures', null, { retryAfterSeconds: retryAfterSeconds(wait) });
     },
   };
 }

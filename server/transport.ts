@@ -40,5 +40,5 @@ export function refusePlainHttp(transport: Transport, peer: string, headers: Hea
 }
 
 function plainHttp(): AppError {
-  return new AppError('plain_http', 'This API is served over HTTPS only.');
+  return new AppError('plain_http');
 }

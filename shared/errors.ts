@@ -1,30 +1,4 @@
-/**
- * Every way the product says no. The list is closed: `server/refusals.ts` maps each code to an HTTP status and
- * `cli/exit-codes.ts` to an exit code.
- */
-export type ErrorCode =
-  | 'usage' // a missing or malformed value that the caller typed
-  | 'bad_config' // an environment variable or the environment file
-  | 'refused' // a rule of the product
-  | 'not_found' // no such key or profile
-  | 'try_later' // somebody or something else is at it, or did not answer
-  | 'busy' // the database is locked
-  | 'cancelled' // the person at the terminal gave up
-  | 'no_credentials'
-  | 'invalid_token'
-  | 'too_many_failures'
-  | 'plain_http'
-  | 'insufficient_scope'
-  | 'rate_limited'
-  | 'unknown_path'
-  | 'method_not_allowed'
-  | 'bad_parameter'
-  | 'bad_request'
-  | 'uri_too_long'
-  | 'not_ready'
-  | 'internal';
-
-/** What a refusal carries besides its sentence; each field is read by exactly one header or exit path. */
+/** What a refusal carries besides its sentence; each field is read by exactly one header. */
 export type ErrorDetails = {
   /** Whole seconds after which trying again is sensible (RFC 9110, section 10.2.3). */
   retryAfterSeconds?: number;
@@ -34,13 +8,170 @@ export type ErrorDetails = {
   cause?: unknown;
 };
 
+/** What one error code means at each door. */
+type Refusal = {
+  /** The HTTP status. Without one, no request should meet the code, and a request that does is answered as `internal`. */
+  status?: number;
+  /** The exit code of `profilectl`; 1 where it is left out. 75 is EX_TEMPFAIL of sysexits.h: trying again can help. */
+  exitCode?: number;
+  /** The sentence for a person, unless whoever throws the error gives a more exact one. */
+  sentence?: string;
+  /** True where clients are always shown `sentence`, because a more exact one was written for the operator. */
+  isSentenceFixed?: true;
+  /** When clients of the HTTP API meet it, for the OpenAPI document; left out where they can't. */
+  when?: string;
+  /** True where the server logs what caused it. */
+  isLogged?: true;
+  /** The headers that only this refusal has. */
+  headers?: (details: ErrorDetails) => Record<string, string>;
+};
+
+const REALM = 'Bearer realm="profile-lookup"';
+
+const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });
+
+/**
+ * Every way in which the product says no: the closed list of error codes, and all that the server, `profilectl` and the
+ * OpenAPI document need to know of each. No other file holds an error status or an exit code.
+ */
+export const REFUSALS = {
+  /** A missing or malformed value that the caller typed. */
+  usage: { exitCode: 2 },
+  /** A faulty environment variable or environment file. */
+  bad_config: { exitCode: 2 },
+  /** A rule of the product. */
+  refused: {},
+  /** The person at the terminal gave up. */
+  cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
+  /** Somebody or something else is at it, or did not answer. */
+  try_later: { exitCode: 75 },
+  /** This kind of person may not do this, whatever it is about (`shared/operations.ts`). */
+  forbidden: { status: 403, sentence: 'You are not allowed to do this.' },
+  bad_parameter: {
+    status: 400,
+    when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it',
+  },
+  bad_request: {
+    status: 400,
+    sentence: 'The request has no valid Host header.',
+    when: 'the request names no host',
+  },
+  no_credentials: {
+    status: 401,
+    sentence: 'An API key is required, sent as "Authorization: Bearer <API key>".',
+    when: 'there is no key, or Authorization is malformed or of another scheme',
+    headers: () => ({ 'WWW-Authenticate': REALM }),
+  },
+  invalid_token: {
+    status: 401,
+    sentence: 'This API key is not valid.',
+    when: 'the key is unknown, mistyped, not approved, withdrawn, revoked or expired: one sentence for all of these',
+    headers: () => ({ 'WWW-Authenticate': `${REALM}, error="invalid_token"` }),
+  },
+  plain_http: {
+    status: 403,
+    sentence: 'This API is served over HTTPS only.',
+    when: 'the request came by plain HTTP where that is not allowed',
+  },
+  insufficient_scope: {
+    status: 403,
+    when: 'the key lacks the permission; the sentence names it',
+    headers: ({ scope }) => ({ 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="${scope}"` }),
+  },
+  not_found: {
+    status: 404,
+    sentence: 'There is no such profile.',
+    when: 'there is no such profile',
+  },
+  unknown_path: {
+    status: 404,
+    sentence: 'There is nothing at this path.',
+    when: 'there is nothing at this path',
+  },
+  method_not_allowed: {
+    status: 405,
+    sentence: 'This path answers GET and HEAD only.',
+    when: 'the method is neither GET nor HEAD',
+    headers: () => ({ Allow: 'GET, HEAD' }),
+  },
+  uri_too_long: {
+    status: 414,
+    sentence: 'The path is longer than 8192 bytes.',
+    when: 'the path has more than 8 KiB',
+  },
+  rate_limited: {
+    status: 429,
+    sentence: 'This API key has used up a rate limit.',
+    when: 'a rate limit of the key has no room; waiting for Retry-After is enough',
+    headers: retryAfter,
+  },
+  too_many_failures: {
+    status: 429,
+    sentence: 'Too many requests without a valid API key came from this address.',
+    when: 'the 31st request without a valid key from one address within a minute',
+    headers: retryAfter,
+  },
+  internal: {
+    status: 500,
+    sentence: 'The server failed to answer this request.',
+    isSentenceFixed: true,
+    isLogged: true,
+    when: 'a fault of the server; its log has the cause under the request id',
+  },
+  /** Another process or thread holds a lock. */
+  busy: {
+    status: 503,
+    exitCode: 75,
+    sentence: 'The database is busy; try again.',
+    isSentenceFixed: true,
+    isLogged: true,
+    when: 'the database is locked for a moment',
+    headers: retryAfter,
+  },
+  not_ready: {
+    status: 503,
+    sentence: 'The database is not ready.',
+    isLogged: true,
+    when: 'the database is not open or not migrated',
+    headers: retryAfter,
+  },
+} as const satisfies Record<string, Refusal>;
+
+/** The name of a refusal: programs see it as `X-Error-Code`. */
+export type ErrorCode = keyof typeof REFUSALS;
+
+type CodesWith<Column extends keyof Refusal> = {
+  [Code in ErrorCode]: Column extends keyof (typeof REFUSALS)[Code] ? Code : never;
+}[ErrorCode];
+
+/** The codes that clients of the HTTP API can meet; the OpenAPI document describes each of them. */
+export type DocumentedCode = CodesWith<'when'>;
+
+/** The same as a list. */
+export const DOCUMENTED_CODES = (Object.keys(REFUSALS) as ErrorCode[]).filter(
+  (code) => 'when' in REFUSALS[code],
+) as DocumentedCode[];
+
+/** Everything that is known of a code. */
+export function refusalOf(code: ErrorCode): Refusal {
+  return REFUSALS[code];
+}
+
+/** The exit code with which `profilectl` ends where it is refused with this code. */
+export function exitCodeOf(code: ErrorCode): number {
+  return refusalOf(code).exitCode ?? 1;
+}
+
 /** The one error class. `message` is a whole sentence for a person: what is wrong and, where it helps, what to do. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? {} : { cause: details.cause });
+  /** Without a message, or with null, the error has the sentence of its code. */
+  constructor(code: CodesWith<'sentence'>, message?: string | null, details?: ErrorDetails);
+  constructor(code: ErrorCode, message: string, details?: ErrorDetails);
+  constructor(code: ErrorCode, message?: string | null, details: ErrorDetails = {}) {
+    super(message ?? refusalOf(code).sentence, details.cause === undefined ? {} : { cause: details.cause });
     this.name = 'AppError';
     this.code = code;
     this.details = details;

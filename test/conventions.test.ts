@@ -141,13 +141,14 @@ describe('one owner each', () => {
       /\bnoteChanges\(/,
       ['shared/profiles/apply.ts', 'shared/profiles/changes.ts', 'shared/profiles/erase.ts'],
     ],
-    ['error statuses', /\b(4\d\d|5\d\d)\b/, ['server/refusals.ts']],
+    // A number beside the word: `status: 404`, `status >= 500`, `statuses.includes(429)`.
+    ['error statuses', /\bstatus(es|Code)?\b[^\n;{}]{0,30}?\b[45]\d\d\b/i, ['shared/errors.ts']],
+    ['exit codes', /\bexitCode: \d/, ['shared/errors.ts']],
   ];
   for (const [what, sign, files] of owners) {
     test(what, () => {
       const found = typeof sign === 'string' ? importersOf(sign) : filesWith(sign);
-      const relevant = what === 'error statuses' ? found.filter((path) => path.startsWith('server/')) : found;
-      expect(relevant).toEqual(files);
+      expect(found).toEqual(files);
     });
   }
 });

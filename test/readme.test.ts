@@ -2,12 +2,11 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { exitCodeOf } from '../cli/exit-codes.ts';
 import { createProgram } from '../cli/program.ts';
 import { ROUTES } from '../server/app.ts';
 import { ERROR_STATUSES } from '../server/refusals.ts';
 import { VARIABLES } from '../shared/config.ts';
-import type { ErrorCode } from '../shared/errors.ts';
+import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, REFUSALS, refusalOf } from '../shared/errors.ts';
 import { MAX_PROJECT_URL, TEXT_RULES } from '../shared/keys/fields.ts';
 import { KEY_STATES, KEYS_PER_PROFILE } from '../shared/keys/key.ts';
 import { RATE_LIMIT_BOUNDS } from '../shared/keys/rate-limit.ts';
@@ -74,19 +73,19 @@ test('the statuses of errors', () => {
   expect(shown).toEqual([...new Set(ERROR_STATUSES)].sort());
 });
 
+test('the codes of errors, by status', () => {
+  const shown = table('Status').map(([status, codes]) => [Number(status), plain(codes).split(', ')]);
+  const wanted = ERROR_STATUSES.map((status) => [
+    status,
+    DOCUMENTED_CODES.filter((code) => refusalOf(code).status === status),
+  ]);
+  expect(shown).toEqual(wanted);
+});
+
 test('the exit codes', () => {
   const shown = table('Exit code').map(([code]) => Number(code));
-  const codes: ErrorCode[] = [
-    'refused',
-    'not_found',
-    'internal',
-    'usage',
-    'bad_config',
-    'try_later',
-    'busy',
-    'cancelled',
-  ];
-  expect(shown).toEqual([0, ...new Set(codes.map(exitCodeOf))]);
+  const codes = (Object.keys(REFUSALS) as ErrorCode[]).map(exitCodeOf);
+  expect(shown).toEqual([...new Set([0, ...codes])].sort((a, b) => a - b));
 });
 
 test('the limits', () => {

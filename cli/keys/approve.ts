@@ -64,6 +64,6 @@ async function decide(context: Context, identifier: string, given: Grant): Promi
   await checkApproval(context.deps, identifier);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const grant = await askGrant(context, key, given);
-  if (grant === null) throw new AppError('cancelled', 'Cancelled; nothing was changed.');
+  if (grant === null) throw new AppError('cancelled');
   return grant;
 }

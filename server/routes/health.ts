@@ -14,7 +14,7 @@ export function health(): Answer {
 
 /** `GET /readyz`: the database is open and migrated. Throws `not_ready`. */
 export function readiness(service: Service): Answer {
-  if (!service.isReady()) throw new AppError('not_ready', 'The database is not ready.');
+  if (!service.isReady()) throw new AppError('not_ready');
   return OK;
 }
 

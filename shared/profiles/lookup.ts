@@ -111,4 +111,4 @@ function echo(way: Way, value: string): string {
 const UNESCAPED = /^[\w-]*$/;
 
 /** Made once: nobody reads its stack, and taking one costs as much as the lookup. */
-const MISSING = new AppError('not_found', 'There is no such profile.');
+const MISSING = new AppError('not_found');

@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import { ROUTES } from '../../server/app.ts';
 import type { Route } from '../../server/chain.ts';
 import type { Deps } from '../../shared/deps.ts';
+import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
 import { parseRateLimit } from '../../shared/keys/rate-limit.ts';
 import { issue } from './keys.ts';
 import { insertProfile } from './profiles.ts';
@@ -64,6 +65,8 @@ export async function expectRefusal(
   expect([response.status, text]).toEqual([status, text]);
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(response.headers.get('cache-control')).toBe('no-store');
+  const code = response.headers.get('x-error-code') as DocumentedCode;
+  expect([code, DOCUMENTED_CODES.includes(code) && refusalOf(code).status]).toEqual([code, status]);
   expect(response.headers.get('x-request-id')).toMatch(/^[0-9A-Za-z]{12}-[0-9a-z]+$/);
   expect(response.headers.has('access-control-allow-origin')).toBe(false);
   for (const [name, value] of Object.entries(headers)) {

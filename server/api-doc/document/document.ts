@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BODIES } from '../../../shared/api/bodies.ts';
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, type DocumentedCode } from '../../../shared/errors.ts';
 import { etagOf } from '../../../shared/etag.ts';
 import { isPermission } from '../../../shared/keys/permissions.ts';
 import type { Answer } from '../../answers.ts';
@@ -12,7 +12,7 @@ import { COMMON_HEADERS, headerComponents, headerReferences } from './headers.ts
 import { type OperationDoc, TAGS } from './operation-doc.ts';
 import { OPERATIONS } from './operations.ts';
 import { IF_NONE_MATCH } from './parameters.ts';
-import { type DocumentedCode, OTHER_REFUSALS, refusalResponses, refusalsOfAccess, type Thrown } from './refusals.ts';
+import { OTHER_REFUSALS, refusalResponses, refusalsOfAccess, type Thrown } from './refusals.ts';
 import { type AskSample, type Samples, withSamples } from './samples.ts';
 import type { OpenApi, Operation, ResponseObject, Schema } from './types.ts';
 

@@ -1,5 +1,6 @@
 import type { BODIES } from '../../../shared/api/bodies.ts';
-import type { DocumentedCode, Thrown } from './refusals.ts';
+import type { DocumentedCode } from '../../../shared/errors.ts';
+import type { Thrown } from './refusals.ts';
 import type { Parameter } from './types.ts';
 
 /** What the document says of a route beyond what the route itself tells. */

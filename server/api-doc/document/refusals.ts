@@ -1,52 +1,8 @@
-import { AppError, type ErrorCode } from '../../../shared/errors.ts';
+import { AppError, DOCUMENTED_CODES, type DocumentedCode, REFUSALS, refusalOf } from '../../../shared/errors.ts';
 import type { Route } from '../../chain.ts';
-import { refusalOf } from '../../refusals.ts';
+import { type ShownRefusal, shownOf } from '../../refusals.ts';
 import { COMMON_HEADERS, headerReferences } from './headers.ts';
 import type { Header, ResponseObject } from './types.ts';
-
-/** When a refusal comes, a sentence that it really has, and what it carries. */
-type Case = { when: string; sentence?: string; details?: AppError['details'] };
-
-const CASES = {
-  bad_parameter: { when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it' },
-  bad_request: { when: 'the request names no host', sentence: 'The request has no valid Host header.' },
-  no_credentials: {
-    when: 'there is no key, or Authorization is malformed or of another scheme',
-    sentence: 'An API key is required, sent as "Authorization: Bearer <API key>".',
-  },
-  invalid_token: {
-    when: 'the key is unknown, mistyped, not approved, withdrawn, revoked or expired: one sentence for all of these',
-    sentence: 'This API key is not valid.',
-  },
-  plain_http: {
-    when: 'the request came by plain HTTP where that is not allowed',
-    sentence: 'This API is served over HTTPS only.',
-  },
-  insufficient_scope: { when: 'the key lacks the permission; the sentence names it' },
-  not_found: { when: 'there is no such profile', sentence: 'There is no such profile.' },
-  unknown_path: { when: 'there is nothing at this path', sentence: 'There is nothing at this path.' },
-  method_not_allowed: {
-    when: 'the method is neither GET nor HEAD',
-    sentence: 'This path answers GET and HEAD only.',
-  },
-  uri_too_long: { when: 'the path has more than 8 KiB', sentence: 'The path is longer than 8192 bytes.' },
-  rate_limited: {
-    when: 'a rate limit of the key has no room; waiting for Retry-After is enough',
-    sentence: 'This API key has used up a rate limit.',
-    details: { retryAfterSeconds: 42 },
-  },
-  too_many_failures: {
-    when: 'the 31st request without a valid key from one address within a minute',
-    sentence: 'Too many requests without a valid API key came from this address.',
-    details: { retryAfterSeconds: 42 },
-  },
-  internal: { when: 'a fault of the server; its log has the cause under the request id' },
-  busy: { when: 'the database is locked for a moment' },
-  not_ready: { when: 'the database is not open or not migrated', sentence: 'The database is not ready.' },
-} as const satisfies Partial<Record<ErrorCode, Case>>;
-
-/** A refusal that a client can meet. */
-export type DocumentedCode = keyof typeof CASES;
 
 /** The refusals after which the answer says where the key stands; before these the key was not known yet. */
 const AFTER_KEY: readonly DocumentedCode[] = [
@@ -62,9 +18,9 @@ const AFTER_KEY: readonly DocumentedCode[] = [
 const MAYBE_AFTER_KEY: readonly DocumentedCode[] = ['busy', 'internal'];
 
 /** Every refusal that requests outside the documented operations can meet, whatever the path and the method. */
-export const OTHER_REFUSALS = Object.keys(CASES).filter(
+export const OTHER_REFUSALS = DOCUMENTED_CODES.filter(
   (code) => !['bad_parameter', 'insufficient_scope', 'not_found', 'not_ready'].includes(code),
-) as DocumentedCode[];
+);
 
 /** The refusals that a route can meet whatever it does itself. */
 export function refusalsOfAccess({ access, isFree }: Pick<Route, 'access' | 'isFree'>): DocumentedCode[] {
@@ -96,8 +52,8 @@ export function refusalResponses(
   thrown: Thrown = {},
 ): Record<string, ResponseObject> {
   const made = codes.map((code): Made => {
-    const { when, sentence = '', details }: Case = CASES[code];
-    return { code, when, ...refusalOf(thrown[code] ?? new AppError(code, sentence, details)) };
+    const { when } = REFUSALS[code];
+    return { when, ...shownOf(thrown[code] ?? exampleOf(code)) };
   });
   const byStatus = [...Map.groupBy(made, ({ status }) => status)].sort(([one], [other]) => one - other);
   return Object.fromEntries(
@@ -107,6 +63,7 @@ export function refusalResponses(
         description: sentenceOf(group.map(({ when }) => when).join('; or ')),
         headers: {
           ...headerReferences(...COMMON_HEADERS, 'No-Cache-Control', ...rateLimitHeaders(group, access)),
+          'X-Error-Code': errorCodeHeader(group),
           ...ownHeaders(group),
         },
         content: {
@@ -122,13 +79,32 @@ export function refusalResponses(
   );
 }
 
-type Made = { code: DocumentedCode; when: string } & ReturnType<typeof refusalOf>;
+/** A refusal with this code as an example; the longer waits are those that clients really meet. */
+function exampleOf(code: DocumentedCode): AppError {
+  const isOfLimit = code === 'rate_limited' || code === 'too_many_failures';
+  return new AppError(code, refusalOf(code).sentence ?? '', isOfLimit ? { retryAfterSeconds: 42 } : {});
+}
+
+type Made = { when: string } & ShownRefusal;
 
 function rateLimitHeaders(group: readonly Made[], access: Route['access'] | 'either'): string[] {
-  const known = group.filter(({ code }) => AFTER_KEY.includes(code)).length;
-  if (access === 'anyone' || (known === 0 && !group.some(({ code }) => MAYBE_AFTER_KEY.includes(code)))) return [];
+  const known = group.filter(({ code }) => isOneOf(code, AFTER_KEY)).length;
+  if (access === 'anyone' || (known === 0 && !group.some(({ code }) => isOneOf(code, MAYBE_AFTER_KEY)))) return [];
   const prefix = known === group.length && access !== 'either' ? '' : 'Optional-';
   return [`${prefix}RateLimit-Policy`, `${prefix}RateLimit`];
+}
+
+function isOneOf(code: string, codes: readonly string[]): boolean {
+  return codes.includes(code);
+}
+
+/** The header that tells programs which refusal this is: one of those that this status can be. */
+function errorCodeHeader(group: readonly Made[]): Header {
+  return {
+    description: 'Which refusal this is, for programs; the sentence in the body is for people and may change.',
+    required: true,
+    schema: { type: 'string', enum: group.map(({ code }) => code) },
+  };
 }
 
 const OWN_HEADERS: Record<string, string> = {
