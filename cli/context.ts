@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
+import type { Person } from '../shared/actor.ts';
 import { type Config, checkDatabasePath, readConfig, readEnvironment } from '../shared/config.ts';
 import type { Opened, OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
@@ -11,8 +12,8 @@ export type Globals = { json: boolean; yes: boolean; db?: string; envFile?: stri
 /** What a command works with. */
 export type Context = Globals & {
   deps: Deps;
-  /** The operating system's user who acts, `SUDO_USER` first; recorded in the history. Asked for only when read. */
-  readonly by: string;
+  /** Who acts. The name is asked of the operating system only when it is read, since that starts a process. */
+  actor: Person;
 };
 
 /** The global options as given before or after the command's name. */
@@ -61,21 +62,27 @@ export async function withContext<T>(
   return withDatabase(command, mode, async (db, config) => {
     const { withTables } = await import('../shared/db/tables.ts');
     const { createDeps } = await import('../shared/deps.ts');
-    return act({
-      ...globalsOf(command),
-      deps: createDeps(withTables(db), config),
-      get by() {
-        return currentUser(config);
-      },
-    });
+    return act({ ...globalsOf(command), deps: createDeps(withTables(db), config), actor: operatorOf(config) });
   });
 }
 
+/** Whoever runs this command: the operator, by the name of the operating system's user. */
+export function operatorOf(config: Config): Person {
+  let name: string | undefined;
+  return {
+    kind: 'operator',
+    get name() {
+      name ??= currentUser(config);
+      return name;
+    },
+  };
+}
+
 /**
- * Who acts: the operating system's user, the one behind sudo first. Asked of `id`, since Bun's `userInfo` repeats the
- * variable USER, which is unset in many services and free to say anything.
+ * The operating system's user, the one behind sudo first. Asked of `id`, since Bun's `userInfo` repeats the variable
+ * USER, which is unset in many services and free to say anything.
  */
-export function currentUser(config: Config): string {
+function currentUser(config: Config): string {
   if (config.sudoUser !== null) return config.sudoUser;
   const named = spawnSync('/usr/bin/id', ['-un'], { encoding: 'utf8' }).stdout?.trim();
   return named || `uid ${process.getuid?.() ?? 'unknown'}`;

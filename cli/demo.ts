@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../shared/config.ts';
 import type { Deps } from '../shared/deps.ts';
-import { currentUser } from './context.ts';
+import { operatorOf } from './context.ts';
 import { print } from './output.ts';
 
 const PORT = 3000;
@@ -54,24 +54,22 @@ async function runDemo(folder: string): Promise<void> {
 async function importSample(deps: Deps): Promise<number> {
   const { importProfiles } = await import('../shared/profiles/import.ts');
   const { default: sample } = await import('../shared/sample/profiles.jsonl', { with: { type: 'text' } });
-  const by = currentUser(deps.config);
+  const by = operatorOf(deps.config);
   const { imported } = await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, by });
   return imported;
 }
 
-/** Through the same functions that a person's commands call. */
+/** Requests a key and approves it, by the same operations as the commands `keys request` and `keys approve`. */
 async function issueKey(deps: Deps): Promise<string> {
-  const { requestKey } = await import('../shared/keys/lifecycle.ts');
-  const { approveKey } = await import('../shared/keys/approve.ts');
-  const by = currentUser(deps.config);
-  const { identifier } = await requestKey(deps, {
+  const { OPERATIONS, perform } = await import('../shared/operations.ts');
+  const actor = operatorOf(deps.config);
+  const { identifier } = await perform(deps, actor, OPERATIONS.request, {
     profile: PROFILE,
     name: 'Demo key',
     description: 'Made by "profilectl demo" so that a newcomer can try every endpoint with one key, right away.',
     permissions: ['api.lookup', 'api.leaderboard'],
-    by,
   });
-  await approveKey(deps, { identifier, grant: {}, by });
+  await perform(deps, actor, OPERATIONS.approve, { identifier });
   return identifier;
 }
 

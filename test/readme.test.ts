@@ -16,6 +16,7 @@ import { BOARD_SIZE } from '../shared/profiles/leaderboard.ts';
 import { MAX_LINE_BYTES } from '../shared/profiles/line.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
 import { type Results, tableRow } from './bench/results.ts';
+import { onBox } from './support/actors.ts';
 import { PROJECT } from './support/cli.ts';
 import { readingOf } from './support/reading.ts';
 import { testDeps } from './support/world.ts';
@@ -125,7 +126,11 @@ test('every file that it points to is there', () => {
 
 test('the answer that it shows is the one that the sample profiles give', async () => {
   const deps = testDeps();
-  await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), { merge: false, strict: true, by: 'test' });
+  await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
+    merge: false,
+    strict: true,
+    by: onBox('test'),
+  });
   const shown = README.split('\n').find((line) => line.startsWith('{"id":7,"username":"Ada","displayName":"Ada L'));
   expect(shown).toBe(readingOf(deps).lookup.profile('username', 'Ada').text.body);
 });
@@ -133,6 +138,6 @@ test('the answer that it shows is the one that the sample profiles give', async 
 test('the line that it shows for an import is one', async () => {
   const deps = testDeps();
   const line = README.split('\n').find((text) => text.startsWith('{"id":7,"username":"Ada","aliases"')) ?? '';
-  const result = await importProfiles(deps, [Buffer.from(line)], { merge: false, strict: true, by: 'test' });
+  const result = await importProfiles(deps, [Buffer.from(line)], { merge: false, strict: true, by: onBox('test') });
   expect(result).toEqual({ imported: 1, deleted: 0, refused: [], dropped: {} });
 });

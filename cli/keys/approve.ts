@@ -47,20 +47,19 @@ Examples:
           const { walkQueue } = await import('./queue.ts');
           return walkQueue(context, given);
         }
-        const { approveKey } = await import('../../shared/keys/approve.ts');
-        const { finish } = await import('./finish.ts');
+        const { OPERATIONS } = await import('../../shared/operations.ts');
+        const { performAndPrint } = await import('./perform.ts');
         const grant = isAsked ? await decide(context, identifier, given) : given;
         if (isAsked) notice('Mailing the secret; this may take up to a minute…');
-        await approveKey(context.deps, { identifier, grant, by: context.by });
-        finish(context, { identifier, warning: null });
+        await performAndPrint(context, OPERATIONS.approve, { identifier, ...grant });
       });
     });
 }
 
 async function decide(context: Context, identifier: string, given: Grant): Promise<Grant> {
-  const { showKey } = await import('../../shared/keys/view.ts');
+  const { OPERATIONS, perform } = await import('../../shared/operations.ts');
   const { checkApproval } = await import('../../shared/keys/approve.ts');
-  const key = showKey(context.deps, identifier);
+  const { key } = await perform(context.deps, context.actor, OPERATIONS.show, { identifier });
   await checkApproval(context.deps, identifier);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const grant = await askGrant(context, key, given);

@@ -12,10 +12,10 @@ export function addTo(parent: Command): void {
     .addHelpText('after', '\nExample:\n  profilectl keys edit k7Qm2XaB --name "Badge bot 2"')
     .action((identifier: string, options: { name?: string }, command: Command) =>
       withContext(command, 'use', async (context) => {
-        const { editKey } = await import('../../shared/keys/lifecycle.ts');
-        const { finish } = await import('./finish.ts');
+        const { OPERATIONS } = await import('../../shared/operations.ts');
+        const { performAndPrint } = await import('./perform.ts');
         const name = needed(options.name, '--name');
-        finish(context, editKey(context.deps, { identifier, name, by: context.by }));
+        await performAndPrint(context, OPERATIONS.edit, { identifier, name });
       }),
     );
 }

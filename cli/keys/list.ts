@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { parseSpan } from '../../shared/keys/expiry.ts';
-import { isKeyState, KEY_STATES, type KeyState } from '../../shared/keys/key.ts';
+import { KEY_STATES, type KeyState } from '../../shared/keys/key.ts';
 import { withContext } from '../context.ts';
 import { print, printJson } from '../output.ts';
 import { keysText } from './print.ts';
@@ -25,16 +25,14 @@ Examples:
   profilectl keys list --profile Ada --json`,
     )
     .action((options: Options, command: Command) =>
-      withContext(command, 'use', async ({ deps, json }) => {
-        const { listKeys } = await import('../../shared/keys/view.ts');
-        const { lastUses, unusedKeys } = await import('../../shared/keys/usage-view.ts');
-        const { state = [], profile, unused } = options;
-        const keys =
-          unused === undefined
-            ? listKeys(deps, { states: checkStates(state), profile })
-            : unusedKeys(deps, checkUnused(unused, state), profile);
+      withContext(command, 'use', async ({ deps, actor, json }) => {
+        const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+        const { state, profile, unused } = options;
+        const unusedForMs = unused === undefined ? undefined : parseUnused(unused, state);
+        const input = { states: state as KeyState[] | undefined, profile, unusedForMs };
+        const { keys, lastUses } = await perform(deps, actor, OPERATIONS.list, input);
         if (json) printJson({ keys });
-        else print(keysText(keys, deps.clock.nowMs(), lastUses(deps)));
+        else print(keysText(keys, deps.clock.nowMs(), lastUses));
       }),
     );
 }
@@ -42,17 +40,9 @@ Examples:
 type Options = { state?: string[]; profile?: string; unused?: string };
 
 /** Milliseconds. */
-function checkUnused(span: string, states: readonly string[]): number {
-  if (states.length > 0) throw new AppError('usage', '--unused is about Active keys; leave --state out.');
+function parseUnused(span: string, states: readonly string[] | undefined): number {
+  if (states !== undefined) throw new AppError('usage', '--unused is about Active keys; leave --state out.');
   const spanMs = parseSpan(span);
   if (spanMs === null) throw new AppError('usage', '--unused must be a span such as 90d or 12h.');
   return spanMs;
-}
-
-function checkStates(texts: readonly string[]): KeyState[] {
-  const unknown = texts.find((text) => !isKeyState(text));
-  if (unknown !== undefined) {
-    throw new AppError('usage', `--state must be one of ${KEY_STATES.join(', ')} (spelled exactly so).`);
-  }
-  return texts as KeyState[];
 }

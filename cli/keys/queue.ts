@@ -1,9 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
-import { approveKey } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
-import { TEXT_RULES, textFault } from '../../shared/keys/fields.ts';
-import { rejectKey } from '../../shared/keys/lifecycle.ts';
-import { type KeyView, keyHistory, listKeys, showKey } from '../../shared/keys/view.ts';
+import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
+import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';
 import type { Context } from '../context.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
@@ -26,21 +24,21 @@ type Walk = { decided: string[]; failures: AppError[] };
  * `cancelled` after Ctrl-C or Ctrl-D; what was decided before stays decided.
  */
 export async function walkQueue(context: Context, given: Grant): Promise<void> {
-  const queue = listKeys(context.deps, { states: ['pending'] });
+  const queue = await list(context, { states: ['pending'] });
   const walk: Walk = { decided: [], failures: [] };
   try {
     for (const [index, { identifier }] of queue.entries()) {
       // Somebody else may have decided meanwhile.
-      const key = showKey(context.deps, identifier);
+      const { key, history } = await show(context, identifier);
       if (key.state !== 'pending') continue;
-      layOut(context, key, `Request ${index + 1} of ${queue.length}`);
+      await layOut(context, key, history, `Request ${index + 1} of ${queue.length}`);
       if ((await decideOne(context, key, given, walk)) === 'quit') break;
     }
   } catch (error) {
     const isCancelled = error instanceof AppError && error.code === 'cancelled' && walk.decided.length > 0;
     throw isCancelled ? new AppError('cancelled', 'Cancelled; what was decided before stays decided.') : error;
   } finally {
-    report(context, queue.length, walk);
+    await report(context, queue.length, walk);
   }
   const [first] = walk.failures;
   if (first === undefined) return;
@@ -50,12 +48,21 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
   );
 }
 
-function layOut({ deps }: Context, key: KeyView, place: string): void {
+function show({ deps, actor }: Context, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
+  return perform(deps, actor, OPERATIONS.show, { identifier });
+}
+
+async function list({ deps, actor }: Context, filter: ListInput): Promise<KeyView[]> {
+  return (await perform(deps, actor, OPERATIONS.list, filter)).keys;
+}
+
+async function layOut(context: Context, key: KeyView, history: readonly HistoryView[], place: string): Promise<void> {
+  const { deps } = context;
   notice(
     `\n${place}, ${ageText(key.requestedAt, deps.clock.nowMs())} old\n\n${keyText(key, columnsOf(process.stderr))}`,
   );
-  notice(`\n${historyText(keyHistory(deps, key.identifier))}`);
-  const all = key.profile === null ? [] : listKeys(deps, { profile: key.profile });
+  notice(`\n${historyText(history)}`);
+  const all = key.profile === null ? [] : await list(context, { profile: key.profile });
   const others = all.filter(({ identifier }) => identifier !== key.identifier);
   notice(`\nOther keys of ${key.profile}: ${others.length === 0 ? 'none' : ''}`.trimEnd());
   if (others.length > 0) notice(keysText(others, deps.clock.nowMs()));
@@ -72,7 +79,7 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
       // After a no the same question again.
       if (!isDone) continue;
       walk.decided.push(key.identifier);
-      if (!context.json) print(`${key.identifier} ${showKey(context.deps, key.identifier).state}`);
+      if (!context.json) print(`${key.identifier} ${(await show(context, key.identifier)).key.state}`);
     } catch (error) {
       if (!(error instanceof AppError) || error.code === 'cancelled') throw error;
       walk.failures.push(error);
@@ -85,24 +92,26 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
 async function approve(context: Context, key: KeyView, given: Grant): Promise<boolean> {
   const grant = await askGrant(context, key, given);
   if (grant === null) return false;
-  await approveKey(context.deps, { identifier: key.identifier, grant, by: context.by });
+  await perform(context.deps, context.actor, OPERATIONS.approve, { identifier: key.identifier, ...grant });
   return true;
 }
 
-async function reject({ deps, by }: Context, { identifier }: KeyView): Promise<boolean> {
+async function reject({ deps, actor }: Context, { identifier }: KeyView): Promise<boolean> {
   const reason = await askText({
     message: 'Reason',
     hint: 'As the owner will read it; Enter alone goes back.',
-    fault: (text) => (text === '' ? null : textFault(TEXT_RULES.reason, text)),
+    fault: (text) => (text === '' ? null : OPERATIONS.reject.input.reason.fault(text)),
   });
   if (reason === '') return false;
-  const { warning } = await rejectKey(deps, { identifier, reason, by });
+  const { warning } = await perform(deps, actor, OPERATIONS.reject, { identifier, reason });
   if (warning !== null) notice(`Warning: ${warning}`);
   return true;
 }
 
-function report({ deps, json }: Context, total: number, { decided }: Walk): void {
-  if (json) printJson({ keys: decided.map((identifier) => showKey(deps, identifier)) });
-  else if (total === 0) print('No request is pending.');
+async function report(context: Context, total: number, { decided }: Walk): Promise<void> {
+  if (context.json) {
+    const shown = await Promise.all(decided.map((identifier) => show(context, identifier)));
+    printJson({ keys: shown.map(({ key }) => key) });
+  } else if (total === 0) print('No request is pending.');
   else notice(`${decided.length} of ${counted(total, 'request')} decided.`);
 }

@@ -35,11 +35,11 @@ Example:
     )
     .action((options: Options, command: Command) =>
       withContext(command, 'use', async (context) => {
-        const { requestKey } = await import('../../shared/keys/lifecycle.ts');
-        const { finish } = await import('./finish.ts');
+        const { OPERATIONS } = await import('../../shared/operations.ts');
+        const { performAndPrint } = await import('./perform.ts');
         const ask = canAsk() && !context.yes && !isComplete(options);
-        const given = ask ? await askForMissing(context, options) : requireAll(options);
-        finish(context, await requestKey(context.deps, { ...given, by: context.by }));
+        const input = ask ? await askForMissing(context, options) : requireAll(options);
+        await performAndPrint(context, OPERATIONS.request, input);
       }),
     );
 }
@@ -62,24 +62,24 @@ function isComplete({ profile, name, description, permission }: Options): boolea
 /** What is given is checked before anything is asked, and each answer while it is typed. Throws `usage`, `cancelled`. */
 async function askForMissing({ deps }: Context, options: Options) {
   const { askPermissions, askText } = await import('../prompts.ts');
-  const { permissionsFault, projectUrlFault, TEXT_RULES, textFault } = await import('../../shared/keys/fields.ts');
+  const { OPERATIONS } = await import('../../shared/operations.ts');
+  const { name, description, permissions, projectUrl, expectedUsage } = OPERATIONS.request.input;
   const { checkProfile } = await import('../../shared/keys/lifecycle.ts');
-  const text = (rule: keyof typeof TEXT_RULES) => (value: string) => textFault(TEXT_RULES[rule], value);
   const questions = {
     profile: ['Profile', 'Its username or an alias.', (value: string) => faultOf(() => checkProfile(deps, value))],
-    name: ['Name of the key', '1 to 255 characters; it can be changed later.', text('name')],
-    description: ['Description', 'What is it for? 80 to 2000 characters.', text('description')],
-    projectUrl: ['Project URL', 'Optional: Enter for none.', projectUrlFault],
-    expectedUsage: ['Expected usage', 'Optional: Enter for none.', text('expectedUsage')],
+    name: ['Name of the key', '1 to 255 characters; it can be changed later.', name.fault],
+    description: ['Description', 'What is it for? 80 to 2000 characters.', description.fault],
+    projectUrl: ['Project URL', 'Optional: Enter for none.', projectUrl.fault],
+    expectedUsage: ['Expected usage', 'Optional: Enter for none.', expectedUsage.fault],
   } as const;
   if (options.profile !== undefined) checkProfile(deps, options.profile);
-  for (const name of Object.keys(questions) as (keyof typeof questions)[]) {
-    throwIfFault(options[name] === undefined ? null : questions[name][2](options[name]));
+  for (const field of Object.keys(questions) as (keyof typeof questions)[]) {
+    throwIfFault(options[field] === undefined ? null : questions[field][2](options[field]));
   }
-  throwIfFault(options.permission === undefined ? null : permissionsFault(options.permission));
-  const ask = async (name: keyof typeof questions) => {
-    const [message, hint, fault] = questions[name];
-    return options[name] ?? (await askText({ message, hint, fault }));
+  throwIfFault(options.permission === undefined ? null : permissions.fault(options.permission));
+  const ask = async (field: keyof typeof questions) => {
+    const [message, hint, fault] = questions[field];
+    return options[field] ?? (await askText({ message, hint, fault }));
   };
   return {
     profile: await ask('profile'),

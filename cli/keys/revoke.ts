@@ -15,10 +15,10 @@ export function addTo(parent: Command): void {
     )
     .action((identifier: string, options: { reason?: string }, command: Command) =>
       withContext(command, 'use', async (context) => {
-        const { revokeKey } = await import('../../shared/keys/lifecycle.ts');
-        const { finish } = await import('./finish.ts');
+        const { OPERATIONS } = await import('../../shared/operations.ts');
+        const { performAndPrint } = await import('./perform.ts');
         const reason = needed(options.reason, '--reason');
-        finish(context, await revokeKey(context.deps, { identifier, reason, by: context.by }));
+        await performAndPrint(context, OPERATIONS.revoke, { identifier, reason });
       }),
     );
 }

@@ -11,10 +11,9 @@ export function addTo(parent: Command): void {
     .argument('<identifier>', 'the 8 characters that name the key')
     .addHelpText('after', '\nExample:\n  profilectl keys show k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>
-      withContext(command, 'use', async ({ deps, json }) => {
-        const { keyHistory, showKey } = await import('../../shared/keys/view.ts');
-        const key = showKey(deps, identifier);
-        const history = keyHistory(deps, identifier);
+      withContext(command, 'use', async ({ deps, actor, json }) => {
+        const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+        const { key, history } = await perform(deps, actor, OPERATIONS.show, { identifier });
         if (json) printJson({ ...key, history });
         else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`);
       }),

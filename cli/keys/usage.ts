@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { AppError } from '../../shared/errors.ts';
 import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tallies.ts';
 import type { UsageView } from '../../shared/keys/usage-view.ts';
 import { withContext } from '../context.ts';
@@ -26,21 +25,19 @@ Examples:
   profilectl keys usage k7Qm2XaB --days 7 --json`,
     )
     .action((identifier: string, options: { days?: string }, command: Command) =>
-      withContext(command, 'use', async ({ deps, json }) => {
-        const { keyUsage } = await import('../../shared/keys/usage-view.ts');
-        const usage = keyUsage(deps, identifier, checkDays(options.days ?? String(DEFAULT_DAYS)));
+      withContext(command, 'use', async ({ deps, actor, json }) => {
+        const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+        const days = parseWhole(options.days ?? String(DEFAULT_DAYS));
+        const usage = await perform(deps, actor, OPERATIONS.usage, { identifier, days });
         if (json) printJson(usage);
         else print(usageText(usage, outputColumns() || DEFAULT_COLUMNS));
       }),
     );
 }
 
-function checkDays(text: string): number {
-  const days = Number(text);
-  if (!/^\d{1,3}$/.test(text) || days < 1 || days > USAGE_DAYS) {
-    throw new AppError('usage', `--days must be a whole number from 1 to ${USAGE_DAYS}.`);
-  }
-  return days;
+/** NaN where the text is no whole number; the operation's rule refuses that. */
+function parseWhole(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /** Where the output goes to no terminal, or to one that does not say. */

@@ -10,9 +10,9 @@ export function addTo(parent: Command): void {
     .addHelpText('after', '\nExample:\n  profilectl keys withdraw k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>
       withContext(command, 'use', async (context) => {
-        const { withdrawKey } = await import('../../shared/keys/lifecycle.ts');
-        const { finish } = await import('./finish.ts');
-        finish(context, withdrawKey(context.deps, { identifier, by: context.by }));
+        const { OPERATIONS } = await import('../../shared/operations.ts');
+        const { performAndPrint } = await import('./perform.ts');
+        await performAndPrint(context, OPERATIONS.withdraw, { identifier });
       }),
     );
 }

@@ -10,8 +10,8 @@ export function changeOne(
   username: string,
   decide: (profile: ExportedProfile) => Changes,
 ): Promise<void> {
-  return withContext(command, 'use', async ({ deps, by, json }) => {
+  return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { changeProfile } = await import('../../shared/profiles/change.ts');
-    printProfile(changeProfile(deps, { username, by, decide }), json);
+    printProfile(changeProfile(deps, { username, by: actor, decide }), json);
   });
 }

@@ -20,11 +20,11 @@ Examples:
   profilectl profiles erase ada --yes`,
     )
     .action((name: string, _options: unknown, command: Command) =>
-      withContext(command, 'use', async ({ deps, by, yes, json }) => {
+      withContext(command, 'use', async ({ deps, actor, yes, json }) => {
         const { eraseProfile, findProfile } = await import('../../shared/profiles/erase.ts');
         const { id, username } = findProfile(deps.db, name);
         await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);
-        const { warning, ...erased } = eraseProfile(deps, name, by);
+        const { warning, ...erased } = eraseProfile(deps, name, actor);
         if (warning !== null) notice(`Warning: ${warning}`);
         if (json) printJson({ ...erased, erased: true });
         else print(`Erased ${erased.username} (id ${erased.id}).`);

@@ -45,7 +45,7 @@ const MAX_LINES_SAID = 20;
 /** As with `nice`: on a busy machine those who ask the server come first. */
 const NICENESS = 10;
 
-async function importFile({ deps, by, json }: Context, file: string, options: Options): Promise<void> {
+async function importFile({ deps, actor, json }: Context, file: string, options: Options): Promise<void> {
   giveWay();
   const { importProfiles } = await import('../../shared/profiles/import.ts');
   const progress = createProgress(deps.clock);
@@ -60,7 +60,7 @@ async function importFile({ deps, by, json }: Context, file: string, options: Op
     result = await importProfiles(deps, file === '-' ? process.stdin : file, {
       merge: options.merge === true,
       strict,
-      by,
+      by: actor,
       onProgress: ({ lines, bytes, totalBytes }) => progress.show(lines, bytes, totalBytes),
       onRefused,
       onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),

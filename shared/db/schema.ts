@@ -10,6 +10,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
+import type { ActorKind } from '../actor.ts';
 import type { AttemptResult, KeyEventName, KeyState, ReminderResult } from '../keys/key.ts';
 import type { Permission } from '../keys/permissions.ts';
 import type { RateLimit } from '../keys/rate-limit.ts';
@@ -161,6 +162,8 @@ export const keyAttempts = sqliteTable(
       .references(() => apiKeys.identifier),
     number: integer().notNull(),
     by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull().default('operator'),
     startedAt: integer('started_at').notNull(),
     leaseEndsAt: integer('lease_ends_at').notNull(),
     /** Private; null once the profile is erased. */
@@ -174,6 +177,7 @@ export const keyAttempts = sqliteTable(
     primaryKey({ columns: [t.identifier, t.number] }),
     uniqueIndex('key_attempts_open').on(t.identifier).where(sql`result = 'open'`),
     check('key_attempts_result', sql`${t.result} IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')`),
+    check('key_attempts_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
     check('key_attempts_number', sql`${t.number} >= 1`),
   ],
 );
@@ -189,6 +193,8 @@ export const keyEvents = sqliteTable(
     identifier: text().notNull(),
     at: integer().notNull(),
     by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull().default('operator'),
     event: text().$type<KeyEventName>().notNull(),
     fromState: text('from_state').$type<KeyState>(),
     toState: text('to_state').$type<KeyState>().notNull(),
@@ -197,6 +203,7 @@ export const keyEvents = sqliteTable(
   (t) => [
     index('key_events_identifier').on(t.identifier, t.id),
     foreignKey({ columns: [t.identifier], foreignColumns: [apiKeys.identifier] }),
+    check('key_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
   ],
 );
 

@@ -1,3 +1,4 @@
+import type { Actor } from '../actor.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
@@ -14,7 +15,7 @@ const STORE_RETRY_MS = 250;
  * Throws `usage` (grant), `not_found`, `refused` (not pending, profile unfit, `MAIL_URL` unset, mail refused for good),
  * `try_later` (another attempt open, mail server unreachable, delivery not confirmed), `busy`.
  */
-export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: string }): Promise<void> {
+export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Promise<void> {
   const mailer = await requireMailer(deps);
   const attempt = beginAttempt(deps, input);
   const secret = newSecret(attempt.key.identifier, deps.random);

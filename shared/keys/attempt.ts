@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import { type Db, type Tx, write } from '../db/open.ts';
 import { apiKeys, keyAttempts } from '../db/schema.ts';
@@ -20,6 +21,7 @@ import {
   reachableAddress,
   readKey,
   readOwner,
+  type StoredAttempt,
 } from './record.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
@@ -38,14 +40,14 @@ export type Attempt = {
   owner: Owner;
   address: string;
   number: number;
-  by: string;
+  by: Actor;
   grant: { permissions: Permission[]; rateLimits: RateLimit[]; expiresAtMs: number | null };
   /** On the monotonic clock: from here on somebody else may begin. */
   leaseOverMs: number;
 };
 
 /** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
-export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: string }): Attempt {
+export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
   const nowMs = deps.clock.nowMs();
   const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
   expireKeys(deps.db, nowMs, input.identifier);
@@ -61,7 +63,8 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
       .values({
         identifier: key.identifier,
         number,
-        by: input.by,
+        by: input.by.name,
+        byKind: input.by.kind,
         startedAt: nowMs,
         leaseEndsAt: nowMs + deps.approvalLeaseMs,
         address,
@@ -92,9 +95,11 @@ function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number): { number: num
   if (decision.kind === 'not pending') {
     throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only pending keys can be approved.`);
   }
+  const { by, byKind, startedAt, leaseEndsAt } = standing.openBy as StoredAttempt;
+  const who = actorText({ kind: byKind, name: by }, 'operator');
   throw new AppError(
     'try_later',
-    `${standing.openBy?.by} has been approving key ${key.identifier} since ${isoTime(standing.openBy?.startedAt ?? 0)}; if that attempt has crashed, try again after ${isoTime(standing.open?.leaseEndsAt ?? 0)}.`,
+    `${who} has been approving key ${key.identifier} since ${isoTime(startedAt)}; if that attempt has crashed, try again after ${isoTime(leaseEndsAt)}.`,
   );
 }
 

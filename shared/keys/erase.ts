@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/open.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema.ts';
 import { isExpired } from './key.ts';
@@ -9,7 +10,7 @@ import { addEvent, moveKey, readKey } from './record.ts';
  * ones are withdrawn, Active ones revoked, every text that people wrote and every address is blanked, and an `erased`
  * event is added. Identifiers, times and states stay.
  */
-export function eraseKeysOfProfile(tx: Tx, profileId: number, by: string, nowMs: number): void {
+export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
   for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);

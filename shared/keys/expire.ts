@@ -1,10 +1,8 @@
 import { and, eq, lte } from 'drizzle-orm';
+import { SERVICE } from '../actor.ts';
 import { type Db, write } from '../db/open.ts';
 import { apiKeys } from '../db/schema.ts';
 import { moveKey } from './record.ts';
-
-/** Who moves a key whose time is over, in its history. */
-const NOBODY = 'system';
 
 /**
  * Stores the move to `expired` of every Active key whose time is over (or of one). Whoever notices calls it; it writes
@@ -19,7 +17,7 @@ export function expireKeys(db: Db, nowMs: number, identifier?: string): void {
   if (db.select({ one: apiKeys.identifier }).from(apiKeys).where(due).limit(1).get() === undefined) return;
   write(db, (tx) => {
     for (const key of tx.select().from(apiKeys).where(due).all()) {
-      moveKey(tx, key, 'expire', { by: NOBODY, atMs: nowMs });
+      moveKey(tx, key, 'expire', { by: SERVICE, atMs: nowMs });
     }
   });
 }

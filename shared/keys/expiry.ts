@@ -4,7 +4,9 @@ import { parseIsoTime } from '../iso-time.ts';
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const SPAN = /^([1-9][0-9]{0,8})([smhd])$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The last millisecond at which a key may expire, since 1970: the end of the year 9999. */
+export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** How an expiry is described to people wherever it is refused. */
 export const EXPIRY_SYNTAX = 'a span such as 90d, 12h or 30m, or a time such as 2027-01-31T00:00:00Z, in the future';
@@ -22,6 +24,7 @@ export function parseSpan(text: string): number | null {
 export function parseExpiry(text: string, nowMs: number): number {
   const span = parseSpan(text);
   const at = span ? nowMs + span : parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text);
-  if (at === null || at <= nowMs || at > LATEST_MS) throw new AppError('usage', `The expiry must be ${EXPIRY_SYNTAX}.`);
+  if (at === null || at <= nowMs || at > LATEST_EXPIRY_MS)
+    throw new AppError('usage', `The expiry must be ${EXPIRY_SYNTAX}.`);
   return at;
 }

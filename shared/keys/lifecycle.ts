@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
 import { type Db, type Tx, write } from '../db/open.ts';
 import { apiKeys } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
@@ -17,6 +18,7 @@ import {
   reachableAddress,
   readKey,
   readOwner,
+  readOwnerById,
   readOwnerByName,
 } from './record.ts';
 import { newIdentifier } from './secret.ts';
@@ -33,13 +35,13 @@ export type Outcome = { identifier: string; warning: string | null };
  */
 export async function requestKey(
   deps: Deps,
-  request: KeyRequestFields & { profile: string; by: string },
+  request: KeyRequestFields & { profile: string; by: Actor },
 ): Promise<Outcome> {
   const fields = checkKeyRequest(request);
   const nowMs = deps.clock.nowMs();
   expireKeys(deps.db, nowMs);
   const { key, owner } = write(deps.db, (tx) => {
-    const owner = ownerWithPlace(tx, request.profile);
+    const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile));
     const { permissions, ...texts } = fields;
     const key = tx
       .insert(apiKeys)
@@ -59,8 +61,12 @@ export async function requestKey(
   return { identifier: key.identifier, warning: await tellAdmin(deps, key.identifier, owner, fields) };
 }
 
-function ownerWithPlace(tx: Db | Tx, profile: string): Owner {
-  const owner = readOwnerByName(tx, profile);
+/** Who the key is for: owners ask for their own profile, even if its name has just been given to another one. */
+function askingProfile(tx: Tx, by: Actor, profile: string): Owner {
+  return by.kind === 'owner' ? readOwnerById(tx, by.profileId) : readOwnerByName(tx, profile);
+}
+
+function ownerWithPlace(tx: Db | Tx, owner: Owner): Owner {
   reachableAddress(owner);
   const holders = placeHolders(tx, owner.id);
   if (holders.length >= KEYS_PER_PROFILE) throw noPlaceLeft(owner, holders);
@@ -70,7 +76,7 @@ function ownerWithPlace(tx: Db | Tx, profile: string): Owner {
 /** Throws what {@link requestKey} would throw for this profile just now: for telling before everything is typed. */
 export function checkProfile(deps: Deps, profile: string): void {
   expireKeys(deps.db, deps.clock.nowMs());
-  ownerWithPlace(deps.db, profile);
+  ownerWithPlace(deps.db, readOwnerByName(deps.db, profile));
 }
 
 function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
@@ -84,15 +90,18 @@ function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
 /** Rejects a pending request with a reason, which is mailed to the owner. Throws `usage`, `not_found`, `refused`. */
 export async function rejectKey(
   deps: Deps,
-  input: { identifier: string; reason: string; by: string },
+  input: { identifier: string; reason: string; by: Actor },
 ): Promise<Outcome> {
   return endWithReason(deps, 'reject', input);
 }
 
-/** Revokes an Active key with a reason, which is mailed to the owner. Throws `usage`, `not_found`, `refused`. */
+/**
+ * Revokes an Active key with a reason, which is mailed to the owner; only owners may leave it out. Throws `usage`,
+ * `not_found`, `refused`.
+ */
 export async function revokeKey(
   deps: Deps,
-  input: { identifier: string; reason: string; by: string },
+  input: { identifier: string; reason?: string | null; by: Actor },
 ): Promise<Outcome> {
   return endWithReason(deps, 'revoke', input);
 }
@@ -100,10 +109,12 @@ export async function revokeKey(
 async function endWithReason(
   deps: Deps,
   move: 'reject' | 'revoke',
-  input: { identifier: string; reason: string; by: string },
+  input: { identifier: string; reason?: string | null; by: Actor },
 ): Promise<Outcome> {
-  const reason = checkText(TEXT_RULES.reason, input.reason);
-  const key = changeKey(deps, input.identifier, move, input.by, { reason });
+  const given = input.reason ?? '';
+  const isLeftOut = move === 'revoke' && input.by.kind === 'owner' && given.trim() === '';
+  const reason = isLeftOut ? null : checkText(TEXT_RULES.reason, given);
+  const key = changeKey(deps, input.identifier, move, input.by, reason === null ? {} : { reason });
   const to = readOwner(deps.db, key)?.email ?? null;
   const { rejectionMail, revocationMail } = await import('../mail/messages.ts');
   const compose = move === 'reject' ? rejectionMail : revocationMail;
@@ -115,13 +126,13 @@ async function endWithReason(
 }
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
-export function withdrawKey(deps: Deps, input: { identifier: string; by: string }): Outcome {
+export function withdrawKey(deps: Deps, input: { identifier: string; by: Actor }): Outcome {
   changeKey(deps, input.identifier, 'withdraw', input.by, {});
   return { identifier: input.identifier, warning: null };
 }
 
 /** Renames a key in any state; nothing else of it can be edited. Throws `usage`, `not_found`, `refused` when erased. */
-export function editKey(deps: Deps, input: { identifier: string; name: string; by: string }): Outcome {
+export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
   const name = checkText(TEXT_RULES.name, input.name);
   const nowMs = deps.clock.nowMs();
   expireKeys(deps.db, nowMs, input.identifier);
@@ -136,7 +147,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
   return { identifier: input.identifier, warning: null };
 }
 
-function changeKey(deps: Deps, identifier: string, move: Move, by: string, detail: { reason?: string }): ApiKey {
+function changeKey(deps: Deps, identifier: string, move: Move, by: Actor, detail: { reason?: string }): ApiKey {
   const nowMs = deps.clock.nowMs();
   expireKeys(deps.db, nowMs, identifier);
   return write(deps.db, (tx) => {

@@ -1,4 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/open.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profileNames, profiles } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
@@ -14,20 +15,30 @@ export type ApiKey = typeof apiKeys.$inferSelect;
 export type Owner = { id: number; username: string; banned: boolean; email: string | null };
 
 /** Who did what and when: the head of each event. */
-export type Act = { by: string; atMs: number };
+export type Act = { by: Actor; atMs: number };
+
+/** The refusal of an identifier that names no key, or none that the person may see. */
+export function noSuchKey(): AppError {
+  return new AppError('not_found', 'There is no key with this identifier.');
+}
+
+/** The refusal of a name that no profile has, or none that the person may see. */
+export function noSuchProfile(): AppError {
+  return new AppError('not_found', 'There is no profile with this username or alias.');
+}
 
 /** The key with this identifier. Throws `not_found`. */
 export function readKey(db: Db | Tx, identifier: string): ApiKey {
   const key = db.select().from(apiKeys).where(eq(apiKeys.identifier, identifier)).get();
-  if (key === undefined) throw new AppError('not_found', 'There is no key with this identifier.');
+  if (key === undefined) throw noSuchKey();
   return key;
 }
 
+/** A row of `key_attempts`. */
+export type StoredAttempt = typeof keyAttempts.$inferSelect;
+
 /** The key as the approval protocol sees it. */
-export function approvable(
-  tx: Db | Tx,
-  key: ApiKey,
-): Approvable & { openBy: { by: string; startedAt: number } | null } {
+export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: StoredAttempt | null } {
   const open = tx
     .select()
     .from(keyAttempts)
@@ -50,7 +61,14 @@ export function readOwnerByName(tx: Db | Tx, username: string): Owner {
           .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
           .where(eq(profileNames.folded, folded))
           .get();
-  if (owner === undefined) throw new AppError('not_found', 'There is no profile with this username or alias.');
+  if (owner === undefined) throw noSuchProfile();
+  return owner;
+}
+
+/** The profile with this id. Throws `not_found`. */
+export function readOwnerById(tx: Db | Tx, id: number): Owner {
+  const owner = tx.select(OWNER).from(profiles).where(eq(profiles.id, id)).get();
+  if (owner === undefined) throw noSuchProfile();
   return owner;
 }
 
@@ -60,9 +78,14 @@ export function readOwner(db: Db | Tx, key: ApiKey): Owner | null {
   return db.select(OWNER).from(profiles).where(eq(profiles.id, key.profileId)).get() ?? null;
 }
 
+/** Throws `refused` where the profile is banned. */
+export function refuseBanned(owner: Owner): void {
+  if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't hold keys.`);
+}
+
 /** The owner's address, where the profile may hold keys. Throws `refused`: a key needs an owner who can be reached. */
 export function reachableAddress(owner: Owner): string {
-  if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't hold keys.`);
+  refuseBanned(owner);
   if (owner.email === null || !isMailAddress(owner.email)) {
     throw new AppError(
       'refused',
@@ -90,7 +113,7 @@ export function addEvent(
   event: { event: KeyEventName; fromState: KeyState | null; toState: KeyState; detail?: KeyEventDetail },
 ): void {
   tx.insert(keyEvents)
-    .values({ identifier: key.identifier, at: act.atMs, by: act.by, detail: null, ...event })
+    .values({ identifier: key.identifier, at: act.atMs, by: act.by.name, byKind: act.by.kind, detail: null, ...event })
     .run();
 }
 

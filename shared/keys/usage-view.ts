@@ -1,5 +1,5 @@
+import type { ActorKind } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import { AppError } from '../errors.ts';
 import { readKey } from './record.ts';
 import { DAY_MS, dayOf, USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from './tallies.ts';
 import { type KeyView, listKeys, type Reader } from './view.ts';
@@ -44,16 +44,16 @@ export function lastUses(reader: Reader): Map<string, number> {
 }
 
 /**
- * Active keys that were not used for this long; one that never was counts from its approval. Throws `usage` for spans
- * beyond what is kept, `not_found` for the profile.
- */
-export function unusedKeys(reader: Reader, spanMs: number, profile?: string): KeyView[] {
-  if (spanMs > USAGE_DAYS * DAY_MS) {
-    throw new AppError('usage', `--unused must be at most ${USAGE_DAYS}d: so long it is kept what keys were used for.`);
-  }
+ * Active keys, of all profiles or of the one with this id, that were not used for this long (at most 400 days); one that never was counts from its approval. */
+export function unusedKeys(
+  reader: Reader,
+  spanMs: number,
+  profileId?: number,
+  viewer: ActorKind = 'operator',
+): KeyView[] {
   const before = reader.clock.nowMs() - spanMs;
   const uses = lastUses(reader);
-  return listKeys(reader, { states: ['Active'], profile }).filter(
+  return listKeys(reader, { states: ['Active'], profileId }, viewer).filter(
     ({ identifier, decidedAt }) => (uses.get(identifier) ?? Date.parse(decidedAt as string)) <= before,
   );
 }

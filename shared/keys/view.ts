@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db } from '../db/open.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profiles } from '../db/schema.ts';
@@ -6,7 +7,7 @@ import { expireKeys } from './expire.ts';
 import { attemptResultAt, type KeyEventName, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { type ApiKey, readKey, readOwnerByName } from './record.ts';
+import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
 export type KeyView = {
@@ -38,21 +39,22 @@ export type HistoryView = {
   detail: KeyEventDetail | null;
 };
 
-type Attempt = typeof keyAttempts.$inferSelect;
+/** What reading needs; at the clock's time expiry is noticed, and a crashed attempt reads as not confirmed. */
+export type Reader = {
+  db: Db;
+  clock: { nowMs: () => number };
+};
 
-/** Where the reader stands: expiry is noticed, and a crashed attempt reads as not confirmed, at this time. */
-export type Reader = { db: Db; clock: { nowMs: () => number } };
-
-/** One key. Throws `not_found`. */
-export function showKey(reader: Reader, identifier: string): KeyView {
+/** One key, as this kind of viewer may see it. Throws `not_found`. */
+export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): KeyView {
   const nowMs = reader.clock.nowMs();
   expireKeys(reader.db, nowMs, identifier);
   readKey(reader.db, identifier);
-  return readViews(reader.db, eq(apiKeys.identifier, identifier), nowMs)[0] as KeyView;
+  return readViews(reader.db, eq(apiKeys.identifier, identifier), nowMs, viewer)[0] as KeyView;
 }
 
-/** A key's history, oldest first. */
-export function keyHistory(reader: Reader, identifier: string): HistoryView[] {
+/** A key's history, oldest first, as this kind of viewer may see it. */
+export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
   return reader.db
     .select()
     .from(keyEvents)
@@ -61,7 +63,7 @@ export function keyHistory(reader: Reader, identifier: string): HistoryView[] {
     .all()
     .map((row) => ({
       at: isoTime(row.at),
-      by: row.by,
+      by: actorText({ kind: row.byKind, name: row.by }, viewer),
       event: row.event,
       from: row.fromState,
       to: row.toState,
@@ -69,21 +71,21 @@ export function keyHistory(reader: Reader, identifier: string): HistoryView[] {
     }));
 }
 
-/** Keys in these states (all where none is given) of one profile or of all: pending ones first, each group oldest first. */
-export function listKeys(
-  reader: Reader,
-  filter: { states?: readonly KeyState[] | undefined; profile?: string | undefined },
-): KeyView[] {
+/** Which keys to list: those in one of these states and of this profile (its id); all where neither is given. */
+export type KeyFilter = { states?: readonly KeyState[] | undefined; profileId?: number | undefined };
+
+/** Keys as this kind of viewer may see them: pending ones first, each group oldest first. */
+export function listKeys(reader: Reader, filter: KeyFilter, viewer: ActorKind = 'operator'): KeyView[] {
   const nowMs = reader.clock.nowMs();
   expireKeys(reader.db, nowMs);
   const wanted: SQL[] = [];
   if (filter.states?.length) wanted.push(inArray(apiKeys.state, [...filter.states]));
-  if (filter.profile !== undefined) wanted.push(eq(apiKeys.profileId, readOwnerByName(reader.db, filter.profile).id));
-  return readViews(reader.db, wanted.length === 0 ? undefined : sql.join(wanted, sql` AND `), nowMs);
+  if (filter.profileId !== undefined) wanted.push(eq(apiKeys.profileId, filter.profileId));
+  return readViews(reader.db, wanted.length === 0 ? undefined : sql.join(wanted, sql` AND `), nowMs, viewer);
 }
 
 /** The keys that match, each with its owner and latest attempt: one statement, however many they are. */
-function readViews(db: Db, where: SQL | undefined, nowMs: number): KeyView[] {
+function readViews(db: Db, where: SQL | undefined, nowMs: number, viewer: ActorKind): KeyView[] {
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
   return db
     .select({ key: apiKeys, profile: profiles.username, attempt: keyAttempts })
@@ -93,10 +95,16 @@ function readViews(db: Db, where: SQL | undefined, nowMs: number): KeyView[] {
     .where(where)
     .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
     .all()
-    .map(({ key, profile, attempt }) => viewOf(key, profile, attempt, nowMs));
+    .map(({ key, profile, attempt }) => viewOf(key, profile, attempt, nowMs, viewer));
 }
 
-function viewOf(key: ApiKey, profile: string | null, attempt: Attempt | null, nowMs: number): KeyView {
+function viewOf(
+  key: ApiKey,
+  profile: string | null,
+  attempt: StoredAttempt | null,
+  nowMs: number,
+  viewer: ActorKind,
+): KeyView {
   return {
     identifier: key.identifier,
     profile,
@@ -114,7 +122,7 @@ function viewOf(key: ApiKey, profile: string | null, attempt: Attempt | null, no
     attempt: attempt
       ? {
           number: attempt.number,
-          by: attempt.by,
+          by: actorText({ kind: attempt.byKind, name: attempt.by }, viewer),
           startedAt: isoTime(attempt.startedAt),
           result: attemptResultAt(attempt.result, attempt.leaseEndsAt, nowMs),
         }

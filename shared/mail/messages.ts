@@ -22,7 +22,14 @@ export type ApprovalNews = {
 };
 
 /** What the owner is told when a request is rejected or a key revoked. */
-export type DecisionNews = { to: string; identifier: string; keyName: string; reason: string; publicUrl: string };
+export type DecisionNews = {
+  to: string;
+  identifier: string;
+  keyName: string;
+  /** Null where the owner gave none. */
+  reason: string | null;
+  publicUrl: string;
+};
 
 /** What the admin is told about a new request. */
 export type RequestNews = {
@@ -77,8 +84,7 @@ export function rejectionMail(news: DecisionNews): Mail {
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
     { kind: 'paragraph', text: `Your request for a key to the Profile Lookup API at ${publicUrl} was rejected.` },
     { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
-    { kind: 'paragraph', text: 'The reason that was given:' },
-    { kind: 'quote', text: foreign(news.reason, true) },
+    ...reasonBlocks(news),
     { kind: 'paragraph', text: 'You can make a new request once that is settled. This one no longer takes a place.' },
   ]);
 }
@@ -92,13 +98,20 @@ export function revocationMail(news: DecisionNews): Mail {
       text: `A key of yours to the Profile Lookup API at ${publicUrl} was revoked. Every request that uses it is now refused.`,
     },
     { kind: 'facts', facts: [fact('Key', identifier), fact('Name', foreign(news.keyName))] },
-    { kind: 'paragraph', text: 'The reason that was given:' },
-    { kind: 'quote', text: foreign(news.reason, true) },
+    ...reasonBlocks(news),
     {
       kind: 'paragraph',
       text: 'Remove its secret from wherever you keep it. If you still need access, request a new key; this one no longer takes a place.',
     },
   ]);
+}
+
+function reasonBlocks({ reason }: DecisionNews): Block[] {
+  if (reason === null) return [];
+  return [
+    { kind: 'paragraph', text: 'The reason that was given:' },
+    { kind: 'quote', text: foreign(reason, true) },
+  ];
 }
 
 /** Tells the admin that a request waits, with all that its owner wrote. */

@@ -1,3 +1,4 @@
+import type { Actor } from '../actor.ts';
 import type { Sqlite, Tx } from '../db/open.ts';
 import { MAX_NOTED_IDS, noteChanges } from './changes.ts';
 import { eraseById } from './erase.ts';
@@ -17,7 +18,7 @@ export type Applied = { imported: number; deleted: number };
 export type ApplyOptions = {
   merge: boolean;
   /** Who imports, for the history of keys of erased profiles. */
-  by: string;
+  by: Actor;
   /** The time of import, for `createdAt` and the history. */
   nowMs: number;
   /** Remembers which line took which name; a map, or a table where there may be too many. */

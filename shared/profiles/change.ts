@@ -1,3 +1,4 @@
+import type { Actor } from '../actor.ts';
 import { type Tx, write } from '../db/open.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -19,7 +20,7 @@ export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
  */
 export function changeProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
-  input: { username: string; by: string; decide: (profile: ExportedProfile) => Changes },
+  input: { username: string; by: Actor; decide: (profile: ExportedProfile) => Changes },
 ): string {
   const sqlite = deps.db.$client;
   const apply = createApplier(sqlite);

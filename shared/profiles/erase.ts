@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
 import { emptyLog } from '../db/empty-log.ts';
 import { type Db, type Tx, write } from '../db/open.ts';
 import { profileNames, profiles } from '../db/schema.ts';
@@ -19,7 +20,7 @@ export type ProfileRef = { id: number; username: string };
 export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
   username: string,
-  by: string,
+  by: Actor,
 ): ProfileRef & { warning: string | null } {
   const erased = write(deps.db, (tx) => {
     const profile = findProfile(tx, username);
@@ -31,7 +32,7 @@ export function eraseProfile(
 }
 
 /** The same inside a transaction, by id; to note it is the caller's matter. Returns whether there was such a profile. */
-export function eraseById(tx: Tx, id: number, by: string, nowMs: number): boolean {
+export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);
   return tx.delete(profiles).where(eq(profiles.id, id)).returning({ id: profiles.id }).all().length > 0;
 }

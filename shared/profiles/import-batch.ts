@@ -1,10 +1,11 @@
+import type { Actor } from '../actor.ts';
 import { type Db, write } from '../db/open.ts';
 import type { Applied, Applier, Entry } from './apply.ts';
 import type { RefusedLine } from './import-report.ts';
 import type { Clash } from './stage.ts';
 
 /** What every batch of an import shares. */
-export type BatchContext = { db: Db; apply: Applier; merge: boolean; by: string; nowMs: number };
+export type BatchContext = { db: Db; apply: Applier; merge: boolean; by: Actor; nowMs: number };
 
 /** What became of a batch; `refused` are the lines that clashed with others or with what is there. */
 export type BatchResult = Applied & { refused: RefusedLine[] };

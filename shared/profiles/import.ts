@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import type { Actor } from '../actor.ts';
 import { emptyLog } from '../db/empty-log.ts';
 import { keepLogShort, type LogKeeper } from '../db/log-keeper.ts';
 import { guardDatabase } from '../db/open.ts';
@@ -19,7 +20,7 @@ export type ImportOptions = {
   /** Everything or nothing, in one transaction; else bad lines are left out and the rest goes in, in batches. */
   strict: boolean;
   /** Who imports, for the history of keys whose profiles are erased. */
-  by: string;
+  by: Actor;
   onProgress?: OnProgress;
   /** Hears of every refused line; with `strict`, clashes come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { listKeys, showKey } from '../../shared/keys/view.ts';
-import { mailedSecrets, request } from '../support/keys.ts';
+import { showKey } from '../../shared/keys/view.ts';
+import { keysListed, mailedSecrets, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { KEY, openTerminal } from '../support/terminal.ts';
 import { testDeps } from '../support/world.ts';
@@ -42,7 +42,7 @@ describe('an owner at a terminal', () => {
     terminal.type(KEY.enter);
     await terminal.see(/[0-9A-Za-z]{8} pending/);
     expect(await terminal.exited).toBe(0);
-    expect(listKeys(deps, { profile })).toMatchObject([
+    expect(await keysListed(deps, { profile })).toMatchObject([
       {
         name: 'Bot',
         description: 'Too short. It shows the badges of our members beside their names in the chat of ours.',
@@ -63,7 +63,7 @@ describe('an owner at a terminal', () => {
       terminal.type(`Bot${key}`);
       expect(await terminal.exited).toBe(130);
       expect(terminal.screen()).toContain('nothing was changed');
-      expect(listKeys(deps, { profile })).toEqual([]);
+      expect(await keysListed(deps, { profile })).toEqual([]);
     });
   }
 });

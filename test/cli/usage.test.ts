@@ -4,15 +4,21 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../cli/program.ts';
 import { openDatabase } from '../../shared/db/open.ts';
+import { withTables } from '../../shared/db/tables.ts';
+import { createDeps } from '../../shared/deps.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
-import { DESCRIPTION } from '../support/keys.ts';
-import { tempFolder } from '../support/world.ts';
+import { DESCRIPTION, request } from '../support/keys.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { tempFolder, testConfig } from '../support/world.ts';
 
 const folder = tempFolder();
 const DATABASE_PATH = join(folder, 'profiles.db');
-openDatabase(DATABASE_PATH, 'serve').$client.close();
 const variables = { DATABASE_PATH };
+const db = withTables(openDatabase(DATABASE_PATH, 'serve'));
+insertProfile(db);
+const pending = await request(createDeps(db, testConfig(variables)));
+db.$client.close();
 
 describe('bad input gets one sentence and the exit code that the README promises', () => {
   const broken = join(folder, 'broken.db');
@@ -83,7 +89,7 @@ describe('bad input gets one sentence and the exit code that the README promises
   });
 
   test('no mail server configured: approval refuses and says what to set', async () => {
-    const run = await profilectl(['keys', 'approve', '00000000'], { variables });
+    const run = await profilectl(['keys', 'approve', pending], { variables });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('MAIL_URL');
   });
@@ -95,7 +101,7 @@ describe('bad input gets one sentence and the exit code that the README promises
   test('a locked database: 75', async () => {
     const db = openDatabase(DATABASE_PATH, 'serve');
     db.$client.run('BEGIN IMMEDIATE');
-    const run = await profilectl(['keys', 'withdraw', '00000000'], { variables });
+    const run = await profilectl(['keys', 'withdraw', pending], { variables });
     expect(run.stderr).toContain('locked');
     expect(run.code).toBe(75);
     db.$client.run('ROLLBACK');
@@ -189,7 +195,7 @@ describe('keys check', () => {
 });
 
 describe('who acted', () => {
-  const request = async (variables: Record<string, string>) => {
+  const recorded = async (variables: Record<string, string>) => {
     const path = join(tempFolder(), 'profiles.db');
     const line = '{"id":1,"username":"ada","email":"ada@example.org"}';
     expect((await profilectl(['profiles', 'import', '-', '--db', path], { stdin: line })).code).toBe(0);
@@ -202,11 +208,11 @@ describe('who acted', () => {
 
   test('is the operating system’s user, whatever USER says', async () => {
     const user = Bun.spawnSync(['id', '-un']).stdout.toString().trim();
-    expect(await request({ USER: 'somebody-else' })).toBe(user);
+    expect(await recorded({ USER: 'somebody-else' })).toBe(`${user} (on the box)`);
   });
 
   test('is whoever called sudo', async () => {
-    expect(await request({ SUDO_USER: 'grace' })).toBe('grace');
+    expect(await recorded({ SUDO_USER: 'grace' })).toBe('grace (on the box)');
   });
 });
 

@@ -6,9 +6,10 @@ import { startServer } from '../../server/main.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
 import { listKeys, showKey } from '../../shared/keys/view.ts';
+import { onBox } from '../support/actors.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
-import { DESCRIPTION, mailedSecrets, mails, request } from '../support/keys.ts';
+import { DESCRIPTION, keysListed, mailedSecrets, mails, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { type SmtpStage, startBrokenSmtp, startSmtp } from '../support/smtp.ts';
 import { testDeps } from '../support/world.ts';
@@ -71,7 +72,7 @@ describe('side by side', () => {
       expect(run.code).toBe(1);
       expect(run.stderr).toContain('has 3 keys already');
     }
-    expect(listKeys(deps, { profile })).toHaveLength(3);
+    expect(await keysListed(deps, { profile })).toHaveLength(3);
   });
 
   test('5 admins approve one key at once: one mail, one success', async () => {
@@ -167,7 +168,7 @@ describe('killed', () => {
       if (key.state === 'pending' && key.attempt !== null) expect(key.attempt.result).toBe('not confirmed');
       const outcome = `${typeof kill === 'number' ? 'at random' : kill}: ${key.state}`;
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-      if (key.state === 'pending') await approveKey(later, { identifier, grant: {}, by: 'admin' });
+      if (key.state === 'pending') await approveKey(later, { identifier, grant: {}, by: onBox('admin') });
       const secrets = received.join('\n').match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? [];
       const all = [...new Set([...secrets, ...mailedSecrets(world, identifier)])];
       expect(await countLetIn(world, all)).toBe(1);

@@ -10,6 +10,7 @@ import { editKey, rejectKey, revokeKey, withdrawKey } from '../../shared/keys/li
 import type { Verifier } from '../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../shared/keys/view.ts';
 import type { Delivery } from '../../shared/mail/mail.ts';
+import { onBox } from '../support/actors.ts';
 import { request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { readingOf } from '../support/reading.ts';
@@ -146,7 +147,7 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean): Pro
   });
   const expiresAtMs = expires ? clock.nowMs() + 300_000 : null;
   const done = outcomeOf(
-    approveKey({ ...world.deps, mailer }, { identifier: key.identifier, grant: { expiresAtMs }, by: 'admin' }),
+    approveKey({ ...world.deps, mailer }, { identifier: key.identifier, grant: { expiresAtMs }, by: onBox('admin') }),
   );
   const first = await Promise.race([done, sent.promise]);
   const isTaken = key.openUntilMs !== null && clock.nowMs() < key.openUntilMs;
@@ -192,10 +193,10 @@ async function takeMove(world: World, key: ModelKey, verb: 'reject' | 'withdraw'
   const { deps } = world;
   const silent = { ...deps, mailer: async () => null };
   const act = {
-    reject: () => rejectKey(silent, { identifier, reason: 'No.', by: 'admin' }),
-    withdraw: async () => withdrawKey(silent, { identifier, by: 'owner' }),
-    revoke: () => revokeKey(silent, { identifier, reason: 'Leaked.', by: 'admin' }),
-    edit: async () => editKey(silent, { identifier, name: 'Renamed', by: 'owner' }),
+    reject: () => rejectKey(silent, { identifier, reason: 'No.', by: onBox('admin') }),
+    withdraw: async () => withdrawKey(silent, { identifier, by: onBox('owner') }),
+    revoke: () => revokeKey(silent, { identifier, reason: 'Leaked.', by: onBox('admin') }),
+    edit: async () => editKey(silent, { identifier, name: 'Renamed', by: onBox('owner') }),
   }[verb];
   const needs = { reject: 'pending', withdraw: 'pending', revoke: 'Active', edit: key.state }[verb];
   const result = await outcomeOf(act());

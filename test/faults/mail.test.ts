@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { approveKey } from '../../shared/keys/approve.ts';
 import { showKey } from '../../shared/keys/view.ts';
 import { createMailer } from '../../shared/mail/mailer.ts';
+import { onBox } from '../support/actors.ts';
 import { TEST_CA_FILE } from '../support/certificates.ts';
 import { profilectl } from '../support/cli.ts';
 import { mailedSecrets, request } from '../support/keys.ts';
@@ -164,7 +165,7 @@ const CASES: Case[] = [
 async function expectApprovable(identifier: string, content: string): Promise<void> {
   const lost = content.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? [];
   for (const secret of lost) expect(verify(secret)).toBeNull();
-  await approveKey(deps, { identifier, grant: {}, by: 'admin' });
+  await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
   expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2, result: 'accepted' } });
   for (const secret of lost) expect(verify(secret)).toBeNull();
   expect(mailedSecrets(deps, identifier).map((secret) => verify(secret)?.identifier)).toEqual([identifier]);
@@ -201,7 +202,10 @@ test('silence at any stage ends after the time allowed, as refused before the co
       const server = await startBrokenSmtp({ [stage]: 'silence' });
       const target = { kind: 'server', host: '127.0.0.1', port: server.port, secure: false, login: null } as const;
       const mailer = createMailer(target, 'keys@example.net', { timeoutMs: 1_500 });
-      const approving = approveKey({ ...deps, mailer: async () => mailer }, { identifier, grant: {}, by: 'admin' });
+      const approving = approveKey(
+        { ...deps, mailer: async () => mailer },
+        { identifier, grant: {}, by: onBox('admin') },
+      );
       const error = await approving.then(
         () => null,
         (error) => error,

@@ -3,6 +3,7 @@ import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { importProfiles } from '../../shared/profiles/import.ts';
+import { onBox } from '../support/actors.ts';
 
 // Run by memory.test.ts in a process of its own: imports 100 000 made-up profiles from a generator, exports them, and
 // prints how many there were, and by how many bytes the memory grew after the first tenth of each.
@@ -42,7 +43,7 @@ function measure(done: number): void {
 const { imported } = await importProfiles({ db, clock: systemClock }, made(), {
   merge: false,
   strict: mode === 'strict',
-  by: 'test',
+  by: onBox('test'),
   onProgress: ({ lines }) => measure(lines),
 });
 measure(imported);

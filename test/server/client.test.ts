@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import createClient from 'openapi-fetch';
 import { importProfiles } from '../../shared/profiles/import.ts';
+import { onBox } from '../support/actors.ts';
 import type { components, paths } from '../support/api-types.ts';
 import { PROJECT } from '../support/cli.ts';
 import { get, startTestServer } from '../support/http.ts';
@@ -17,7 +18,7 @@ const lookupOnly = await keyFor(server.deps, ['1000/1m'], ['api.lookup']);
 const narrow = await keyFor(server.deps, ['4/1m']);
 server.deps.db.$client.run('UPDATE profiles SET banned = 1');
 const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
-await importProfiles(server.deps, sample, { merge: false, strict: true, by: 'test' });
+await importProfiles(server.deps, sample, { merge: false, strict: true, by: onBox('test') });
 
 const clientOf = ({ secret }: { secret: string }) =>
   createClient<paths>({

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { createMetrics } from '../../server/metrics.ts';
 import { revokeKey } from '../../shared/keys/lifecycle.ts';
 import { VERSION } from '../../shared/version.ts';
+import { onBox } from '../support/actors.ts';
 import { get, getRaw, startTestServer } from '../support/http.ts';
 import { issue, keyIn, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
@@ -103,7 +104,7 @@ test('keys, the queue and mails are what the database says at that moment', asyn
   await keyIn('rejected', deps, 'user2');
   await issue(deps, { profile: 'user3' });
   const { identifier } = await issue(deps, { profile: 'user4' });
-  await revokeKey(deps, { identifier, reason: 'Leaked.', by: 'admin' });
+  await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
   await issue(deps, { profile: 'user5' }, { expiresAtMs: deps.clock.nowMs() + 1_000 });
   deps.clock.advance(5_000);
   const samples = await scrape(server);

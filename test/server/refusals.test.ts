@@ -3,6 +3,7 @@ import { ROUTES } from '../../server/app.ts';
 import { ERROR_STATUSES } from '../../server/refusals.ts';
 import { revokeKey } from '../../shared/keys/lifecycle.ts';
 import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
+import { onBox } from '../support/actors.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { issue, keyIn } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
@@ -75,7 +76,7 @@ describe('a key that does not work: one answer for all of them', () => {
     }
     insertProfile(deps.db, { id: 200 });
     const revoked = await issue(deps, { profile: 'user200' });
-    await revokeKey(deps, { identifier: revoked.identifier, reason: 'Leaked.', by: 'admin' });
+    await revokeKey(deps, { identifier: revoked.identifier, reason: 'Leaked.', by: onBox('admin') });
     const expiring = await issue(deps, { profile: 'user200' }, { expiresAtMs: deps.clock.nowMs() + 1 });
     deps.clock.advance(1);
     bad.set('revoked', revoked.secret);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type RunningServer, startServer } from '../../server/main.ts';
 import { revokeKey } from '../../shared/keys/lifecycle.ts';
 import { keyUsage } from '../../shared/keys/usage-view.ts';
+import { onBox } from '../support/actors.ts';
 import { get, type LogLine } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { keyFor, prepare } from '../support/requests.ts';
@@ -155,7 +156,7 @@ test('a revocation holds on every worker from its commit on, a ban of an address
   const secret = await prepare(server.deps);
   const seen = new Set<string>();
   while (seen.size < 2) seen.add(prefixOf(await ask(server, '/api/key', secret)));
-  await revokeKey(server.deps, { identifier: secret.slice(4, 12), reason: 'Leaked.', by: 'admin' });
+  await revokeKey(server.deps, { identifier: secret.slice(4, 12), reason: 'Leaked.', by: onBox('admin') });
   // A request that is begun more than this after the commit is refused.
   await Bun.sleep(10);
   const from = (address: string) => {

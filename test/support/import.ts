@@ -1,6 +1,7 @@
 import type { Deps } from '../../shared/deps.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { type ImportOptions, importProfiles } from '../../shared/profiles/import.ts';
+import { onBox } from './actors.ts';
 
 /** JSON Lines of these objects; a string goes in as it is. */
 export function jsonLines(...lines: readonly (object | string)[]): string {
@@ -14,7 +15,7 @@ export function importLines(
   options: Partial<ImportOptions> = {},
 ) {
   const source = [Buffer.from(jsonLines(...lines))];
-  return importProfiles(deps, source, { merge: false, strict: false, by: 'operator', ...options });
+  return importProfiles(deps, source, { merge: false, strict: false, by: onBox('operator'), ...options });
 }
 
 /** The whole export as text. */

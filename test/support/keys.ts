@@ -5,6 +5,9 @@ import { approveKey } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import type { KeyState } from '../../shared/keys/key.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
+import type { KeyView } from '../../shared/keys/view.ts';
+import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';
+import { onBox } from './actors.ts';
 
 /** 80 characters: the shortest description. */
 export const DESCRIPTION = 'Shows the badges of our members beside their names in the chat of our community.';
@@ -18,7 +21,7 @@ export async function request(deps: Deps, fields: Partial<Request> = {}): Promis
     name: 'Bot',
     description: DESCRIPTION,
     permissions: ['api.lookup'],
-    by: 'owner',
+    by: onBox('owner'),
     ...fields,
   });
   return identifier;
@@ -27,9 +30,14 @@ export async function request(deps: Deps, fields: Partial<Request> = {}): Promis
 /** Requests a key and approves it; returns its identifier and the secret, read from the mail. */
 export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Grant = {}) {
   const identifier = await request(deps, fields);
-  await approveKey(deps, { identifier, grant, by: 'admin' });
+  await approveKey(deps, { identifier, grant, by: onBox('admin') });
   const secret = mailedSecrets(deps, identifier).at(-1) ?? '';
   return { identifier, secret };
+}
+
+/** The keys that the operator is shown by `keys list`, with these filters. */
+export async function keysListed(deps: Deps, filter: ListInput): Promise<KeyView[]> {
+  return (await perform(deps, onBox('operator'), OPERATIONS.list, filter)).keys;
 }
 
 /** The mails in the folder that `MAIL_URL` names, oldest first, as they were written. */
@@ -53,13 +61,13 @@ export type MovableClock = Deps['clock'] & { advance: (ms: number) => void };
 /** Brings a new key of a profile into a state by the verbs that lead there; returns its identifier. */
 export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock }, profile: string): Promise<string> {
   const identifier = await request(deps, { profile });
-  if (state === 'rejected') await rejectKey(deps, { identifier, reason: 'No.', by: 'admin' });
-  if (state === 'withdrawn') withdrawKey(deps, { identifier, by: 'owner' });
-  if (state === 'Active' || state === 'revoked') await approveKey(deps, { identifier, grant: {}, by: 'admin' });
-  if (state === 'revoked') await revokeKey(deps, { identifier, reason: 'Leaked.', by: 'admin' });
+  if (state === 'rejected') await rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') });
+  if (state === 'withdrawn') withdrawKey(deps, { identifier, by: onBox('owner') });
+  if (state === 'Active' || state === 'revoked') await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+  if (state === 'revoked') await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
   if (state === 'expired') {
     const expiresAtMs = deps.clock.nowMs() + 1000;
-    await approveKey(deps, { identifier, grant: { expiresAtMs }, by: 'admin' });
+    await approveKey(deps, { identifier, grant: { expiresAtMs }, by: onBox('admin') });
     deps.clock.advance(1000);
   }
   return identifier;

@@ -11,6 +11,7 @@ import { KEY_STATES } from '../../shared/keys/key.ts';
 import { editKey } from '../../shared/keys/lifecycle.ts';
 import { eraseProfile } from '../../shared/profiles/erase.ts';
 import { importProfiles } from '../../shared/profiles/import.ts';
+import { onBox } from './actors.ts';
 import { PROJECT } from './cli.ts';
 import { keyIn, mailedSecrets, request } from './keys.ts';
 import { makeOlderDatabase } from './upgrade.ts';
@@ -37,7 +38,7 @@ async function make(file: string): Promise<void> {
   };
   const deps = { ...createDeps(db, config), clock };
   const source = join(PROJECT, 'shared/sample/profiles.jsonl');
-  await importProfiles(deps, source, { merge: false, strict: true, by: 'operator' });
+  await importProfiles(deps, source, { merge: false, strict: true, by: onBox('operator') });
   const names = db.$client
     .query('SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 ORDER BY id')
     .all();
@@ -46,15 +47,15 @@ async function make(file: string): Promise<void> {
     const identifier = await keyIn(state, deps, others[index] as string);
     deps.clock.advance(3_600_000);
     if (state === 'Active') {
-      editKey(deps, { identifier, name: 'Renamed', by: 'owner' });
+      editKey(deps, { identifier, name: 'Renamed', by: onBox('owner') });
       process.stdout.write(`${mailedSecrets(deps, identifier).at(-1)}\n`);
     }
     await keyIn(state, deps, gone as string).catch(() => undefined);
   }
   expireKeys(db, nowMs);
-  eraseProfile(deps, gone as string, 'operator');
+  eraseProfile(deps, gone as string, onBox('operator'));
   const identifier = await request(deps, { profile: others[10] as string });
-  beginAttempt(deps, { identifier, grant: {}, by: 'admin' });
+  beginAttempt(deps, { identifier, grant: {}, by: onBox('admin') });
   db.$client.run('VACUUM INTO ?', [file]);
   db.$client.close();
   rmSync(folder, { recursive: true });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { servedDocument } from '../../server/api-doc/served.ts';
 import { importProfiles } from '../../shared/profiles/import.ts';
+import { onBox } from './actors.ts';
 import { PROJECT } from './cli.ts';
 import { startTestServer } from './http.ts';
 import { keyFor } from './requests.ts';
@@ -24,6 +25,6 @@ export async function startSampleServer() {
   };
   server.deps.db.$client.run('UPDATE profiles SET banned = 1');
   const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
-  await importProfiles(server.deps, sample, { merge: false, strict: true, by: 'test' });
+  await importProfiles(server.deps, sample, { merge: false, strict: true, by: onBox('test') });
   return { server, keys, document: servedDocument(server.deps.config.publicUrl) };
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SERVICE } from '../../../shared/actor.ts';
 import { readConfig } from '../../../shared/config.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
@@ -36,7 +37,7 @@ export async function withSamples<T>(act: (samples: Samples) => T): Promise<T> {
   const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db'), SECURITY_CONTACT: 'security@example.org' });
   const deps = { ...createDeps(withTables(openDatabase(config.databasePath, 'serve')), config), clock: CLOCK };
   try {
-    await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, by: 'sample' });
+    await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, by: SERVICE });
     const service = createService(deps, () => {});
     try {
       return act(samplesOf(service));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ageText, keysText } from '../../../cli/keys/print.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
+import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { mailedSecrets, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -17,7 +18,7 @@ async function world() {
   insertProfile(deps.db, { id: 1, username: 'ada' });
   insertProfile(deps.db, { id: 2, username: 'bob' });
   const rejected = await request(deps, { profile: 'ada', name: 'Too early' });
-  await rejectKey(deps, { identifier: rejected, reason: 'Not yet.', by: 'admin' });
+  await rejectKey(deps, { identifier: rejected, reason: 'Not yet.', by: onBox('admin') });
   const first = await request(deps, { profile: 'ada', name: 'Ada’s bot' });
   (deps.clock as ReturnType<typeof testClock>).advance(67 * 3_600_000);
   const second = await request(deps, { profile: 'bob', name: 'Bob’s bot' });
@@ -158,7 +159,7 @@ describe('keys approve without an identifier', () => {
 
   test('with nothing to decide it says so', async () => {
     for (const { identifier } of listKeys(w.deps, { states: ['pending'] })) {
-      await rejectKey(w.deps, { identifier, reason: 'No.', by: 'admin' });
+      await rejectKey(w.deps, { identifier, reason: 'No.', by: onBox('admin') });
     }
     const terminal = w.walk();
     await terminal.see('No request is pending.');

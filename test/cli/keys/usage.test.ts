@@ -66,7 +66,7 @@ describe('keys usage', () => {
   test('refuses what is no number of days, and an unknown key', async () => {
     for (const days of ['0', '401', '1.5', 'x', '-1']) {
       const { code, stderr } = await w.run('usage', w.used, `--days=${days}`);
-      expect([code, stderr]).toEqual([2, '--days must be a whole number from 1 to 400.\n']);
+      expect([code, stderr]).toEqual([2, 'The number of days must be a whole number from 1 to 400.\n']);
     }
     expect((await w.run('usage', '00000000')).code).toBe(1);
   });
@@ -114,7 +114,7 @@ describe('keys list', () => {
     for (const words of [['soon'], ['401d'], ['90d', '--state', 'Active'], ['2027-01-01']]) {
       const { code, stderr } = await w.run('list', '--unused', ...words);
       expect(code).toBe(2);
-      expect(stderr).toContain('--unused');
+      expect(stderr).toMatch(/unused/i);
     }
   });
 });

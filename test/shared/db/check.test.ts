@@ -6,6 +6,7 @@ import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { KEY_STATES } from '../../../shared/keys/key.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, keyIn } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -43,7 +44,7 @@ test('a database in ordinary use, with keys in every state and an erased profile
     insertProfile(deps.db, { id: 10 + index });
     await keyIn(state, { ...deps, clock: testClock() }, `user${10 + index}`);
   }
-  eraseProfile(deps, 'Ada', 'operator');
+  eraseProfile(deps, 'Ada', onBox('operator'));
   expect(faults()).toEqual([]);
 });
 

@@ -9,7 +9,7 @@ import { createDeps } from '../../../shared/deps.ts';
 import { KEY_STATES } from '../../../shared/keys/key.ts';
 import { openUsage } from '../../../shared/keys/usage.ts';
 import { keyUsage } from '../../../shared/keys/usage-view.ts';
-import { showKey } from '../../../shared/keys/view.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText } from '../../support/import.ts';
 import { readingOf } from '../../support/reading.ts';
@@ -23,16 +23,19 @@ const FIXTURE = join(PROJECT, 'test/fixtures/first-schema.db');
 /** The secret of its Active key, which is good for nothing else. */
 const SECRET = 'plk_ToxWbeC0_gmWx5kxMp5oj7EXXfhcMujb7ZGhPJKsS1JhBq0';
 
-/** Every row of every table that a database had when it was made, but the list of migrations. */
+/** Every row of these tables, in the columns that the fixture has. */
 function rowsOf(sqlite: Sqlite, tables: readonly string[]): Record<string, unknown[]> {
   return Object.fromEntries(
     tables.map((table) => {
-      const rows = sqlite.query(`SELECT * FROM ${table}`).all();
+      const columns = old.query(`SELECT name FROM pragma_table_info('${table}')`).all() as { name: string }[];
+      const names = columns.map(({ name }) => `"${name}"`).join(', ');
+      const rows = sqlite.query(`SELECT ${names} FROM ${table}`).all();
       return [table, rows.map((row) => JSON.stringify(row)).sort()];
     }),
   );
 }
 
+/** Every table, but the list of migrations. */
 function tablesOf(sqlite: Sqlite): string[] {
   const tables = sqlite.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
   return (tables as { name: string }[]).map(({ name }) => name).filter((name) => name !== 'migrations');
@@ -72,6 +75,27 @@ describe('a database of the first version, upgraded', () => {
     expect(rowsOf(copy, TABLES)).toEqual(BEFORE);
     expect(tablesOf(copy)).toEqual(TABLES);
     copy.close();
+    deps.db.$client.close();
+  });
+
+  test('tells who acted before actors had kinds: the operator on the box, and the service where a key expired', () => {
+    const { deps } = upgraded();
+    const sqlite = deps.db.$client;
+    const kinds = sqlite
+      .query('SELECT DISTINCT by, by_kind, event = ? AS expired FROM key_events ORDER BY 1')
+      .all('expired');
+    expect(kinds).toEqual([
+      { by: 'admin', by_kind: 'operator', expired: 0 },
+      { by: 'operator', by_kind: 'operator', expired: 0 },
+      { by: 'owner', by_kind: 'operator', expired: 0 },
+      { by: 'system', by_kind: 'service', expired: 1 },
+    ]);
+    expect(sqlite.query('SELECT DISTINCT by, by_kind FROM key_attempts').all()).toEqual([
+      { by: 'admin', by_kind: 'operator' },
+    ]);
+    const [{ by } = { by: '' }] = keyHistory(deps, SECRET.slice(4, 12));
+    expect(by).toBe('owner (on the box)');
+    expect(() => sqlite.run("UPDATE key_events SET by_kind = 'admin', detail = NULL")).toThrow('append-only');
     deps.db.$client.close();
   });
 

@@ -6,6 +6,7 @@ import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
+import { onBox } from '../../support/actors.ts';
 import { request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
@@ -30,7 +31,7 @@ function mailingTo(port: number, timeoutMs = 60_000) {
 
 async function approve(deps: typeof base, identifier: string, grant = {}): Promise<AppError | null> {
   try {
-    await approveKey(deps, { identifier, grant, by: 'admin' });
+    await approveKey(deps, { identifier, grant, by: onBox('admin') });
     return null;
   } catch (error) {
     if (error instanceof AppError) return error;
@@ -52,7 +53,7 @@ test('accepted: the key is Active with what was granted, and the attempt is on r
     permissions: ['api.leaderboard'],
     rateLimits: [{ quota: 5, windowSeconds: 60 }],
     expiresAt: '2026-01-02T00:00:00.000Z',
-    attempt: { number: 1, by: 'admin', result: 'accepted' },
+    attempt: { number: 1, by: 'admin (on the box)', result: 'accepted' },
   });
 });
 
@@ -108,17 +109,17 @@ test('a second admin meanwhile is told who is at it since when; after the lease 
   });
   expect(await approve(mailingTo(smtp.port), identifier)).toBeNull();
   expect(second).toMatchObject({ code: 'try_later' });
-  expect(String(second)).toContain('admin has been approving');
+  expect(String(second)).toContain('admin (on the box) has been approving');
   expect(smtp.received).toHaveLength(1);
 
   const crashed = await request(base, { profile });
   base.db.$client.run(
-    "INSERT INTO key_attempts SELECT identifier, 1, 'somebody', ?, ?, 'x@example.org', '[]', '[]', NULL, 'open' FROM api_keys WHERE identifier = ?",
+    "INSERT INTO key_attempts SELECT identifier, 1, 'somebody', ?, ?, 'x@example.org', '[]', '[]', NULL, 'open', 'admin' FROM api_keys WHERE identifier = ?",
     [clock.nowMs(), clock.nowMs() + 120_000, crashed],
   );
   base.db.$client.run('UPDATE api_keys SET attempt_number = 1 WHERE identifier = ?', [crashed]);
   clock.advance(119_999);
-  expect((await approve(mailingTo(smtp.port), crashed))?.message).toContain('somebody');
+  expect((await approve(mailingTo(smtp.port), crashed))?.message).toContain('admin somebody');
   clock.advance(1);
   expect(showKey(base, crashed).attempt?.result).toBe('not confirmed');
   expect(await approve(mailingTo(smtp.port), crashed)).toBeNull();
@@ -134,8 +135,8 @@ for (const [verb, state] of [
     const smtp = await startSmtp({
       onMessage: async (mail) => {
         if (!mail.raw.includes('is approved')) return;
-        if (verb === 'withdraw') withdrawKey(base, { identifier, by: 'owner' });
-        else await rejectKey(base, { identifier, reason: 'No.', by: 'other' });
+        if (verb === 'withdraw') withdrawKey(base, { identifier, by: onBox('owner') });
+        else await rejectKey(base, { identifier, reason: 'No.', by: onBox('other') });
       },
     });
     const error = await approve(mailingTo(smtp.port), identifier);
@@ -150,7 +151,7 @@ test('withdrawn while a mail hangs in the air: the error says that it was decide
   const broken = await startBrokenSmtp({ dot: 'silence' });
   const approval = approve(mailingTo(broken.port, 1000), identifier);
   while (!broken.seen.includes('dot')) await Bun.sleep(5);
-  withdrawKey(base, { identifier, by: 'owner' });
+  withdrawKey(base, { identifier, by: onBox('owner') });
   const error = await approval;
   expect(error?.code).toBe('refused');
   expect(error?.message).toContain('decided otherwise');

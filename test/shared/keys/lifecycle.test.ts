@@ -1,14 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Db } from '../../../shared/db/open.ts';
-import type { AppError } from '../../../shared/errors.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { parseExpiry } from '../../../shared/keys/expiry.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/keys/key.ts';
 import { editKey, rejectKey, type requestKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
-import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import type { ListInput } from '../../../shared/operations.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
-import { DESCRIPTION, issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
+import { onBox } from '../../support/actors.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { refusal } from '../../support/refusal.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const clock = testClock();
@@ -21,21 +23,12 @@ beforeEach(() => {
   insertProfile(deps.db, { id: nextId++ });
 });
 
-async function refusal(act: Promise<unknown> | (() => unknown)): Promise<AppError> {
-  try {
-    await (typeof act === 'function' ? act() : act);
-  } catch (error) {
-    return error as AppError;
-  }
-  throw new Error('It was not refused.');
-}
-
 const VERBS = {
-  approve: (identifier: string) => approveKey(deps, { identifier, grant: {}, by: 'admin' }),
-  reject: (identifier: string) => rejectKey(deps, { identifier, reason: 'No.', by: 'admin' }),
-  withdraw: async (identifier: string) => withdrawKey(deps, { identifier, by: 'owner' }),
-  revoke: (identifier: string) => revokeKey(deps, { identifier, reason: 'Leaked.', by: 'admin' }),
-  edit: async (identifier: string) => editKey(deps, { identifier, name: 'New name', by: 'owner' }),
+  approve: (identifier: string) => approveKey(deps, { identifier, grant: {}, by: onBox('admin') }),
+  reject: (identifier: string) => rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') }),
+  withdraw: async (identifier: string) => withdrawKey(deps, { identifier, by: onBox('owner') }),
+  revoke: (identifier: string) => revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') }),
+  edit: async (identifier: string) => editKey(deps, { identifier, name: 'New name', by: onBox('owner') }),
 } as const;
 
 /** Where each verb leads from each state; what is absent is refused and changes nothing. */
@@ -138,10 +131,10 @@ test('a profile has three places: pending and Active keys take them, the others 
   const error = await refusal(request(deps, { profile }));
   expect(error.code).toBe('refused');
   for (const identifier of [first, second, third]) expect(error.message).toContain(identifier);
-  withdrawKey(deps, { identifier: first, by: 'owner' });
+  withdrawKey(deps, { identifier: first, by: onBox('owner') });
   const fourth = await request(deps, { profile });
-  await revokeKey(deps, { identifier: second, reason: 'x', by: 'admin' });
-  await rejectKey(deps, { identifier: fourth, reason: 'x', by: 'admin' });
+  await revokeKey(deps, { identifier: second, reason: 'x', by: onBox('admin') });
+  await rejectKey(deps, { identifier: fourth, reason: 'x', by: onBox('admin') });
   await request(deps, { profile });
   await request(deps, { profile });
   expect((await refusal(request(deps, { profile }))).code).toBe('refused');
@@ -168,10 +161,10 @@ test('a banned profile, one without an address and an unknown one get no key, an
   expect((await refusal(request(deps, { profile: 'nobody' }))).code).toBe('not_found');
   const identifier = await request(deps, { profile });
   setColumn(deps.db, profile, 'banned', 1);
-  expect((await refusal(approveKey(deps, { identifier, grant: {}, by: 'admin' }))).message).toContain('banned');
+  expect((await refusal(approveKey(deps, { identifier, grant: {}, by: onBox('admin') }))).message).toContain('banned');
   setColumn(deps.db, profile, 'banned', 0);
   setColumn(deps.db, profile, 'email', null);
-  expect((await refusal(approveKey(deps, { identifier, grant: {}, by: 'admin' }))).message).toContain('e-mail');
+  expect((await refusal(approveKey(deps, { identifier, grant: {}, by: onBox('admin') }))).message).toContain('e-mail');
   expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
 });
 
@@ -181,9 +174,9 @@ function setColumn(db: Db, username: string, column: 'banned' | 'email', value: 
 
 test('the admin is told of a request, the owner of a rejection and a revocation with its reason', async () => {
   const rejected = await request(deps, { profile, name: 'Bot of mine' });
-  await rejectKey(deps, { identifier: rejected, reason: 'Say which pages, please.', by: 'admin' });
+  await rejectKey(deps, { identifier: rejected, reason: 'Say which pages, please.', by: onBox('admin') });
   const { identifier } = await issue(deps, { profile });
-  await revokeKey(deps, { identifier, reason: 'It was leaked.', by: 'admin' });
+  await revokeKey(deps, { identifier, reason: 'It was leaked.', by: onBox('admin') });
   const about = (key: string) => mails(deps).filter((mail) => mail.includes(key));
   expect(about(rejected).some((mail) => /^To: admin@example.net/m.test(mail))).toBe(true);
   expect(about(rejected).some((mail) => mail.includes('Say which pages, please.'))).toBe(true);
@@ -194,7 +187,7 @@ test('the admin is told of a request, the owner of a rejection and a revocation 
 test('a notice that can not be delivered is reported and blocks nothing', async () => {
   const silent = { ...deps, mailer: async () => null };
   const identifier = await request(silent, { profile });
-  const { warning } = await rejectKey(silent, { identifier, reason: 'No.', by: 'admin' });
+  const { warning } = await rejectKey(silent, { identifier, reason: 'No.', by: onBox('admin') });
   expect(warning).toContain('MAIL_URL');
   expect(showKey(deps, identifier).state).toBe('rejected');
 });
@@ -205,10 +198,10 @@ test('the list shows pending requests first, oldest first, and filters by state 
   const older = await request(deps, { profile });
   clock.advance(1000);
   const newer = await request(deps, { profile });
-  const list = (filter: Parameters<typeof listKeys>[1]) => listKeys(deps, filter).map((key) => key.identifier);
-  expect(list({ profile })).toEqual([older, newer, active]);
-  expect(list({ profile, states: ['Active'] })).toEqual([active]);
-  expect(list({ profile, states: ['rejected', 'expired'] })).toEqual([]);
+  const list = async (filter: ListInput) => (await keysListed(deps, filter)).map((key) => key.identifier);
+  expect(await list({ profile })).toEqual([older, newer, active]);
+  expect(await list({ profile, states: ['Active'] })).toEqual([active]);
+  expect(await list({ profile, states: ['rejected', 'expired'] })).toEqual([]);
   expect((await refusal(() => list({ profile: 'nobody' }))).code).toBe('not_found');
 });
 
@@ -247,7 +240,7 @@ describe('time', () => {
   test('erasing a profile after a key’s time is over leaves it expired, not revoked', async () => {
     const { identifier } = await issue(deps, { profile }, { expiresAtMs: clock.nowMs() + 1000 });
     clock.advance(1000);
-    eraseProfile(deps, profile, 'admin');
+    eraseProfile(deps, profile, onBox('admin'));
     expect(showKey(deps, identifier)).toMatchObject({ state: 'expired', profile: null, name: '', description: '' });
   });
 
@@ -258,10 +251,10 @@ describe('time', () => {
       mailing.resolve();
       return new Promise<never>(() => {});
     };
-    void approveKey({ ...deps, mailer: async () => ({ send }) }, { identifier, grant: {}, by: 'crashed' });
+    void approveKey({ ...deps, mailer: async () => ({ send }) }, { identifier, grant: {}, by: onBox('crashed') });
     await mailing.promise;
     clock.advance(-3_600_000);
-    await approveKey(deps, { identifier, grant: {}, by: 'admin' });
+    await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
     clock.advance(3_600_000);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
   });

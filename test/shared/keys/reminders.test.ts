@@ -5,6 +5,7 @@ import { dueStep, sendReminders } from '../../../shared/keys/reminders.ts';
 import { DAY_MS } from '../../../shared/keys/tallies.ts';
 import type { Mail } from '../../../shared/mail/mail.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { onBox } from '../../support/actors.ts';
 import { issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { startSmtp } from '../../support/smtp.ts';
@@ -81,8 +82,11 @@ describe('the owner', () => {
   });
 
   for (const [what, change] of [
-    ['the key was revoked', (w) => revokeKey(w.deps, { identifier: w.identifier, reason: 'Leaked.', by: 'admin' })],
-    ['the profile was erased', (w) => void eraseProfile(w.deps, 'user1', 'admin')],
+    [
+      'the key was revoked',
+      (w) => revokeKey(w.deps, { identifier: w.identifier, reason: 'Leaked.', by: onBox('admin') }),
+    ],
+    ['the profile was erased', (w) => void eraseProfile(w.deps, 'user1', onBox('admin'))],
     ['the profile is banned', (w) => void w.deps.db.$client.run('UPDATE profiles SET banned = 1')],
     ['there is no address', (w) => void w.deps.db.$client.run('UPDATE profiles SET email = NULL')],
     ['the address is none', (w) => void w.deps.db.$client.run("UPDATE profiles SET email = 'a@b,c@d'")],

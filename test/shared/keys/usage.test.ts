@@ -7,7 +7,8 @@ import { DAY_MS, dayOf, USAGE_DAYS } from '../../../shared/keys/tallies.ts';
 import { openUsage } from '../../../shared/keys/usage.ts';
 import { keyUsage, lastUses, unusedKeys } from '../../../shared/keys/usage-view.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
-import { issue, request } from '../../support/keys.ts';
+import { onBox } from '../../support/actors.ts';
+import { issue, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -66,7 +67,7 @@ describe('what is counted', () => {
     const { deps, identifier, usage } = await world();
     usage.count({ identifier }, null);
     usage.close();
-    eraseProfile(deps, 'user1', 'admin');
+    eraseProfile(deps, 'user1', onBox('admin'));
     expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
     expect(checkDatabase(deps.db).faults).toEqual([]);
   });
@@ -146,9 +147,9 @@ test('unused keys are Active ones not asked with for so long; never used ones co
   deps.clock.advance(30 * DAY_MS);
   expect(unused(30).sort()).toEqual([old, never, young].sort());
   expect(unused(31)).toEqual([never]);
-  expect(unusedKeys(deps, DAY_MS, 'user2').map(({ identifier }) => identifier)).toEqual([young]);
+  expect(unusedKeys(deps, DAY_MS, 2).map(({ identifier }) => identifier)).toEqual([young]);
   expect([...lastUses(deps).keys()]).toEqual([old]);
-  expect(() => unused(401)).toThrow('at most 400d');
+  await expect(keysListed(deps, { unusedForMs: 401 * DAY_MS })).rejects.toThrow('at most 400d');
 });
 
 test('a database that was taken away is not replaced by an empty one', async () => {

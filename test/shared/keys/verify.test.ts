@@ -6,6 +6,7 @@ import { readKey } from '../../../shared/keys/record.ts';
 import { newSecret, systemRandom } from '../../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
+import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -63,7 +64,7 @@ test('a revocation by another process works from its commit on', async () => {
   const { deps, verify, secret, identifier } = await world();
   expect(verify(secret)).not.toBeNull();
   const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
-  await revokeKey(other, { identifier, reason: 'Leaked.', by: 'admin' });
+  await revokeKey(other, { identifier, reason: 'Leaked.', by: onBox('admin') });
   expect(verify(secret)).toBeNull();
   other.db.$client.close();
 });
@@ -83,7 +84,7 @@ test('amid an import’s commits a key is what it was, and what changes it holds
   await batch(103);
   expect(verify(secret)?.rateLimits).toEqual([{ quota: 6, windowSeconds: 60 }]);
   await batch(104);
-  await revokeKey(other, { identifier, reason: 'Leaked.', by: 'admin' });
+  await revokeKey(other, { identifier, reason: 'Leaked.', by: onBox('admin') });
   await batch(105);
   expect(verify(secret)).toBeNull();
   other.db.$client.close();

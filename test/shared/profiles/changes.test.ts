@@ -3,6 +3,7 @@ import { createProgram } from '../../../cli/program.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { KEPT_TRANSACTIONS, MAX_NOTED_IDS, noteChanges, prepareChanges } from '../../../shared/profiles/changes.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { testDeps } from '../../support/world.ts';
@@ -170,7 +171,7 @@ describe('the log', () => {
     await importLines(deps, [{ id: 1, username: 'ada' }]);
     await importLines(deps, [{ id: 2, username: 'bob' }]);
     const { seq } = since(0);
-    eraseProfile(deps, 'ada', 'operator');
+    eraseProfile(deps, 'ada', onBox('operator'));
     expect(sqlite.query('SELECT * FROM profile_changes').all()).toEqual([{ seq: seq + 1, profile_ids: null }]);
     await importLines(deps, [
       { id: 3, username: 'cyd' },

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
@@ -37,7 +38,7 @@ test('a profile and its keys, erased, are in no byte of the database and its log
   await importLines(deps, [person(1), person(2)]);
   await issue(deps, { profile: 'm1quser0', name: 'Bot m1q', description: 'm1q '.repeat(30), expectedUsage: 'm1q' });
   expect(filesOf(path)).toContain('m1q');
-  expect(eraseProfile(deps, 'm1quser0', 'operator').warning).toBeNull();
+  expect(eraseProfile(deps, 'm1quser0', onBox('operator')).warning).toBeNull();
   expect(filesOf(path)).not.toMatch(/m1q/i);
   expect(filesOf(path)).toContain('m2q');
 });
@@ -89,7 +90,7 @@ test('where a long reader keeps the log in use, it is said, and the log is empti
   const reader = openDatabase(path, 'use').$client;
   reader.run('BEGIN');
   reader.query('SELECT count(*) FROM profiles').get();
-  expect(eraseProfile(deps, 'm1quser0', 'operator').warning).toContain('write-ahead log');
+  expect(eraseProfile(deps, 'm1quser0', onBox('operator')).warning).toContain('write-ahead log');
   expect(filesOf(path)).toContain('m1q');
   reader.run('ROLLBACK');
   reader.close();

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { AppError } from '../../../shared/errors.ts';
 import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -18,7 +19,7 @@ test('erasing leaves nothing of the profile, and its keys without a word of it',
   const deps = testDeps({ clock: testClock() });
   await importLines(deps, [ADA]);
   const { identifier } = await issue(deps, { profile: 'Ada', name: 'Bot of Ada' });
-  expect(eraseProfile(deps, 'LOVELACE', 'operator')).toEqual({ id: 7, username: 'Ada', warning: null });
+  expect(eraseProfile(deps, 'LOVELACE', onBox('operator'))).toEqual({ id: 7, username: 'Ada', warning: null });
   const sqlite = deps.db.$client;
   for (const table of ['profiles', 'profile_names', 'links']) {
     expect(sqlite.query(`SELECT count(*) FROM ${table}`).values()).toEqual([[0]]);
@@ -37,14 +38,14 @@ test('erasing leaves nothing of the profile, and its keys without a word of it',
 test('what is erased frees its names and its auth ID', async () => {
   const deps = testDeps();
   await importLines(deps, [ADA]);
-  eraseProfile(deps, 'Ada', 'operator');
+  eraseProfile(deps, 'Ada', onBox('operator'));
   expect(await importLines(deps, [{ ...ADA, id: 8 }])).toMatchObject({ imported: 1, refused: [] });
 });
 
 test('erasing somebody who is not there is refused as not found', () => {
   const deps = testDeps();
   for (const name of ['nobody', '', '../x', 'a\u202eb']) {
-    const error = catching(() => eraseProfile(deps, name, 'operator'));
+    const error = catching(() => eraseProfile(deps, name, onBox('operator')));
     expect(error).toBeInstanceOf(AppError);
     expect((error as AppError).code).toBe('not_found');
   }

@@ -6,6 +6,7 @@ import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import.ts';
+import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText, importLines } from '../../support/import.ts';
 import { testDeps } from '../../support/world.ts';
@@ -15,7 +16,7 @@ const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 describe('export, import into an empty database, export', () => {
   test.each([false, true])('gives the same bytes for the sample profiles (strict %p)', async (strict) => {
     const deps = testDeps();
-    const options = { merge: false, strict, by: 'operator' };
+    const options = { merge: false, strict, by: onBox('operator') };
     expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
     expect(await exportText(deps)).toBe(SAMPLE.toString());
   });
@@ -120,7 +121,7 @@ test('an export whose reader fails leaves the connection usable', async () => {
 
 test('one profile is found by username or alias, as a line of the export', async () => {
   const deps = testDeps();
-  await importProfiles(deps, [SAMPLE], { merge: false, strict: false, by: 'operator' });
+  await importProfiles(deps, [SAMPLE], { merge: false, strict: false, by: onBox('operator') });
   expect(SAMPLE.toString()).toContain(`${exportProfile(deps.db, 'LOVELACE')}\n`);
   expect(exportProfile(deps.db, 'ada')).toBe(exportProfile(deps.db, 'lovelace'));
   for (const name of ['nobody at all', '', 'a/b']) {

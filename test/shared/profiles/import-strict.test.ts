@@ -2,10 +2,11 @@ import { expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importProfiles } from '../../../shared/profiles/import.ts';
+import { onBox } from '../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../support/import.ts';
 import { testDeps } from '../../support/world.ts';
 
-const OPTIONS = { merge: false, strict: true, by: 'operator' };
+const OPTIONS = { merge: false, strict: true, by: onBox('operator') };
 
 test('one bad line, and nothing of the file is in; every bad line is told', async () => {
   const deps = testDeps();

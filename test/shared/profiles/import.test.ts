@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { AppError } from '../../../shared/errors.ts';
 import { importProfiles } from '../../../shared/profiles/import.ts';
 import { MAX_LINE_BYTES } from '../../../shared/profiles/line.ts';
+import { onBox } from '../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-const OPTIONS = { merge: false, strict: false, by: 'operator' };
+const OPTIONS = { merge: false, strict: false, by: onBox('operator') };
 
 async function profile(deps: Parameters<typeof exportText>[0], id: number) {
   const lines = (await exportText(deps)).split('\n').filter(Boolean);

@@ -1,0 +1,46 @@
+/** The kinds of actors, as they are stored beside what was done. */
+export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'platform', 'service'] as const;
+
+export type ActorKind = (typeof ACTOR_KINDS)[number];
+
+/** Somebody who asks for an operation (`shared/operations.ts`). */
+export type Person =
+  /** Whoever can open the database, on the box; the name is the operating system's user. */
+  | { kind: 'operator'; name: string }
+  /** `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input. */
+  | { kind: 'admin'; name: string; hasAsserted: boolean }
+  /**
+   * The owner of one profile, by its id. The name is no person's: history stays when a profile is erased, so nothing in
+   * it may lead to its owner.
+   */
+  | { kind: 'owner'; name: 'owner'; profileId: number }
+  /** A backend with a token; the name is the token's. */
+  | { kind: 'platform'; name: string };
+
+/** Who did something: a person, or the service itself where time has run out. The name is never an e-mail address. */
+export type Actor = Person | { kind: 'service'; name: 'system' };
+
+/** The service itself, for what no person does: ending a key whose time is over, filling a database with samples. */
+export const SERVICE: Actor = { kind: 'service', name: 'system' };
+
+/** An actor as far as it is stored: enough to be shown, not to act. */
+export type StoredActor = { kind: ActorKind; name: string };
+
+/**
+ * How an actor is shown to a viewer of this kind. Operators and admins see names: `ada (on the box)`, `admin Grace`,
+ * `owner`, `platform backend`, `system`. Owners see no name but `you`, `an admin`, `the operator` or `system`.
+ */
+export function actorText({ kind, name }: StoredActor, viewer: ActorKind): string {
+  if (viewer === 'owner') return SHOWN_TO_OWNERS[kind];
+  if (kind === 'operator') return `${name} (on the box)`;
+  if (kind === 'admin' || kind === 'platform') return `${kind} ${name}`;
+  return name;
+}
+
+const SHOWN_TO_OWNERS: Record<ActorKind, string> = {
+  operator: 'the operator',
+  admin: 'an admin',
+  owner: 'you',
+  platform: 'the operator',
+  service: 'system',
+};

@@ -1,0 +1,101 @@
+import { AppError } from '../errors.ts';
+import { EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from './expiry.ts';
+import { permissionsFault, projectUrlFault, TEXT_RULES, type TextRule, textFault } from './fields.ts';
+import { isKeyState, KEY_STATES } from './key.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from './rate-limit.ts';
+import { DAY_MS, USAGE_DAYS } from './tallies.ts';
+
+/** One field of an operation's input: what doors ask for, and what `perform` checks whichever door it came through. */
+export type Field = {
+  /** What the field is called in sentences. */
+  label: string;
+  isRequired: boolean;
+  /** A sentence that says what is wrong with a value, which may be of any type; null where nothing is. */
+  fault: (value: unknown) => string | null;
+};
+
+/** Every field that an operation on keys can have. */
+export const FIELDS = {
+  identifier: required('identifier', (value) => textTypeFault('identifier', value)),
+  profile: required('profile', (value) => textTypeFault('profile', value)),
+  name: textField(TEXT_RULES.name),
+  description: textField(TEXT_RULES.description),
+  permissions: required(
+    'list of permissions',
+    (value) => textsTypeFault('list of permissions', value) ?? permissionsFault(value as string[]),
+  ),
+  projectUrl: optional(
+    required('project URL', (value) => textTypeFault('project URL', value) ?? projectUrlFault(value as string)),
+  ),
+  expectedUsage: optional(textField(TEXT_RULES.expectedUsage)),
+  reason: textField(TEXT_RULES.reason),
+  rateLimits: required('list of rate limits', rateLimitsFault),
+  expiresAtMs: required('expiry', (value) =>
+    isWholeFrom(0, LATEST_EXPIRY_MS, value) ? null : `The expiry must be ${EXPIRY_SYNTAX}.`,
+  ),
+  states: required('list of states', (value) =>
+    Array.isArray(value) && value.every((state) => isKeyState(state))
+      ? null
+      : `A state must be one of ${KEY_STATES.join(', ')} (spelled exactly so).`,
+  ),
+  unusedForMs: required('time without use', (value) =>
+    isWholeFrom(0, USAGE_DAYS * DAY_MS, value)
+      ? null
+      : `Unused keys can be listed for at most ${USAGE_DAYS}d, since usage is not kept for longer.`,
+  ),
+  days: required('number of days', (value) =>
+    isWholeFrom(1, USAGE_DAYS, value) ? null : `The number of days must be a whole number from 1 to ${USAGE_DAYS}.`,
+  ),
+} as const satisfies Record<string, Field>;
+
+/** The same field where it may be left out. */
+export function optional(field: Field): Field {
+  return { ...field, isRequired: false };
+}
+
+/**
+ * Throws `usage` with the first thing that is wrong with an input. A field that is undefined or null is left out; one
+ * that need not be there may be empty too.
+ */
+export function checkInput(fields: Readonly<Record<string, Field>>, input: Readonly<Record<string, unknown>>): void {
+  for (const [name, { label, isRequired, fault }] of Object.entries(fields)) {
+    const value = input[name] ?? null;
+    if (value === null && isRequired) throw new AppError('usage', `The ${label} is missing.`);
+    const isLeftOut = value === null || (value === '' && !isRequired);
+    const sentence = isLeftOut ? null : fault(value);
+    if (sentence !== null) throw new AppError('usage', sentence);
+  }
+}
+
+function required(label: string, fault: Field['fault']): Field {
+  return { label, isRequired: true, fault };
+}
+
+function textField(rule: TextRule): Field {
+  return required(rule.label, (value) => textTypeFault(rule.label, value) ?? textFault(rule, value as string));
+}
+
+function isWholeFrom(least: number, most: number, value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+function textTypeFault(label: string, value: unknown): string | null {
+  return typeof value === 'string' ? null : `The ${label} must be a text.`;
+}
+
+function textsTypeFault(label: string, value: unknown): string | null {
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isList ? null : `The ${label} must be a list of texts.`;
+}
+
+function rateLimitsFault(value: unknown): string | null {
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
+  if (!isList) return 'The list of rate limits must be a list of quotas and windows.';
+  try {
+    parseRateLimits((value as RateLimit[]).map(formatRateLimit));
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}

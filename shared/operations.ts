@@ -1,0 +1,183 @@
+import type { Person } from './actor.ts';
+import type { Deps } from './deps.ts';
+import { AppError } from './errors.ts';
+import { approveKey } from './keys/approve.ts';
+import type { Grant } from './keys/attempt.ts';
+import type { KeyRequestFields } from './keys/fields.ts';
+import { checkInput, FIELDS, type Field, optional } from './keys/input.ts';
+import type { KeyState } from './keys/key.ts';
+import { editKey, type Outcome, rejectKey, requestKey, revokeKey, withdrawKey } from './keys/lifecycle.ts';
+import { noSuchKey, noSuchProfile, readKey, readOwnerById, readOwnerByName, refuseBanned } from './keys/record.ts';
+import { keyUsage, lastUses, unusedKeys } from './keys/usage-view.ts';
+import { type HistoryView, type KeyView, keyHistory, listKeys, showKey } from './keys/view.ts';
+
+/**
+ * Which keys a kind of person may do something with. `all, asserted`: all, each time by an assertion of the admin's
+ * passkey for exactly this. `own`: those of the person's own profile; `own, unless banned`: none while it is banned.
+ */
+export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'none';
+
+/** Which keys each kind of person may do something with. */
+export type Who = Record<Person['kind'], Reach>;
+
+/** Something that people do with keys. Every door is made of these, and none has rules of its own about who may do what. */
+export type Operation<Input extends object, Output> = {
+  name: string;
+  who: Who;
+  input: { readonly [Name in keyof Input]-?: Field };
+  /** Does it. Only {@link perform} calls this, after its checks; throws what the function for it in `keys/` throws. */
+  act: (deps: Deps, actor: Person, input: Input) => Output | Promise<Output>;
+};
+
+/** What owners do with their own keys; the operator types it for owners who have no other way. */
+const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', platform: 'none' };
+
+/** Looking at keys, which changes nothing. */
+const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
+
+/** Decisions, which nobody takes on a key of his own. */
+const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };
+
+const { identifier, profile, name, description, permissions, reason } = FIELDS;
+
+/** The input of every operation on one key, at least. */
+type OneKey = { identifier: string };
+
+/** Which keys `list` shows; `unusedForMs` leaves only Active ones that were not used for so long. */
+export type ListInput = {
+  states?: KeyState[] | undefined;
+  profile?: string | undefined;
+  unusedForMs?: number | undefined;
+};
+
+/** Keys, and when each was last used (milliseconds since 1970, by identifier; absent where it never was). */
+export type ListOutput = { keys: KeyView[]; lastUses: Map<string, number> };
+
+/** The table: every operation on keys, who may do it, what it needs and what it does. */
+export const OPERATIONS = {
+  request: operation<KeyRequestFields & { profile: string }, Outcome>({
+    name: 'request',
+    who: { ...OWNERS_DO, owner: 'own, unless banned' },
+    input: {
+      profile,
+      name,
+      description,
+      permissions,
+      projectUrl: FIELDS.projectUrl,
+      expectedUsage: FIELDS.expectedUsage,
+    },
+    act: (deps, by, input) => requestKey(deps, { ...input, by }),
+  }),
+  list: operation<ListInput, ListOutput>({
+    name: 'list',
+    who: ALL_LOOK,
+    input: {
+      states: optional(FIELDS.states),
+      profile: optional(profile),
+      unusedForMs: optional(FIELDS.unusedForMs),
+    },
+    act: list,
+  }),
+  show: operation<OneKey, { key: KeyView; history: HistoryView[] }>({
+    name: 'show',
+    who: ALL_LOOK,
+    input: { identifier },
+    act: (deps, { kind }, input) => ({
+      key: showKey(deps, input.identifier, kind),
+      history: keyHistory(deps, input.identifier, kind),
+    }),
+  }),
+  usage: operation<OneKey & { days: number }, ReturnType<typeof keyUsage>>({
+    name: 'usage',
+    who: ALL_LOOK,
+    input: { identifier, days: FIELDS.days },
+    act: (deps, _by, input) => keyUsage(deps, input.identifier, input.days),
+  }),
+  edit: operation<OneKey & { name: string }, Outcome>({
+    name: 'edit',
+    who: { ...OWNERS_DO, owner: 'own, unless banned' },
+    input: { identifier, name },
+    act: (deps, by, input) => editKey(deps, { ...input, by }),
+  }),
+  withdraw: operation<OneKey, Outcome>({
+    name: 'withdraw',
+    who: OWNERS_DO,
+    input: { identifier },
+    act: (deps, by, input) => withdrawKey(deps, { ...input, by }),
+  }),
+  approve: operation<OneKey & Grant, Outcome>({
+    name: 'approve',
+    who: ADMINS_DECIDE,
+    input: {
+      identifier,
+      permissions: optional(permissions),
+      rateLimits: optional(FIELDS.rateLimits),
+      expiresAtMs: optional(FIELDS.expiresAtMs),
+    },
+    act: async (deps, by, { identifier, ...grant }) => {
+      await approveKey(deps, { identifier, grant, by });
+      return { identifier, warning: null };
+    },
+  }),
+  reject: operation<OneKey & { reason: string }, Outcome>({
+    name: 'reject',
+    who: ADMINS_DECIDE,
+    input: { identifier, reason },
+    act: (deps, by, input) => rejectKey(deps, { ...input, by }),
+  }),
+  revoke: operation<OneKey & { reason?: string | null }, Outcome>({
+    name: 'revoke',
+    who: { ...ADMINS_DECIDE, owner: 'own' },
+    input: { identifier, reason: optional(reason) },
+    act: (deps, by, input) => revokeKey(deps, { ...input, by }),
+  }),
+};
+
+/** Only for its types: that input, rules and act of an entry belong together. */
+function operation<Input extends object, Output>(entry: Operation<Input, Output>): Operation<Input, Output> {
+  return entry;
+}
+
+/**
+ * Lets a person do something. Checked in this order: may this kind of person do it at all (`forbidden`, whatever the
+ * input is about); does he see this key or profile (`not_found`, with the sentence for one that does not exist); is the
+ * input as it must be (`usage`); then the operation's own rules.
+ */
+export async function perform<Input extends object, Output>(
+  deps: Deps,
+  actor: Person,
+  { who, input: fields, act }: Operation<Input, Output>,
+  input: Input,
+): Promise<Output> {
+  const reach = who[actor.kind];
+  const lacksAssertion = reach === 'all, asserted' && !(actor.kind === 'admin' && actor.hasAsserted);
+  if (reach === 'none' || lacksAssertion) throw new AppError('forbidden');
+  checkSight(deps, actor, input);
+  if (actor.kind === 'owner' && reach === 'own, unless banned') refuseBanned(readOwnerById(deps.db, actor.profileId));
+  checkInput(fields, input as Record<string, unknown>);
+  return act(deps, actor, input);
+}
+
+/** Throws `not_found` where the input is about a key or a profile that does not exist, or that is not the owner's own. */
+function checkSight({ db }: Deps, actor: Person, about: { identifier?: unknown; profile?: unknown }): void {
+  const isOthers = (profileId: number | null) => actor.kind === 'owner' && profileId !== actor.profileId;
+  if (typeof about.identifier === 'string' && isOthers(readKey(db, about.identifier).profileId)) throw noSuchKey();
+  if (typeof about.profile === 'string' && isOthers(readOwnerByName(db, about.profile).id)) throw noSuchProfile();
+}
+
+function list(deps: Deps, actor: Person, { states, profile, unusedForMs }: ListInput): ListOutput {
+  // An owner's own id, not the name: another process may have given the name to another profile just now.
+  const named = profile === undefined ? undefined : readOwnerByName(deps.db, profile).id;
+  const filter = { states, profileId: actor.kind === 'owner' ? actor.profileId : named };
+  const keys =
+    unusedForMs === undefined
+      ? listKeys(deps, filter, actor.kind)
+      : unusedKeys(deps, unusedForMs, filter.profileId, actor.kind);
+  const uses = lastUses(deps);
+  return { keys, lastUses: new Map(keys.flatMap(({ identifier: key }) => entryOf(uses, key))) };
+}
+
+function entryOf(uses: ReadonlyMap<string, number>, key: string): [string, number][] {
+  const at = uses.get(key);
+  return at === undefined ? [] : [[key, at]];
+}

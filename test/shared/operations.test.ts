@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'bun:test';
+import type { Person } from '../../shared/actor.ts';
+import { withdrawKey } from '../../shared/keys/lifecycle.ts';
+import { keyHistory, showKey } from '../../shared/keys/view.ts';
+import { OPERATIONS, type Operation, perform } from '../../shared/operations.ts';
+import { onBox } from '../support/actors.ts';
+import { DESCRIPTION, issue, mails, request } from '../support/keys.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { refusal } from '../support/refusal.ts';
+import { testDeps } from '../support/world.ts';
+
+// Who may do what with which keys: the table of the Developer Platform, through the one function that every door calls.
+
+const OWN = 1;
+const OTHERS = 2;
+
+const PEOPLE = {
+  operator: onBox('root'),
+  admin: { kind: 'admin', name: 'Grace', hasAsserted: true },
+  'admin without an assertion': { kind: 'admin', name: 'Grace', hasAsserted: false },
+  owner: { kind: 'owner', name: 'owner', profileId: OWN },
+  platform: { kind: 'platform', name: 'backend' },
+} as const satisfies Record<string, Person>;
+
+type Name = keyof typeof OPERATIONS;
+type Kind = keyof typeof PEOPLE;
+
+/** What the table says, written down a second time: for each operation who may do it with his own key, and with another's. */
+const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
+  request: { own: ['operator', 'owner'], others: ['operator'] },
+  list: {
+    own: ['operator', 'admin', 'admin without an assertion', 'owner'],
+    others: ['operator', 'admin', 'admin without an assertion'],
+  },
+  show: {
+    own: ['operator', 'admin', 'admin without an assertion', 'owner'],
+    others: ['operator', 'admin', 'admin without an assertion'],
+  },
+  usage: {
+    own: ['operator', 'admin', 'admin without an assertion', 'owner'],
+    others: ['operator', 'admin', 'admin without an assertion'],
+  },
+  edit: { own: ['operator', 'owner'], others: ['operator'] },
+  withdraw: { own: ['operator', 'owner'], others: ['operator'] },
+  approve: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
+  reject: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
+  revoke: { own: ['operator', 'admin', 'owner'], others: ['operator', 'admin'] },
+};
+
+/** A database with a profile of one's own and another, and what each operation needs to succeed with one of them. */
+async function world() {
+  const deps = testDeps();
+  insertProfile(deps.db, { id: OWN });
+  insertProfile(deps.db, { id: OTHERS });
+  const inputFor = async (name: Name, profileId: number): Promise<Record<string, unknown>> => {
+    const profile = `user${profileId}`;
+    if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+    if (name === 'list') return { profile };
+    const identifier =
+      name === 'revoke' ? (await issue(deps, { profile })).identifier : await request(deps, { profile });
+    return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1 };
+  };
+  const act = (name: Name, actor: Person, input: Record<string, unknown>) =>
+    perform(deps, actor, OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>, input);
+  /** Everything that an operation could have changed, and every mail that it could have sent. */
+  const traces = () => {
+    const tables = ['api_keys', 'key_events', 'key_attempts'];
+    return JSON.stringify([
+      ...tables.map((table) => deps.db.$client.query(`SELECT * FROM ${table}`).all()),
+      mails(deps),
+    ]);
+  };
+  return { deps, inputFor, act, traces };
+}
+
+/** The input with which somebody asks about what does not exist. */
+function aboutNothing(input: Record<string, unknown>): Record<string, unknown> {
+  return { ...input, ...('identifier' in input ? { identifier: '00000000' } : { profile: 'nobody' }) };
+}
+
+describe('every operation, every kind of person, every key', () => {
+  test('the table has the operations that are tried here', () => {
+    expect(Object.keys(OPERATIONS)).toEqual(Object.keys(ALLOWED));
+    for (const [key, { name }] of Object.entries(OPERATIONS)) expect(name).toBe(key);
+  });
+
+  for (const name of Object.keys(ALLOWED) as Name[]) {
+    for (const kind of Object.keys(PEOPLE) as Kind[]) {
+      const { own, others } = ALLOWED[name];
+      const isAllowedAtAll = own.includes(kind);
+      test(`${name} by ${kind}: ${isAllowedAtAll ? 'own' : 'never'}${others.includes(kind) ? ' and others’' : ''}`, async () => {
+        const { inputFor, act, traces } = await world();
+        for (const profileId of [OTHERS, OWN]) {
+          const input = await inputFor(name, profileId);
+          const before = traces();
+          const isAllowed = (profileId === OWN ? own : others).includes(kind);
+          if (isAllowed) {
+            await act(name, PEOPLE[kind], input);
+          } else {
+            const { code, message } = await refusal(act(name, PEOPLE[kind], input));
+            const ofNothing = await refusal(act(name, PEOPLE[kind], aboutNothing(input)));
+            // What one may not see is refused like what does not exist; what one may never do, whatever it is about.
+            expect({ code, message }).toEqual({ code: ofNothing.code, message: ofNothing.message });
+            expect(code).toBe(isAllowedAtAll ? 'not_found' : 'forbidden');
+            expect(traces()).toBe(before);
+          }
+          const missing = await refusal(act(name, PEOPLE[kind], aboutNothing(input)));
+          expect(missing.code).toBe(isAllowedAtAll ? 'not_found' : 'forbidden');
+        }
+      });
+    }
+  }
+});
+
+describe('an owner', () => {
+  test('lists own keys only, with and without a name, and sees when only these were used', async () => {
+    const { deps, act } = await world();
+    const own = await request(deps, { profile: 'user1' });
+    const { identifier: other } = await issue(deps, { profile: 'user2' });
+    deps.db.$client.run(
+      `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
+         VALUES (?, ?, 1, 0, 0, 0, 0, 0, 1)`,
+      [other, Math.floor(deps.clock.nowMs() / 86_400_000)],
+    );
+    for (const input of [{}, { profile: 'user1' }, { states: ['pending', 'Active'] }]) {
+      const { keys, lastUses } = (await act('list', PEOPLE.owner, input)) as {
+        keys: { identifier: string }[];
+        lastUses: Map<string, number>;
+      };
+      expect(keys.map(({ identifier }) => identifier)).toEqual([own]);
+      expect(lastUses.size).toBe(0);
+    }
+  });
+
+  test('requests for the own profile, even if another one takes its name in between', async () => {
+    const { deps } = await world();
+    const { act } = OPERATIONS.request;
+    const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+    // The check has been passed with a name that meanwhile leads to the other profile.
+    const { identifier } = await act(deps, PEOPLE.owner, { ...fields, profile: 'user2' });
+    expect(showKey(deps, identifier).profile).toBe('user1');
+  });
+
+  test('of a banned profile looks, withdraws and revokes, and does nothing else', async () => {
+    const { deps, inputFor, act } = await world();
+    const inputs = new Map<Name, Record<string, unknown>>();
+    for (const name of ['withdraw', 'revoke', 'show', 'list', 'usage'] as const) {
+      inputs.set(name, await inputFor(name, OWN));
+      if (name === 'show') withdrawKey(deps, { identifier: inputs.get(name)?.identifier as string, by: onBox('root') });
+    }
+    inputs.set('edit', inputs.get('show') as Record<string, unknown>);
+    inputs.set('request', await inputFor('request', OWN));
+    deps.db.$client.run('UPDATE profiles SET banned = 1 WHERE id = ?', [OWN]);
+    for (const name of ['request', 'edit'] as const) {
+      const error = await refusal(act(name, PEOPLE.owner, inputs.get(name) as Record<string, unknown>));
+      expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('banned')]);
+    }
+    for (const name of ['show', 'list', 'usage', 'withdraw', 'revoke'] as const) {
+      await act(name, PEOPLE.owner, inputs.get(name) as Record<string, unknown>);
+    }
+  });
+
+  test('need not say why he revokes, and the mail then gives no reason; everybody else must', async () => {
+    const { deps, act } = await world();
+    const { identifier } = await issue(deps, { profile: 'user1' });
+    for (const person of [PEOPLE.operator, PEOPLE.admin]) {
+      expect((await refusal(act('revoke', person, { identifier }))).code).toBe('usage');
+      expect((await refusal(act('revoke', person, { identifier, reason: '' }))).code).toBe('usage');
+    }
+    await act('revoke', PEOPLE.owner, { identifier, reason: '' });
+    expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'revoked', by: 'owner', detail: null });
+    const mail = mails(deps).at(-1);
+    expect(mail).toContain('was revoked');
+    expect(mail).not.toContain('reason');
+  });
+
+  test('loses sight of the keys of an erased profile', async () => {
+    const { deps, act } = await world();
+    const identifier = await request(deps, { profile: 'user1' });
+    withdrawKey(deps, { identifier, by: onBox('root') });
+    deps.db.$client.run('DELETE FROM profiles WHERE id = ?', [OWN]);
+    expect((await refusal(act('show', PEOPLE.owner, { identifier }))).code).toBe('not_found');
+    await act('show', PEOPLE.operator, { identifier });
+  });
+});
+
+test('a history names who acted: with names for those who run the service, without for owners', async () => {
+  const { deps, act } = await world();
+  const { identifier } = (await act('request', PEOPLE.owner, {
+    profile: 'user1',
+    name: 'Bot',
+    description: DESCRIPTION,
+    permissions: ['api.lookup'],
+  })) as { identifier: string };
+  await act('edit', PEOPLE.operator, { identifier, name: 'Other' });
+  await act('approve', PEOPLE.admin, { identifier, expiresAtMs: deps.clock.nowMs() + 86_400_000 });
+  const seenBy = async (person: Person) => {
+    const shown = await act('show', person, { identifier });
+    const { key, history } = shown as { key: { attempt: { by: string } }; history: { by: string }[] };
+    return [...history.map(({ by }) => by), key.attempt.by];
+  };
+  const named = ['owner', 'root (on the box)', 'admin Grace', 'admin Grace', 'admin Grace'];
+  expect(await seenBy(PEOPLE.operator)).toEqual(named);
+  expect(await seenBy(PEOPLE.admin)).toEqual(named);
+  expect(await seenBy(PEOPLE.owner)).toEqual(['you', 'the operator', 'an admin', 'an admin', 'an admin']);
+});
+
+describe('an input of the wrong shape is refused with a sentence, and nothing happens', () => {
+  const wrong: [Name, Record<string, unknown>, string][] = [
+    ['request', { profile: undefined }, 'The profile is missing.'],
+    ['request', { profile: 7 }, 'The profile must be a text.'],
+    ['request', { name: 7 }, 'The name must be a text.'],
+    ['request', { name: '' }, 'The name must have 1 to 255 characters; it has 0.'],
+    ['request', { permissions: 'api.lookup' }, 'The list of permissions must be a list of texts.'],
+    [
+      'request',
+      { projectUrl: 'ftp://x' },
+      'The project URL must be an http or https address of at most 2048 characters.',
+    ],
+    ['request', { expectedUsage: {} }, 'The expected usage must be a text.'],
+    ['list', { states: ['active'] }, 'A state must be one of pending, Active'],
+    ['list', { states: 'Active' }, 'A state must be one of pending, Active'],
+    ['usage', { days: '7' }, 'The number of days must be a whole number from 1 to 400.'],
+    ['usage', { days: 401 }, 'The number of days must be a whole number from 1 to 400.'],
+    ['show', { identifier: null }, 'The identifier is missing.'],
+    ['show', { identifier: ['k7Qm2XaB'] }, 'The identifier must be a text.'],
+    ['edit', { name: undefined }, 'The name is missing.'],
+    ['approve', { rateLimits: '60/1m' }, 'The list of rate limits must be a list of quotas and windows.'],
+    ['approve', { rateLimits: [null] }, 'The list of rate limits must be a list of quotas and windows.'],
+    ['approve', { rateLimits: [{ quota: 'x', windowSeconds: {} }] }, 'A rate limit is <quota>/<window>'],
+    ['approve', { rateLimits: [] }, 'A key has one to four rate limits.'],
+    ['approve', { expiresAtMs: '2030-01-01' }, 'The expiry must be a span'],
+    ['approve', { expiresAtMs: Number.MAX_SAFE_INTEGER }, 'The expiry must be a span'],
+    ['list', { unusedForMs: -1 }, 'Unused keys can be listed for at most 400d'],
+    ['approve', { permissions: ['api.write'] }, 'The permissions are api.lookup and api.leaderboard'],
+    ['reject', { reason: undefined }, 'The reason is missing.'],
+    ['revoke', { reason: 5 }, 'The reason must be a text.'],
+  ];
+  for (const [name, changes, sentence] of wrong) {
+    test(`${name}: ${JSON.stringify(changes)}`, async () => {
+      const { inputFor, act, traces } = await world();
+      const input = { ...(await inputFor(name, OWN)), ...changes };
+      const before = traces();
+      for (const person of ALLOWED[name].own.map((kind) => PEOPLE[kind])) {
+        const error = await refusal(act(name, person, input));
+        expect([error.code, error.message.slice(0, sentence.length)]).toEqual(['usage', sentence]);
+      }
+      expect(traces()).toBe(before);
+    });
+  }
+});

@@ -1,0 +1,11 @@
+import type { AppError } from '../../shared/errors.ts';
+
+/** The error with which something is refused; throws where it is not. */
+export async function refusal(act: Promise<unknown> | (() => unknown)): Promise<AppError> {
+  try {
+    await (typeof act === 'function' ? act() : act);
+  } catch (error) {
+    return error as AppError;
+  }
+  throw new Error('It was not refused.');
+}
