@@ -27,7 +27,7 @@ const MAX_PATH_LENGTH = 8_192;
 
 /** Takes a request in. */
 export function openExchange(service: Service, request: Request, peer: string): Exchange {
-  const target = targetOf(request.url);
+  const target = targetOf(request.url, request.headers.get('host'));
   const mark = target === null ? -1 : target.indexOf('?');
   return {
     url: urlForElysia(target ?? '/'),

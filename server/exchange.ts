@@ -27,13 +27,25 @@ export type Exchange = {
   refusal: ErrorCode | null;
 };
 
+/** One host, with a port or without. Bun hands over several Host lines as one value with commas between them. */
+const HOST = /^(?:[^\s,:]+|\[[^\s,\]]+\])(?::([0-9]*))?$/;
+
+const MAX_PORT = 65_535;
+
+/** Whether there was one Host line, with a port that exists if it names one (RFC 9112, section 3.2: else 400). */
+function isHost(host: string): boolean {
+  const port = HOST.exec(host);
+  return port !== null && Number(port[1] ?? 0) <= MAX_PORT;
+}
+
 /**
- * Path and query out of `Request.url`, or null where there is no authority (RFC 9112, section 3.2: an absent or invalid
- * Host; then Bun leaves the target as sent). Bun builds the URL from Host and target, for absolute-form targets too, and
- * a WHATWG parser has been over it: dot segments are resolved, encoded ones too, a backslash is a slash, raw bytes are
+ * Path and query out of `Request.url`, or null where the `host` header is absent or invalid (where it does not fit into a
+ * URL, Bun leaves the target as sent). Bun builds the URL from Host and target, for absolute-form targets too, and a
+ * WHATWG parser has been over it: dot segments are resolved, encoded ones too, a backslash is a slash, raw bytes are
  * percent-encoded (those that are no UTF-8 as U+FFFD). `#` stays in the path or the query, where nothing matches it.
  */
-export function targetOf(url: string): string | null {
+export function targetOf(url: string, host: string | null): string | null {
+  if (host !== null && !isHost(host)) return null;
   if (!url.startsWith('http://') && !url.startsWith('https://')) return null;
   const start = url.indexOf('/', 8);
   return start === -1 ? '/' : url.slice(start);

@@ -25,7 +25,18 @@ const send = async (text: string) => {
 };
 
 describe('where the path is found', () => {
-  for (const host of ['a', 'a:1', '[::1]', '[::1]:3000', 'localhost', 'a.b.c.d.example', 'api', 'a:99999', '%41']) {
+  for (const host of [
+    'a',
+    'a:1',
+    'a:',
+    '[::1]',
+    '[::1]:3000',
+    'localhost',
+    'a.b.c.d.example',
+    'api',
+    'a:65535',
+    '%41',
+  ]) {
     test(`the Host ${host} does not move it (elysia #748)`, async () => {
       expect((await ask('/api/lookup/uid/7', `Host: ${host}`)).body).toContain('"username":"Ada"');
       expect((await ask('/healthz', `Host: ${host}`)).body).toBe('{"status":"ok"}');
@@ -33,7 +44,8 @@ describe('where the path is found', () => {
     });
   }
 
-  for (const host of ['', ' ', 'a b', 'a/b', '/healthz', 'user@a', '???', 'a#b', '\\', '/']) {
+  const impossible = ['a:99999999', 'a:65536', '[::1]:65536', 'a:x', 'a:1:2', '::1'];
+  for (const host of ['', ' ', 'a b', 'a/b', '/healthz', 'user@a', '???', 'a#b', '\\', '/', ...impossible]) {
     test(`no authority: Host "${host}" is 400, on every path`, async () => {
       for (const target of ['/healthz', '/api/key', '/healthz/api/key', '/x/../healthz']) {
         const answer = await ask(target, `Host: ${host}`);
@@ -41,6 +53,20 @@ describe('where the path is found', () => {
       }
     });
   }
+
+  test('two Host lines are 400, the same one twice and beside an absolute-form target too', async () => {
+    for (const [one, other] of [
+      ['a', 'b'],
+      ['a', 'a'],
+      ['a', ''],
+      ['', 'a'],
+    ]) {
+      for (const target of ['/healthz', '/api/key', 'http://a/healthz']) {
+        const answer = await ask(target, `Host: ${one}`, `Host: ${other}`);
+        expect([answer.status, answer.body]).toEqual([400, '{"error":"The request has no valid Host header."}']);
+      }
+    }
+  });
 
   test('no Host at all: 400, ours under HTTP/1.0 and the runtime’s under 1.1', async () => {
     expect(await send('GET /healthz HTTP/1.0\r\n\r\n')).toMatchObject({ status: 400 });
