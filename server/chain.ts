@@ -1,3 +1,4 @@
+import { renewView } from '../shared/db/reader.ts';
 import { AppError } from '../shared/errors.ts';
 import { isPermission, type Permission } from '../shared/keys/permissions.ts';
 import type { Answer, LateAnswer } from './answers.ts';
@@ -107,7 +108,7 @@ function decide(service: Service, route: Route, exchange: Exchange): Answer | Pr
 }
 
 function admitKey(service: Service, route: Route, exchange: Exchange): void {
-  service.reader.renew(exchange.startedAtMs);
+  renewView(service.reader, exchange.startedAtMs);
   const authorization = exchange.headers.get('authorization');
   exchange.key = authenticate(service.verify, service.throttle, authorization, exchange.address);
   exchange.quota = openQuota(service.ledger, exchange.key);

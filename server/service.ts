@@ -1,4 +1,4 @@
-import { openReader, type Reader } from '../shared/db/reader.ts';
+import { closeReader, openReader, type Reader } from '../shared/db/reader.ts';
 import { isReady } from '../shared/db/ready.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import { closeLedger } from '../shared/keys/quota-file.ts';
@@ -54,7 +54,7 @@ export function createService(
   const log = createLog(config.logLevel, clock.nowMs, writeLog);
   const isSecure = config.tls !== null;
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
-  const reader = openReader(config.databasePath);
+  const reader = openReader(config.databasePath, (sentence, cause) => report('error', sentence, cause));
   const sources = prepareProfiles(reader);
   return {
     deps,
@@ -80,5 +80,5 @@ export function createService(
 export function closeService(service: Service): void {
   closeLedger(service.ledger);
   service.usage.close();
-  service.reader.close();
+  closeReader(service.reader);
 }

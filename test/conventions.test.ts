@@ -25,7 +25,6 @@ const IN_CIRCLES = [
 const LONG_FUNCTIONS = [
   'server/workers/coordinator.ts: startWorkers',
   'server/workers/crew.ts: startCrew',
-  'shared/db/reader.ts: openReader',
   'shared/keys/verify.ts: prepareVerifier',
   'shared/profiles/apply.ts: createApplier',
   'shared/profiles/stage.ts: createStage',

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import { guardDatabase, type Opened } from '../db/open.ts';
-import type { Reader } from '../db/reader.ts';
+import type { Opened } from '../db/open.ts';
+import { onCommit, type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { isExpired, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
@@ -65,7 +65,7 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
   // Permissions and rate limits by their JSON, of which thousands of keys have a few.
   const grants = new Map<string, unknown>();
   let commits = 0;
-  reader.onCommit(() => {
+  onCommit(reader, () => {
     commits++;
   });
   let nextTryAtMs = Number.NEGATIVE_INFINITY;
@@ -80,7 +80,6 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
   }
 
   function activeKeyOf(identifier: string): ActiveKey | null {
-    reader.view();
     const known = kept.get(identifier);
     if (known?.seenAt === commits) return known;
     const row = keyOfIdentifier.get(identifier);
@@ -120,7 +119,7 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
   return (secret) => {
     const identifier = identifierOfSecret(secret);
     if (identifier === null) return null;
-    const active = guardDatabase(sqlite.filename, () => activeKeyOf(identifier));
+    const active = readInView(reader, () => activeKeyOf(identifier));
     if (!secretMatches(secret, active?.secretHash ?? null) || active === null) return null;
     // Only what has proved itself, so that strangers can't push others out.
     if (kept.get(identifier) !== active) {

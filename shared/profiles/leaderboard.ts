@@ -1,7 +1,6 @@
 import { type Body, bodyOf } from '../body.ts';
 import { createBoundedCache } from '../bounded-cache.ts';
-import { guardDatabase } from '../db/open.ts';
-import type { Reader } from '../db/reader.ts';
+import { type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
 import type { Shown, Source, Sources } from './source.ts';
@@ -84,8 +83,7 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
   }
 
   return (limit, offset) =>
-    guardDatabase(sqlite.filename, () => {
-      reader.view();
+    readInView(reader, () => {
       if (changed?.size !== 0) {
         const next = orderNow();
         if (next !== order) board.reorder(next, changed);

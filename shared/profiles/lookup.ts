@@ -1,6 +1,5 @@
 import { type Body, bodyOf } from '../body.ts';
-import { guardDatabase } from '../db/open.ts';
-import type { Reader } from '../db/reader.ts';
+import { type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
 import { authIdFault, checkedFold } from './name.ts';
@@ -42,15 +41,10 @@ export function parseUid(text: string): number {
 /** Prepares the lookups of a server: each reads in the view that is open, or opens one. */
 export function prepareLookup(reader: Reader, sources: Sources): Lookup {
   const { profile, links, many } = lookupIn(sources);
-  const inView = <T>(act: () => T): T =>
-    guardDatabase(reader.sqlite.filename, () => {
-      reader.view();
-      return act();
-    });
   return {
-    profile: (way, value) => inView(() => profile(way, value)),
-    links: (way, value) => inView(() => links(way, value)),
-    many: (asked) => inView(() => many(asked)),
+    profile: (way, value) => readInView(reader, () => profile(way, value)),
+    links: (way, value) => readInView(reader, () => links(way, value)),
+    many: (asked) => readInView(reader, () => many(asked)),
   };
 }
 

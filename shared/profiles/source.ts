@@ -1,6 +1,6 @@
 import { type BoundedCache, createBoundedCache, createDoor } from '../bounded-cache.ts';
 import type { Sqlite } from '../db/open.ts';
-import type { Reader } from '../db/reader.ts';
+import { onCommit, type Reader } from '../db/reader.ts';
 import { prepareChanges } from './changes.ts';
 import { foldName } from './name.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
@@ -88,7 +88,7 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   const listeners: Parameters<Sources['onChange']>[0][] = [profiles.drop, links.drop];
   let seq = 0;
 
-  reader.onCommit(() => {
+  onCommit(reader, () => {
     const { seq: next, ids } = changes.since(seq);
     for (const act of listeners) act(next === seq ? null : ids);
     seq = next;

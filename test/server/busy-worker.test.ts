@@ -3,6 +3,7 @@ import { createApp } from '../../server/app.ts';
 import { openExchange } from '../../server/chain.ts';
 import { createService } from '../../server/service.ts';
 import { createThrottleMemory, joinThrottle } from '../../server/throttle.ts';
+import { closeReader } from '../../shared/db/reader.ts';
 import { createSharedBuffers, openAccountMemory } from '../../shared/keys/account-memory.ts';
 import { closeLedger } from '../../shared/keys/quota-file.ts';
 import { accountOf, joinLedger, openLedger, spend } from '../../shared/keys/quota-ledger.ts';
@@ -33,6 +34,6 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '1']);
   expect(response.headers.get('RateLimit')).not.toBeNull();
   expect(tallies.take(10).length).toBe(1);
-  service.reader.close();
+  closeReader(service.reader);
   closeLedger(keeper);
 });

@@ -1,5 +1,5 @@
 import { afterAll } from 'bun:test';
-import { openReader } from '../../shared/db/reader.ts';
+import { closeReader, endView, openReader } from '../../shared/db/reader.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { prepareVerifier, type Verifier } from '../../shared/keys/verify.ts';
 import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/leaderboard.ts';
@@ -9,11 +9,11 @@ import { prepareProfiles } from '../../shared/profiles/source.ts';
 /** What a server reads with, where each call is in a turn of its own: it sees what was committed before it. */
 export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {
   const reader = openReader(db.$client.filename);
-  afterAll(() => reader.close());
+  afterAll(() => closeReader(reader));
   const sources = prepareProfiles(reader);
   const anew = <Of extends unknown[], T>(act: (...of: Of) => T) => {
     return (...of: Of): T => {
-      reader.end();
+      endView(reader);
       return act(...of);
     };
   };

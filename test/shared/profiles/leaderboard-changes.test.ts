@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { openReader } from '../../../shared/db/reader.ts';
+import { closeReader, endView, openReader } from '../../../shared/db/reader.ts';
 import { noteChanges, noteNoChange } from '../../../shared/profiles/changes.ts';
 import { BOARD_SIZE, type Leaderboard, prepareLeaderboard } from '../../../shared/profiles/leaderboard.ts';
 import { prepareProfiles } from '../../../shared/profiles/source.ts';
@@ -34,7 +34,7 @@ function world(viewsOf: (id: number) => number) {
   });
   reset();
   const reader = openReader(deps.config.databasePath);
-  afterAll(() => reader.close());
+  afterAll(() => closeReader(reader));
   let read = 0;
   const sources = prepareProfiles(reader);
   const profileOnce = (id: number) => {
@@ -43,7 +43,7 @@ function world(viewsOf: (id: number) => number) {
   };
   const board = prepareLeaderboard(reader, { ...sources, profileOnce }, SIZE);
   const pages = () => {
-    reader.end();
+    endView(reader);
     read = 0;
     return allPages(board);
   };
@@ -66,7 +66,7 @@ function freshPages(path: string): string[] {
   try {
     return allPages(prepareLeaderboard(reader, prepareProfiles(reader), SIZE));
   } finally {
-    reader.close();
+    closeReader(reader);
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { openReader } from '../../../shared/db/reader.ts';
+import { closeReader, openReader } from '../../../shared/db/reader.ts';
 import { prepareLookup } from '../../../shared/profiles/lookup.ts';
 import { prepareProfiles } from '../../../shared/profiles/source.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -38,6 +38,6 @@ test('two aliases of one profile, asked for in turn, are read once each', () => 
     profile('username', 'lovelace');
     profile('username', 'countess');
   }
-  reader.close();
+  closeReader(reader);
   expect(reads).toBeLessThan(10);
 });
