@@ -3,7 +3,7 @@ import { createBoundedCache } from '../bounded-cache.ts';
 import { type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
-import type { Shown, Source, Sources } from './source.ts';
+import type { Shown, Sources } from './source.ts';
 
 /** How many profiles the board has at most. */
 export const BOARD_SIZE = 10_000;
@@ -29,7 +29,10 @@ export type Board = { page: Leaderboard; reorder: (next: Order, changed: Readonl
 /** So many neighbours are kept together: a page is put together of a few copies. */
 const BLOCK = 64;
 
-/** Neighbours' entries, each followed by a comma; the entry `n` begins at `starts[n]` and ends where the next begins. */
+/**
+ * Neighbours' entries, each after a comma; the entry `n` begins at `starts[n]` and ends where the next begins. That of a
+ * profile that is left out is empty.
+ */
 type Block = { readonly bytes: Uint8Array; readonly starts: readonly number[] };
 
 /** What a block takes beside its entries. */
@@ -66,8 +69,14 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
     else for (const id of ids) changed.add(id);
   });
   const board = boardIn(order, (id) => {
-    const shown = sources.profileOnce(id);
-    if (shown !== null) return shown;
+    try {
+      const shown = sources.profileOnce(id);
+      if (shown !== null) return shown;
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'internal')) throw error;
+      reader.report('A profile is left out of the leaderboard.', error);
+      return null;
+    }
     // Deleted by hand in the same moment as a noted change.
     changed = null;
     throw new AppError('busy', 'The leaderboard is not what it was; try again.');
@@ -112,8 +121,11 @@ function compare([id, viewsCount]: Standing, [otherId, otherViewsCount]: Standin
   return otherViewsCount - viewsCount || id - otherId;
 }
 
-/** A board, first in this order; `profileOf` finds who stands on it. */
-export function boardIn(first: Order, profileOf: Source['ofId']): Board {
+/**
+ * A board, first in this order. `profileOf` reads the profile of an id; where that is null the profile's place stays empty,
+ * and all others keep theirs.
+ */
+export function boardIn(first: Order, profileOf: (id: number) => Shown | null): Board {
   let order = first;
   let ranks = ranksIn(order);
   const blocks = createBoundedCache<number, Block>(BLOCKS_BYTES, (_, { bytes }) => bytes.length + BLOCK_BYTES);
@@ -132,8 +144,8 @@ export function boardIn(first: Order, profileOf: Source['ofId']): Board {
   }
 
   function entryAt(place: number): Buffer {
-    const { body } = profileOf(order[place]?.[0] as number) as Shown;
-    const entry = Buffer.from(`{"rank":${ranks[place]},${body.slice(1)},`);
+    const shown = profileOf(order[place]?.[0] as number);
+    const entry = Buffer.from(shown === null ? '' : `,{"rank":${ranks[place]},${shown.body.slice(1)}`);
     const digest = Bun.SHA256.hash(entry, new Uint8Array(32)) as Uint8Array;
     tags.set(digest.subarray(0, TAG_BYTES), place * TAG_BYTES);
     return entry;
@@ -157,21 +169,31 @@ export function boardIn(first: Order, profileOf: Source['ofId']): Board {
   function page(limit: number, offset: number): BoardPage {
     const total = order.length;
     const end = Math.min(offset + limit, total);
-    const entries: Uint8Array[] = [];
-    for (let place = offset; place < end; ) {
-      const first = place - (place % BLOCK);
-      const next = Math.min(first + BLOCK, end);
-      const { bytes, starts } = blockFrom(first);
-      const comma = next === end ? 1 : 0;
-      entries.push(bytes.subarray(starts[place - first], (starts[next - first] as number) - comma));
-      place = next;
-    }
+    const entries = entriesIn(blockFrom, offset, end);
     const tail = `],"limit":${limit},"offset":${offset},"total":${total}}`;
     // As much a function of the body as a hash of all of it, in a tenth of the time: the tags name every part of it.
     const etag = etagOf(bodyOf([tags.subarray(offset * TAG_BYTES, end * TAG_BYTES), tail]));
     return { body: bodyOf(['{"leaderboard":[', ...entries, tail]), etag, total };
   }
   return { page, reorder };
+}
+
+/**
+ * The entries from one place up to another, each but the first after a comma. `blockFrom` gives the block that begins at a
+ * place.
+ */
+function entriesIn(blockFrom: (first: number) => Block, from: number, end: number): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let place = from; place < end; ) {
+    const first = place - (place % BLOCK);
+    const next = Math.min(first + BLOCK, end);
+    const { bytes, starts } = blockFrom(first);
+    const piece = bytes.subarray(starts[place - first], starts[next - first]);
+    if (piece.length > 0) pieces.push(piece);
+    place = next;
+  }
+  const head = pieces.shift();
+  return head === undefined ? [] : [head.subarray(1), ...pieces];
 }
 
 /** Competition ranks (1, 2, 2, 4), the same on whatever page one is shown. */

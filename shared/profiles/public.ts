@@ -29,16 +29,29 @@ const IN_SQL: Record<Kind, (column: string) => string> = {
   text: (column) => `json_quote(${column})`,
   json: (column) => column,
   flag: (column) => `iif(${column} = 1, 'true', 'false')`,
-  // Years 0 to 9999, as an import takes them; any other is a fault, not a gap.
-  time: (column) =>
-    `iif(${column} BETWEEN -62167219200000 AND 253402300799999,
-      strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch'), json('no time ' || ${column}))`,
+  time: (column) => `strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch')`,
 };
 
-/** A SimplifiedProfile as JSON text, of a row of `profiles` in SQL: one text costs less to hand over than its columns. */
-export const PROFILE_BODY = `concat(${Object.entries(FIELDS)
+/**
+ * Conditions in SQL that a stored value of a kind meets unless it was damaged. json_valid takes the JSON of RFC 8259 only,
+ * while the table's own checks let JSON5 pass. An import takes the years 0 to 9999.
+ */
+const SOUND_IN_SQL: Partial<Record<Kind, (column: string) => string>> = {
+  json: (column) => `json_valid(${column})`,
+  time: (column) => `${column} BETWEEN -62167219200000 AND 253402300799999`,
+};
+
+const IS_SOUND = Object.values(FIELDS)
+  .flatMap(([column, kind]) => SOUND_IN_SQL[kind]?.(column) ?? [])
+  .join(' AND ');
+
+/**
+ * A SimplifiedProfile as JSON text, of a row of `profiles` in SQL: one text costs less to hand over than its columns. NULL
+ * where a stored value is damaged, so that no broken JSON is sent.
+ */
+export const PROFILE_BODY = `iif(${IS_SOUND}, concat(${Object.entries(FIELDS)
   .map(([field, [column, kind]], at) => `'${at === 0 ? '{' : ','}"${field}":', ${IN_SQL[kind](column)}`)
-  .join(', ')}, '}')`;
+  .join(', ')}, '}'), NULL)`;
 
 /** The public columns of a link, with the names that they have in answers. */
 export const LINK_COLUMNS = 'id, name, link, title, image, clicks_count AS clicksCount, link_mode AS linkMode';

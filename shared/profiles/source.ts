@@ -1,6 +1,7 @@
 import { type BoundedCache, createBoundedCache, createDoor } from '../bounded-cache.ts';
 import type { Sqlite } from '../db/open.ts';
 import { onCommit, type Reader } from '../db/reader.ts';
+import { AppError } from '../errors.ts';
 import { prepareChanges } from './changes.ts';
 import { foldName } from './name.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
@@ -18,7 +19,10 @@ export type Shown = Text & {
   readonly folded: string;
 };
 
-/** Where lookups find one of the two, by what the ways lead to; null where there is no profile. */
+/**
+ * Where lookups find one of the two, by what the ways lead to; null where there is no profile. Throws `internal` for a
+ * profile whose stored values are damaged.
+ */
 export type Source = {
   ofName: (folded: string) => Shown | null;
   ofId: (id: number) => Shown | null;
@@ -36,8 +40,8 @@ export type Sources = {
   onChange: (act: (ids: readonly number[] | null) => void) => void;
 };
 
-/** What is read of a profile at once. */
-type Row = { id: number; username: string; body: string };
+/** What is read of a profile at once; `body` is null where a stored value that it would show is damaged. */
+type Row = { id: number; username: string; body: string | null };
 
 /** Where a name or an auth ID led: to this reading of a profile, and nowhere once that is no longer kept. */
 type Lead = { id: number; stamp: number };
@@ -96,8 +100,11 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   return { profiles, profileOnce: profiles.once, links, onChange: (act) => void listeners.push(act) };
 }
 
-/** A reading as it is shown. */
+/** A reading as it is shown. Throws `internal` where the row has no body. */
 export function shownOf({ id, username, body }: Row, stamp: number): Shown {
+  if (body === null) {
+    throw new AppError('internal', `What is stored of profile ${id} is damaged; import it again or restore a backup.`);
+  }
   const folded = foldName(username);
   // One string for both, where they are the same.
   return { id, stamp, username: folded === username ? folded : username, folded, body, etag: undefined };

@@ -208,7 +208,7 @@ test('a fault is a 500 that says nothing, counted, and logged with its cause und
     'The server failed to answer this request.',
   );
   const line = log.find((entry) => entry.level === 'error' && entry.requestId === requestId);
-  expect(line?.cause).toContain('malformed JSON');
+  expect(line?.cause).toContain('What is stored of profile 66 is damaged');
   expect(log.find((entry) => entry.status === 500)).toMatchObject({ requestId, level: 'info' });
 });
 

@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test';
+import { get, startTestServer, type TestServer } from '../support/http.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { expectRefusal, keyFor } from '../support/requests.ts';
+
+// Stored values that no command of ours writes: by hand, past the checks, or by a damaged file.
+
+const DAMAGED: [column: string, value: string | number][] = [
+  ['customize', '{"a":'],
+  ['customize', '{"a":1}}'],
+  ['customize', ''],
+  ['customize', '{a:1}'],
+  ['customize', '{"a":"\u0001"}'],
+  ['customize', '{"a":"\0"}'],
+  ['badges', '[1,]'],
+  ['assets', "{'a':'b'}"],
+  ['discord_clean', '{"a":+1}'],
+  ['created_at', 8_640_000_000_000_001],
+];
+
+/** The ids of the board of {@link world}, in its order. */
+const BOARD = [3, 4, 5, 6, 7, 8, 9];
+
+/** A server with a board that one profile heads and the others share places on. */
+async function world() {
+  const server = await startTestServer();
+  for (const id of BOARD) insertProfile(server.deps.db, { id, viewsCount: id === 3 ? 9 : 5 });
+  const { secret, identifier } = await keyFor(server.deps, ['1000000/1s']);
+  server.deps.db.$client.run('DELETE FROM profile_names WHERE profile_id > 9');
+  server.deps.db.$client.run('UPDATE profiles SET banned = 1 WHERE id > 9');
+  const { $client: sqlite } = server.deps.db;
+  const put = (id: number, column: string, value: string | number) => {
+    sqlite.run('PRAGMA ignore_check_constraints = ON');
+    sqlite.run(`UPDATE profiles SET ${column} = ? WHERE id = ?`, [value, id]);
+    sqlite.run('PRAGMA ignore_check_constraints = OFF');
+  };
+  const lookUp = (path: string) => get(server, `/api/lookup${path}`, secret);
+  const entries = async (limit: number, offset: number) => {
+    const answer = await get(server, `/api/leaderboard?limit=${limit}&offset=${offset}`, secret);
+    expect(answer.status).toBe(200);
+    const { leaderboard, total } = (await answer.json()) as {
+      leaderboard: { id: number; rank: number }[];
+      total: number;
+    };
+    expect(total).toBe(BOARD.length);
+    return leaderboard.map(({ id, rank }): [number, number] => [id, rank]);
+  };
+  return { server, put, lookUp, entries, identifier };
+}
+
+const saidOf = ({ log }: TestServer, message: string) =>
+  log.filter((line) => line.message === message && /profile 7 is damaged/.test(String(line.cause))).length;
+
+test.each(DAMAGED)('a profile with %s %p is a 500 for itself, and all others are as before', async (column, value) => {
+  const { server, put, lookUp } = await world();
+  put(7, column, value);
+  for (const path of ['/uid/7', '/username/user7', '?uid=6&uid=7']) {
+    const sentence = await expectRefusal(await lookUp(path), 500);
+    expect(sentence).toBe('The server failed to answer this request.');
+  }
+  expect(saidOf(server, 'A request failed.')).toBe(3);
+  for (const path of ['/uid/6', '/uid/7/links', '?uid=6&uid=8']) expect((await lookUp(path)).status).toBe(200);
+});
+
+test.each(DAMAGED)('a profile with %s %p is left out of its page, with a log line', async (column, value) => {
+  const { server, put, entries } = await world();
+  const before = await entries(100, 0);
+  expect(before.map(([id]) => id)).toEqual(BOARD);
+  put(7, column, value);
+  const expected = before.filter(([id]) => id !== 7);
+  expect(await entries(100, 0)).toEqual(expected);
+  expect(saidOf(server, 'A profile is left out of the leaderboard.')).toBe(1);
+  for (let limit = 1; limit <= BOARD.length; limit++) {
+    for (let offset = 0; offset <= BOARD.length; offset++) {
+      const page = before.slice(offset, offset + limit).filter(([id]) => id !== 7);
+      expect(await entries(limit, offset)).toEqual(page);
+    }
+  }
+});
+
+test('a profile that is mended is shown again, and a board of nothing but damaged ones is empty', async () => {
+  const { put, lookUp, entries } = await world();
+  for (const id of BOARD) put(id, 'customize', '{');
+  expect(await entries(100, 0)).toEqual([]);
+  expect((await lookUp('/uid/7')).status).toBe(500);
+  put(7, 'customize', '{}');
+  expect(await entries(100, 0)).toEqual([[7, 2]]);
+  expect((await lookUp('/uid/7')).status).toBe(200);
+});
