@@ -45,7 +45,7 @@ async function runDemo(folder: string): Promise<void> {
     const identifier = await issueKey(deps);
     // Nobody reads a certificate here: a closed terminal ends the demo, so that its folder goes.
     process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
-    await serve(deps, () => explain(deps, folder, imported, identifier));
+    await serve(deps, {}, () => explain(deps, folder, imported, identifier));
   } finally {
     db.$client.close();
   }

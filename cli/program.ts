@@ -35,8 +35,8 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
     ],
   ],
   db: [
-    'Back up, restore and check the database.',
-    () => [import('./db/backup.ts'), import('./db/restore.ts'), import('./db/check.ts')],
+    'Back up, restore, check and vacuum the database.',
+    () => [import('./db/backup.ts'), import('./db/restore.ts'), import('./db/check.ts'), import('./db/vacuum.ts')],
   ],
   config: ['Look at the configuration.', () => [import('./config/check.ts')]],
   mail: ['Try the way that mail takes.', () => [import('./mail/test.ts')]],

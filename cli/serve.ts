@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { isBinary } from '../shared/binary.ts';
 import { withDatabase } from './context.ts';
 
 /** `serve`: the HTTP server, until SIGTERM or SIGINT. */
@@ -12,7 +14,13 @@ export function addTo(command: Command): void {
       loading.catch(() => {});
       return withDatabase(command, 'serve', async (db, config) => {
         const [{ createDeps }, { serve }] = await loading;
-        await serve(createDeps(db, config));
+        await serve(createDeps(db, config), { vacuum: { words: vacuumWords(db.$client.filename) } });
       });
     });
+}
+
+/** The words that run `db vacuum` on this database: of the binary alone, or of Bun and the file that it was started with. */
+function vacuumWords(databasePath: string): string[] {
+  const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
+  return [...program, 'db', 'vacuum', '--json', '--db', resolve(databasePath)];
 }

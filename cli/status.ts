@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { isoTime } from '../shared/clock.ts';
 import type { Config } from '../shared/config.ts';
+import type { ErasureStatus } from '../shared/erasure-status.ts';
 import { AppError } from '../shared/errors.ts';
 import type { Status } from '../shared/status.ts';
 import { cleanForTerminal } from '../shared/text.ts';
@@ -103,7 +104,7 @@ function apiRequests(metrics: string): number {
 }
 
 function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs: number): string {
-  const { schema, database, quotas, keys, queue, openAttempts, lastBackup, warnings } = status;
+  const { schema, database, quotas, keys, queue, openAttempts, lastBackup, erasure, warnings } = status;
   const isNewest = schema.applied === schema.known;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],
@@ -114,6 +115,8 @@ function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
     ['Last backup', lastBackup === null ? 'none' : `${ageText(lastBackup.at, nowMs)} ago, to ${lastBackup.file}`],
+    ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],
+    ['Not reached', `by erasing: ${notReachedLine(erasure)}`],
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
@@ -140,4 +143,17 @@ function keysLine(keys: NonNullable<Status['keys']>): string {
 function queueLine({ pending, oldestAt }: Status['queue'], nowMs: number): string {
   if (pending === 0 || oldestAt === null) return 'empty';
   return `${counted(pending, 'request')}, the oldest waiting for ${ageText(oldestAt, nowMs)}`;
+}
+
+function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): string {
+  const vacuumed = vacuumedAt === null ? '' : `, vacuumed ${ageText(vacuumedAt, nowMs)} ago`;
+  if (tracesSince === null) return `no erased text is left in the file${vacuumed}`;
+  return `texts may be left in the file since ${tracesSince}, until it is vacuumed${vacuumed}`;
+}
+
+/** What an erasure does not reach: the files that are known by name, and kinds of files that may be anywhere. */
+function notReachedLine(erasure: ErasureStatus | null): string {
+  const { keptCopies = [], mailFolder = null } = erasure ?? {};
+  const known = [...keptCopies, ...(mailFolder === null ? [] : [`mails in ${mailFolder}`])];
+  return [...known, 'backups, exports, rejected lines, sent mails and logs'].join(', ');
 }

@@ -10,6 +10,7 @@ import { type LogOutput, openLogOutput } from './log-output.ts';
 import type { Metrics } from './metrics.ts';
 import { startReminding } from './reminding.ts';
 import { closeService, createService, type Service } from './service.ts';
+import { startVacuuming, type VacuumOptions } from './vacuuming.ts';
 
 /** A server that accepts requests. */
 export type RunningServer = {
@@ -32,13 +33,15 @@ export type RunningServer = {
 
 /**
  * `port` instead of the configured one (0: any free one); how long a listener drains before it ends, for tests; where log
- * lines go instead of stdout; who is told of every worker that is started.
+ * lines go instead of stdout; who is told of every worker that is started; how the database is vacuumed, without which it
+ * never is.
  */
 export type ServerOptions = {
   port?: number;
   drainMs?: number;
   log?: LogOutput;
   onWorker?: (worker: Worker, number: number) => void;
+  vacuum?: VacuumOptions;
 };
 
 const STDOUT = 1;
@@ -66,7 +69,7 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
     // PORT=0 lets the system choose: only now is it known where clients find this server.
     if (config.publicUrl.endsWith(':0')) service.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
     service.log.event('info', `Listening on ${listener.url}.`);
-    return running(service, listener, log, () => lock.close());
+    return running(service, listener, log, options, () => lock.close());
   } catch (error) {
     if (service !== null) closeService(service);
     lock.close();
@@ -87,12 +90,19 @@ function fetchOf(service: Service): Fetch {
   return (request, peer) => app(openExchange(service, request, peer));
 }
 
-function running(service: Service, listener: Listener, log: LogOutput, release: () => void): RunningServer {
+function running(
+  service: Service,
+  listener: Listener,
+  log: LogOutput,
+  { vacuum }: ServerOptions,
+  release: () => void,
+): RunningServer {
   const reminding = startReminding(service);
+  const vacuuming = vacuum && startVacuuming(service.deps, service.log, vacuum);
   let stopped: Promise<void> | null = null;
   async function stop(): Promise<void> {
     service.log.event('info', 'Stopping: finishing what is in flight.');
-    await Promise.all([listener.stop(), reminding.stop()]);
+    await Promise.all([listener.stop(), reminding.stop(), vacuuming?.stop()]);
     closeService(service);
     service.log.event('info', 'Stopped.');
     await log.drain();
@@ -120,8 +130,12 @@ function running(service: Service, listener: Listener, log: LogOutput, release: 
  * Serves until SIGTERM or SIGINT; SIGHUP reads the certificate again. `onListening` is told where. Resolves when
  * everything is finished and written; the caller closes the database and exits. Throws what {@link startServer} throws.
  */
-export async function serve(deps: ServerDeps, onListening?: (server: RunningServer) => void): Promise<void> {
-  const server = await startServer(deps);
+export async function serve(
+  deps: ServerDeps,
+  options: ServerOptions = {},
+  onListening?: (server: RunningServer) => void,
+): Promise<void> {
+  const server = await startServer(deps, options);
   const { promise: asked, resolve } = Promise.withResolvers<unknown>();
   // What goes wrong is in the log; the old certificate serves on.
   const onHangup = () => void server.reloadTls().catch(() => undefined);

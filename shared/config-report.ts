@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { isBinary } from './binary.ts';
 import type { Clock } from './clock.ts';
 import { type Config, readEnvironment, type Source, surveyConfig, VARIABLES, type Variable } from './config.ts';
 import { exposureFault } from './config-network.ts';
@@ -65,7 +66,7 @@ type DotFile = { path: string; values: Source };
 
 /** The files that Bun has read into the environment before we could look, the last one winning; the binary reads none. */
 function readDotFiles(environment: Source): DotFile[] {
-  if (Bun.main.startsWith('/$bunfs/')) return [];
+  if (isBinary()) return [];
   const names = ['.env.local', `.env.${environment.NODE_ENV || 'development'}`, '.env'];
   return names.flatMap((path) => {
     try {

@@ -11,6 +11,7 @@ import { quotaPath } from './db/quota-store.ts';
 import { isServed } from './db/serving.ts';
 import { databaseSize } from './db/size.ts';
 import type { ServerDeps } from './deps.ts';
+import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type KeyFigures, readKeyFigures } from './keys/figures.ts';
 import { versionText } from './version.ts';
 
@@ -29,6 +30,8 @@ export type Status = {
   queue: { pending: number; oldestAt: string | null };
   openAttempts: number;
   lastBackup: LastBackup | null;
+  /** Null while the schema is older. */
+  erasure: ErasureStatus | null;
   /** Whole sentences: what an operator should look at. */
   warnings: string[];
 };
@@ -50,6 +53,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const { main: bytes, wal: walBytes } = databaseSize(path);
   const quotas = statSync(quotaPath(path), { throwIfNoEntry: false });
   const lastBackup = readLastBackup(path);
+  const erasure = figures === null ? null : readErasureStatus(db, config);
   return {
     version: versionText(),
     schema: { applied, known: MIGRATIONS.length },
@@ -63,12 +67,14 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     },
     openAttempts: figures?.attempts.open ?? 0,
     lastBackup,
+    erasure,
     warnings: [
       ...looseModes(path),
       diskWarning(path) ?? [],
       figures === null ? 'The database has an older schema; "profilectl serve" upgrades it when it starts.' : [],
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
+      erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       queueWarning(figures?.oldestPendingAt ?? null, nowMs),
       figures === null ? [] : expiryWarning(db, nowMs),
       certificateWarning(config.tls?.certFile, nowMs),

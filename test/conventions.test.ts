@@ -145,6 +145,11 @@ describe('one owner each', () => {
       /\b(request|edit|withdraw|approve|reject|revoke)Key\(|\.act\(/,
       ['shared/keys/approve.ts', 'shared/keys/lifecycle.ts', 'shared/operations.ts'],
     ],
+    [
+      'noting an erasure for the next VACUUM',
+      /\bnoteErasure\(/,
+      ['shared/db/erasures.ts', 'shared/profiles/apply.ts', 'shared/profiles/erase.ts'],
+    ],
     // A number beside the word: `status: 404`, `status >= 500`, `statuses.includes(429)`.
     ['error statuses', /\bstatus(es|Code)?\b[^\n;{}]{0,30}?\b[45]\d\d\b/i, ['shared/errors.ts']],
     ['exit codes', /\b(exitCode|code): \d/, ['shared/errors.ts']],

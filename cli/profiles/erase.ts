@@ -12,8 +12,10 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Nothing of it stays in the database file, its free pages included, nor in the write-ahead log. Not reached are backups,
-databases kept aside by "db restore" or before an upgrade, files of "profiles export", mails that were sent, and logs.
+It is gone at once for everybody who asks. Copies of its texts may be left in unused parts of the database file until a
+running server vacuums it, at most once a day (UTC); "db vacuum" does it now, "status" says whether it waits. Not reached
+are backups, databases kept aside by "db restore" or before an upgrade, files of "profiles export", rejected lines, mails
+that were sent or lie in a folder, and logs.
 
 Examples:
   profilectl profiles erase ada

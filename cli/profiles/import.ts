@@ -1,9 +1,9 @@
-import { getPriority, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import type { ImportResult, RefusedLine } from '../../shared/profiles/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { type Context, withContext } from '../context.ts';
+import { giveWay } from '../give-way.ts';
 import { notice, print, printJson } from '../output.ts';
 import { createProgress } from '../progress.ts';
 
@@ -41,9 +41,6 @@ Examples:
 
 /** Of the lines that are refused, a person is shown so many. */
 const MAX_LINES_SAID = 20;
-
-/** As with `nice`: on a busy machine those who ask the server come first. */
-const NICENESS = 10;
 
 async function importFile({ deps, actor, json }: Context, file: string, options: Options): Promise<void> {
   giveWay();
@@ -88,12 +85,4 @@ function report({ imported, deleted, dropped }: ImportResult): void {
   }
   const lines = imported === 1 ? '1 line' : `${imported} lines`;
   print(`Imported ${lines}; erased ${deleted === 1 ? '1 profile' : `${deleted} profiles`}.`);
-}
-
-function giveWay(): void {
-  try {
-    setPriority(Math.max(NICENESS, getPriority()));
-  } catch {
-    // Where the system forbids it, the import is as any other process.
-  }
 }

@@ -7,6 +7,7 @@ import type { LogOutput } from '../log-output.ts';
 import type { RunningServer, ServerOptions } from '../main.ts';
 import { startReminding } from '../reminding.ts';
 import { checkTransport } from '../transport.ts';
+import { startVacuuming } from '../vacuuming.ts';
 import { type Crew, startCrew } from './crew.ts';
 import { openKeeper } from './keeper.ts';
 
@@ -56,10 +57,11 @@ export async function startWorkers(
   }
   log.event('info', `Listening on ${url}.`);
   const reminding = startReminding({ deps, log });
+  const vacuuming = options.vacuum && startVacuuming(deps, log, options.vacuum);
 
   async function stop({ stop: stopCrew }: Crew): Promise<void> {
     log.event('info', 'Stopping: finishing what is in flight.');
-    await Promise.all([stopCrew(drainMs + STOP_MS + GRACE_MS), reminding.stop()]);
+    await Promise.all([stopCrew(drainMs + STOP_MS + GRACE_MS), reminding.stop(), vacuuming?.stop()]);
     keeper.close();
     log.event('info', 'Stopped.');
     await output.drain();

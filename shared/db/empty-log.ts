@@ -1,10 +1,10 @@
-import { type Db, guardDatabase } from './open.ts';
+import { guardDatabase, type Opened } from './open.ts';
 
 /**
  * Folds the write-ahead log into the database and empties it, so that it holds nothing of what was erased. Returns a
  * sentence where others kept it in use for as long as this connection waits: then the last of them to close empties it.
  */
-export function emptyLog(db: Db): string | null {
+export function emptyLog(db: Opened): string | null {
   const path = db.$client.filename;
   const done = guardDatabase(path, () => db.$client.query('PRAGMA wal_checkpoint(TRUNCATE)').get()) as { busy: number };
   if (done.busy === 0) return null;

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isBinary } from '../binary.ts';
 import { realPath } from './disk.ts';
 
 /** A sentence where a file or folder may be read or written by others than its owner; null where it may not, or is not there. */
@@ -20,6 +21,6 @@ export function looseModes(databasePath: string): string[] {
 /** The same for the files that completed the environment: what `--env-file` names, and `.env` where Bun has read it. */
 export function looseEnvironmentFiles(envFile: string | undefined): string[] {
   // The binary reads no `.env`.
-  const isRead = !Bun.main.startsWith('/$bunfs/') && !process.execArgv.includes('--no-env-file');
+  const isRead = !isBinary() && !process.execArgv.includes('--no-env-file');
   return [envFile, isRead ? '.env' : undefined].flatMap((path) => (path === undefined ? [] : (looseMode(path) ?? [])));
 }

@@ -1,6 +1,7 @@
 import first from '../../drizzle/0000_first.sql' with { type: 'text' };
 import usageAndReminders from '../../drizzle/0001_usage_and_reminders.sql' with { type: 'text' };
 import profileChanges from '../../drizzle/0002_profile_changes.sql' with { type: 'text' };
+import erasures from '../../drizzle/0003_erasures.sql' with { type: 'text' };
 import actors from '../../drizzle/0004_actors.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
@@ -11,5 +12,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0000_first', sql: first },
   { name: '0001_usage_and_reminders', sql: usageAndReminders },
   { name: '0002_profile_changes', sql: profileChanges },
+  { name: '0003_erasures', sql: erasures },
   { name: '0004_actors', sql: actors },
 ];

@@ -105,6 +105,17 @@ export const profileChanges = sqliteTable('profile_changes', {
   profileIds: text('profile_ids', { mode: 'json' }).$type<number[]>(),
 });
 
+/**
+ * Transactions that erased profiles (`shared/db/erasures.ts`): the latest that a VACUUM has covered, and all since. A row
+ * tells when, and nothing of who was erased.
+ */
+export const erasures = sqliteTable('erasures', {
+  seq: integer().primaryKey(),
+  at: integer().notNull(),
+  /** Null while copies of erased texts may be left in unused parts of the file. */
+  vacuumedAt: integer('vacuumed_at'),
+});
+
 /** API keys. Rows are never deleted; an erased profile's keys keep identifier, times and state, and lose the rest. */
 export const apiKeys = sqliteTable(
   'api_keys',

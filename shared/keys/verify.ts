@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Opened } from '../db/open.ts';
 import { onCommit, type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
@@ -108,7 +109,8 @@ export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verif
     const { withTables } = require('../db/tables.ts') as typeof import('../db/tables.ts');
     const { expireKeys } = require('./expire.ts') as typeof import('./expire.ts');
     try {
-      expireKeys(withTables(db), nowMs, identifier);
+      // No request waits for an import or a VACUUM, which hold the write lock for longer than a server may stand still.
+      withBusyTimeout(db.$client, 0, () => expireKeys(withTables(db), nowMs, identifier));
     } catch (error) {
       // Refused it is all the same; somebody notices again later.
       if (!(error instanceof AppError)) throw error;

@@ -1,4 +1,5 @@
 import type { Actor } from '../actor.ts';
+import { noteErasure } from '../db/erasures.ts';
 import type { Sqlite, Tx } from '../db/open.ts';
 import { MAX_NOTED_IDS, noteChanges } from './changes.ts';
 import { eraseById } from './erase.ts';
@@ -110,6 +111,7 @@ export function createApplier(sqlite: Sqlite): Applier {
       else options.refuse(entry.number, reason);
     }
     stage.settle(options.takenAt, options.clash);
+    if (done.deleted > 0) noteErasure(sqlite, options.nowMs);
     noteChanges(sqlite, done.deleted > 0 ? null : changed);
     return done;
   };

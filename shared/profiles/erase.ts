@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { emptyLog } from '../db/empty-log.ts';
+import { noteErasure } from '../db/erasures.ts';
 import { type Db, type Tx, write } from '../db/open.ts';
 import { profileNames, profiles } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
@@ -24,14 +25,19 @@ export function eraseProfile(
 ): ProfileRef & { warning: string | null } {
   const erased = write(deps.db, (tx) => {
     const profile = findProfile(tx, username);
-    eraseById(tx, profile.id, by, deps.clock.nowMs());
+    const nowMs = deps.clock.nowMs();
+    eraseById(tx, profile.id, by, nowMs);
+    noteErasure(deps.db.$client, nowMs);
     noteChanges(deps.db.$client, null);
     return profile;
   });
   return { ...erased, warning: emptyLog(deps.db) };
 }
 
-/** The same inside a transaction, by id; to note it is the caller's matter. Returns whether there was such a profile. */
+/**
+ * Erases a profile by its id, inside a transaction. The caller notes it there, once, by `noteErasure` and `noteChanges`.
+ * Returns whether there was such a profile.
+ */
 export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);
   return tx.delete(profiles).where(eq(profiles.id, id)).returning({ id: profiles.id }).all().length > 0;

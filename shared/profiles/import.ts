@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Actor } from '../actor.ts';
 import { emptyLog } from '../db/empty-log.ts';
+import { lockForImport } from '../db/import-lock.ts';
 import { keepLogShort, type LogKeeper } from '../db/log-keeper.ts';
 import { guardDatabase } from '../db/open.ts';
 import type { Deps } from '../deps.ts';
@@ -39,15 +40,28 @@ const WANTED_LOCK_MS = 50;
 
 /**
  * Puts JSON Lines into the database (README, "Profiles"): upserts by id, erasures, refusals. Streams: memory
- * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Throws `refused` where the
- * source can't be read, and what `write` throws; what earlier batches committed stays, and the sentence says how much.
+ * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Waits while the database is
+ * being vacuumed. Throws `refused` where the source can't be read, and what `write` throws; what earlier batches committed
+ * stays, and the sentence says how much.
  */
 export async function importProfiles(
   deps: Pick<Deps, 'db' | 'clock'>,
   source: ImportSource,
+  options: ImportOptions,
+): Promise<ImportResult> {
+  const lock = await lockForImport(deps.db.$client.filename);
+  try {
+    return await importLocked(deps, source, options);
+  } finally {
+    lock.close();
+  }
+}
+
+async function importLocked(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  source: ImportSource,
   { merge, strict, by, onProgress = () => {}, onRefused, onWarning = () => {} }: ImportOptions,
 ): Promise<ImportResult> {
-  const { db, clock } = deps;
   const report = createImportReport(onRefused);
   const { apply, log } = guardDatabase(db.$client.filename, () => {
     db.$client.run(`PRAGMA cache_size = -${CACHE_KIB}`);

@@ -155,7 +155,7 @@ describe('one server', () => {
 
   test('whose start nobody could be told of is stopped, and leaves its database free', async () => {
     const deps = testDeps({ variables: { PORT: '0', LOG_LEVEL: 'silent' } });
-    const unheard = serve(deps, () => {
+    const unheard = serve(deps, {}, () => {
       throw new Error('nobody listens');
     });
     expect(await unheard.catch((error) => error.message)).toBe('nobody listens');

@@ -1,6 +1,6 @@
 import { afterAll } from 'bun:test';
 import { connect } from 'node:net';
-import { type RunningServer, startServer } from '../../server/main.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../server/main.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { checkAnswer, knowServer } from './document.ts';
 import { noteOutput } from './secret-search.ts';
@@ -28,11 +28,16 @@ export async function startTestServer(
 const SHORT_DRAIN_MS = 50;
 
 /** Starts a server on these dependencies; it drains for `drainMs` before it stops. */
-export async function serverOn(deps: TestServer['deps'], drainMs = SHORT_DRAIN_MS): Promise<TestServer> {
+export async function serverOn(
+  deps: TestServer['deps'],
+  drainMs = SHORT_DRAIN_MS,
+  options: ServerOptions = {},
+): Promise<TestServer> {
   const log: LogLine[] = [];
   const server = await startServer(deps, {
     port: 0,
     drainMs,
+    ...options,
     log: { write: (line) => void log.push(JSON.parse(line)), drain: async () => {} },
   });
   knowServer(server.port, deps.config.publicUrl);

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { systemClock } from '../../shared/clock.ts';
+import { globalsOf, withDatabase } from '../context.ts';
+import { giveWay } from '../give-way.ts';
+import { print, printJson } from '../output.ts';
+import { createSteps, sizeText } from './steps.ts';
+
+/** `db vacuum`: the database file is written anew, without the copies of erased texts that SQLite left in it. */
+export function addTo(parent: Command): void {
+  parent
+    .command('vacuum')
+    .description('Write the database file anew, so that no text of an erased profile is left in it.')
+    .addHelpText(
+      'after',
+      `
+Erased profiles are gone for every reader at once, but SQLite may have left copies of their texts in unused parts of the
+file. A running server vacuums by itself, at most once a day (UTC), while copies may be left; this does it now. "status"
+says since when copies may be left.
+
+The server may run, and answers meanwhile; commands that write wait for up to ten seconds, imports until it is done. It
+needs twice the size of the database on its disk, and is refused while an import or an approval is under way (exit code
+75: try again later).
+
+Examples:
+  profilectl db vacuum
+  profilectl db vacuum --json`,
+    )
+    .action((_options: unknown, command: Command) =>
+      withDatabase(command, 'use', async (db) => {
+        const { vacuumDatabase } = await import('../../shared/db/vacuum.ts');
+        giveWay();
+        const steps = createSteps(systemClock);
+        steps.begin(`Vacuuming ${sizeText(db.$client.filename)}`);
+        const done = vacuumDatabase(db, systemClock);
+        steps.end();
+        if (globalsOf(command).json) printJson(done);
+        else {
+          const { milliseconds, bytesBefore, bytesAfter } = done;
+          const sizes = `from ${sizeText(bytesBefore)} to ${sizeText(bytesAfter)}`;
+          print(`Vacuumed ${sizes} in ${(milliseconds / 1000).toFixed(1)} s; no erased text is left in the file.`);
+        }
+      }),
+    );
+}

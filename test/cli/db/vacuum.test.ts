@@ -1,0 +1,107 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../../shared/clock.ts';
+import { lockForVacuum } from '../../../shared/db/import-lock.ts';
+import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { onBox } from '../../support/actors.ts';
+import { profilectl } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { makeOlderDatabase } from '../../support/upgrade.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+/** A database with two profiles and a key, of which one profile was erased. */
+async function world() {
+  const deps = testDeps({ clock: systemClock });
+  for (const id of [1, 2]) insertProfile(deps.db, { id });
+  await issue(deps);
+  eraseProfile(deps, 'user2', onBox('operator'));
+  const db = deps.config.databasePath;
+  const run = (...words: string[]) => profilectl([...words, '--db', db]);
+  const status = async () => JSON.parse((await run('status', '--json')).stdout);
+  return { deps, db, run, status };
+}
+
+test('says what it did and how long it took, and status since when it was due', async () => {
+  const { run, status } = await world();
+  const before = await status();
+  const sinceMs = systemClock.nowMs() - Date.parse(before.erasure.tracesSince);
+  expect(sinceMs).toBeGreaterThanOrEqual(0);
+  expect(sinceMs).toBeLessThan(3_600_000);
+  expect(before.erasure).toMatchObject({ vacuumedAt: null, keptCopies: [], mailFolder: null });
+  expect((await run('status')).stdout).toContain(
+    `texts may be left in the file since ${before.erasure.tracesSince}, until it is vacuumed`,
+  );
+  expect(await run('db', 'vacuum')).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^Vacuumed from .+ to .+ in \d+\.\d s; no erased text is left in the file\.\n$/),
+    stderr: '',
+  });
+  expect((await status()).erasure).toMatchObject({ tracesSince: null, vacuumedAt: expect.any(String) });
+  expect((await run('status')).stdout).toMatch(/^Erased +no erased text is left in the file, vacuumed \d+s ago$/m);
+  const { stdout } = await run('db', 'vacuum', '--json');
+  expect(JSON.parse(stdout)).toEqual({
+    milliseconds: expect.any(Number),
+    bytesBefore: expect.any(Number),
+    bytesAfter: expect.any(Number),
+  });
+});
+
+test('copies that wait for longer than a day are warned of', async () => {
+  const { deps, status } = await world();
+  deps.db.$client.run('UPDATE erasures SET at = at - 86400000');
+  expect((await status()).warnings.join()).toContain('"profilectl db vacuum" removes them');
+});
+
+test('status names what no erasure reaches', async () => {
+  const { db, run } = await world();
+  const kept = ['before-restore-20260101T000000.000Z', 'before-schema-3-20260101T000000.000Z'].map(
+    (of) => `${db}.${of}`,
+  );
+  for (const file of kept) writeFileSync(file, '', { mode: 0o600 });
+  const variables = { MAIL_URL: 'file:/tmp/mails of ours' };
+  const found = JSON.parse((await profilectl(['status', '--json', '--db', db], { variables })).stdout).erasure;
+  expect(found).toMatchObject({ keptCopies: kept, mailFolder: '/tmp/mails of ours' });
+  const [line = ''] = /^Not reached .*$/m.exec((await profilectl(['status', '--db', db], { variables })).stdout) ?? [];
+  for (const name of [...kept, 'mails in /tmp/mails of ours', 'backups', 'rejected lines', 'logs']) {
+    expect(line).toContain(name);
+  }
+  expect((await run('status')).stdout).toMatch(/^Not reached .*sent mails/m);
+});
+
+test('while another is at it: exit code 75, and nothing changed', async () => {
+  const { db, run, status } = await world();
+  const lock = lockForVacuum(db, 0);
+  const done = await run('db', 'vacuum');
+  expect(done).toEqual({ code: 75, stdout: '', stderr: expect.stringContaining('try again when it is done') });
+  expect((await status()).erasure.tracesSince).not.toBeNull();
+  lock.close();
+  expect((await run('db', 'vacuum')).code).toBe(0);
+});
+
+test('a database that is not there, or of an older schema, is refused', async () => {
+  const path = join(tempFolder(), 'profiles.db');
+  expect((await profilectl(['db', 'vacuum', '--db', path])).stderr).toContain('There is no database');
+  makeOlderDatabase(path);
+  const older = await profilectl(['db', 'vacuum', '--db', path]);
+  expect([older.code, older.stderr.includes('older schema')]).toEqual([1, true]);
+});
+
+test('afterwards the database can be checked, backed up, restored and exported as before', async () => {
+  const folder = tempFolder();
+  const run = (...words: string[]) => profilectl([...words, '--db', join(folder, 'profiles.db')]);
+  const lines = join(folder, 'in.jsonl');
+  writeFileSync(lines, jsonLines({ id: 1, username: 'one' }, { id: 2, username: 'two' }));
+  expect((await run('profiles', 'import', lines)).code).toBe(0);
+  expect((await run('profiles', 'erase', 'two', '--yes')).code).toBe(0);
+  const before = (await run('profiles', 'export')).stdout;
+  expect((await run('db', 'vacuum')).code).toBe(0);
+  expect((await run('db', 'check')).stdout).toStartWith('No faults: 1 profile');
+  const file = join(folder, 'backup.db');
+  expect((await run('db', 'backup', file)).code).toBe(0);
+  expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
+  expect((await run('profiles', 'export')).stdout).toBe(before);
+  expect((await run('db', 'vacuum')).code).toBe(0);
+});

@@ -1,0 +1,171 @@
+import { describe, expect, spyOn, test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { noteVacuum, readErasures } from '../../../shared/db/erasures.ts';
+import { lockForVacuum } from '../../../shared/db/import-lock.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { isVacuumDue, vacuumDatabase, vacuumRoom } from '../../../shared/db/vacuum.ts';
+import type { Deps } from '../../../shared/deps.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { beginAttempt } from '../../../shared/keys/attempt.ts';
+import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { importProfiles } from '../../../shared/profiles/import.ts';
+import { onBox } from '../../support/actors.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { importLines, jsonLines } from '../../support/import.ts';
+import { request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A database with these profiles, under a clock that begins with a day (UTC). */
+function world(profiles = 3) {
+  const clock = testClock(Date.parse('2026-01-01T00:00:00Z'));
+  const deps = { ...testDeps({ clock }), clock };
+  for (let id = 1; id <= profiles; id++) insertProfile(deps.db, { id });
+  const waiting = () => readErasures(deps.db.$client);
+  return { deps, clock, waiting };
+}
+
+/** The code of what a vacuum is refused with; null where it is done. */
+function refusal(deps: Pick<Deps, 'db' | 'clock'>): string | null {
+  try {
+    vacuumDatabase(deps.db, deps.clock);
+    return null;
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error);
+  }
+}
+
+describe('that copies of erased texts may be left', () => {
+  test('is noted by each way of erasing, with the time of the first, and no longer after a vacuum', async () => {
+    const { deps, clock, waiting } = world();
+    expect(waiting()).toEqual({ lastSeq: 0, tracesSinceMs: null, vacuumedAtMs: null });
+    const startMs = clock.nowMs();
+    eraseProfile(deps, 'user1', onBox('operator'));
+    clock.advance(1_000);
+    await importLines(deps, [{ id: 2, deleted: true }]);
+    clock.advance(1_000);
+    await importLines(deps, [{ id: 3, deleted: true }], { merge: true, strict: true });
+    expect(waiting()).toEqual({ lastSeq: 3, tracesSinceMs: startMs, vacuumedAtMs: null });
+    vacuumDatabase(deps.db, clock);
+    expect(waiting()).toEqual({ lastSeq: 3, tracesSinceMs: null, vacuumedAtMs: clock.nowMs() });
+    expect(deps.db.$client.query('SELECT count(*) AS n FROM erasures').get()).toEqual({ n: 1 });
+  });
+
+  test('is not noted where nothing was erased: a line for nobody, an import that was undone', async () => {
+    const { deps, waiting } = world();
+    await importLines(deps, [{ id: 9, deleted: true }]);
+    const clash = { id: 2, username: 'user3' };
+    expect((await importLines(deps, [{ id: 1, deleted: true }, clash], { strict: true })).refused).toHaveLength(1);
+    expect(waiting().lastSeq).toBe(0);
+  });
+
+  test('stays noted for what is erased after a vacuum has begun', () => {
+    const { deps, clock, waiting } = world();
+    eraseProfile(deps, 'user1', onBox('operator'));
+    const { lastSeq } = waiting();
+    clock.advance(5);
+    eraseProfile(deps, 'user2', onBox('operator'));
+    noteVacuum(deps.db.$client, lastSeq, clock.nowMs());
+    expect(waiting()).toMatchObject({ lastSeq: 2, tracesSinceMs: clock.nowMs() });
+  });
+
+  test('is taken for granted of a database that an earlier version has filled', () => {
+    const path = join(tempFolder(), 'profiles.db');
+    copyFileSync(join(PROJECT, 'test/fixtures/first-schema.db'), path);
+    const db = openDatabase(path, 'serve');
+    expect(readErasures(db.$client).tracesSinceMs).toBeGreaterThan(0);
+    db.$client.close();
+  });
+});
+
+test('a vacuum is due while copies may be left, once a day (UTC), whatever the clock did', () => {
+  const { deps, clock } = world();
+  const isDue = () => isVacuumDue(deps.db, clock.nowMs());
+  expect(isDue()).toBe(false);
+  clock.advance(DAY_MS / 2);
+  eraseProfile(deps, 'user1', onBox('operator'));
+  expect(isDue()).toBe(true);
+  vacuumDatabase(deps.db, clock);
+  expect(isDue()).toBe(false);
+  eraseProfile(deps, 'user2', onBox('operator'));
+  expect(isDue()).toBe(false);
+  clock.advance(DAY_MS / 2 - 1);
+  expect(isDue()).toBe(false);
+  clock.advance(1);
+  expect(isDue()).toBe(true);
+  clock.advance(-30 * DAY_MS);
+  expect(isDue()).toBe(true);
+});
+
+describe('a vacuum gives way', () => {
+  test('to an import that is open, even between two of its batches', async () => {
+    const { deps } = world();
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+    async function* source() {
+      yield Buffer.from(jsonLines({ id: 9, username: 'nine' }));
+      begin();
+      await mayEnd;
+    }
+    const done = importProfiles(deps, source(), { merge: false, strict: false, by: onBox('operator') });
+    await hasBegun;
+    expect(refusal(deps)).toBe('busy');
+    end();
+    expect(await done).toMatchObject({ imported: 1 });
+    expect(refusal(deps)).toBeNull();
+  });
+
+  test('to an approval that is open, until its lease is over', async () => {
+    const { deps, clock } = world();
+    const identifier = await request(deps);
+    beginAttempt(deps, { identifier, grant: {}, by: onBox('admin') });
+    expect(refusal(deps)).toBe('busy');
+    clock.advance(deps.approvalLeaseMs);
+    expect(refusal(deps)).toBeNull();
+  });
+
+  test('to another vacuum; an import waits for it', async () => {
+    const { deps } = world();
+    const lock = lockForVacuum(deps.config.databasePath, 0);
+    expect(refusal(deps)).toBe('busy');
+    const pauses = spyOn(Bun, 'sleep');
+    const done = importLines(deps, [{ id: 9, username: 'nine' }]);
+    // Between two looks at the lock it pauses.
+    while (pauses.mock.calls.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    pauses.mockRestore();
+    expect(deps.db.$client.query('SELECT count(*) AS n FROM profiles WHERE id = 9').get()).toEqual({ n: 0 });
+    lock.close();
+    expect(await done).toMatchObject({ imported: 1 });
+  });
+
+  test('to whoever writes, and to whoever reads for long; it has then changed nothing', () => {
+    const { deps, waiting } = world();
+    eraseProfile(deps, 'user1', onBox('operator'));
+    deps.db.$client.run('PRAGMA busy_timeout = 10');
+    const other = openDatabase(deps.config.databasePath, 'use').$client;
+    other.run('BEGIN IMMEDIATE');
+    expect(refusal(deps)).toBe('busy');
+    other.run('ROLLBACK');
+    insertProfile(deps.db, { id: 9 });
+    other.run('BEGIN');
+    other.query('SELECT count(*) FROM profiles').get();
+    expect(refusal(deps)).toBe('busy');
+    expect(waiting().tracesSinceMs).not.toBeNull();
+    other.close();
+    expect(refusal(deps)).toBeNull();
+    expect(waiting().tracesSinceMs).toBeNull();
+  });
+});
+
+test('it asks for twice the size of the database and its log on their disk', () => {
+  const { deps } = world();
+  const { neededBytes, freeBytes } = vacuumRoom(deps.config.databasePath);
+  const { pages } = deps.db.$client.query('SELECT page_count AS pages FROM pragma_page_count').get() as {
+    pages: number;
+  };
+  expect(neededBytes).toBeGreaterThan(2 * 4_096 * pages);
+  expect(freeBytes).toBeGreaterThan(0);
+});

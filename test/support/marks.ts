@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * A line of an import that holds the mark `m<id>q` in each of its texts. Sizes differ so that rows lie on shared pages, on
+ * overflow pages and in the middle of either; a later `round` changes some of the texts.
+ */
+export function markedProfile(id: number, round = 0) {
+  const mark = `m${id}q`;
+  return {
+    id,
+    username: `${mark}user${round}`,
+    aliases: [`${mark}alias${round}`, `${mark}other`],
+    authId: `auth0|${mark}${round}`,
+    email: `${mark}${round}@example.org`,
+    displayName: `${mark} ${round}`,
+    customize: { bio: `${mark} `.repeat(((id * 37) % 400) * (id % 50 === 0 ? 10 : 1)) },
+    links: [{ id: 'l', name: mark, link: `https://example.org/${mark}` }],
+  };
+}
+
+/** Whose marks stand, in small letters or capitals, in the database file or in any file beside it that has its name. */
+export function marksBeside(databasePath: string): Set<number> {
+  const folder = dirname(databasePath);
+  const names = readdirSync(folder).filter((name) => name.startsWith(basename(databasePath)));
+  const texts = names.map((name) => readFileSync(join(folder, name), 'latin1'));
+  return new Set(texts.flatMap((text) => [...text.matchAll(/m(\d+)q/gi)].map((match) => Number(match[1]))));
+}
