@@ -15,12 +15,20 @@ export type Answer = {
 /** What a route found after it waited: a text, since other requests put their bodies together meanwhile (`bodyOf`). */
 export type LateAnswer = Answer & { readonly body: string };
 
+/** A 200 whose body is read as it is sent. Where it is not sent after all, the stream is cancelled. */
+export type StreamedAnswer = {
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly etag: string;
+  readonly headers: Record<string, string>;
+  readonly status?: undefined;
+};
+
 /** Sends what routes found. */
 export type Answers = {
   /** To a holder of a key: with an ETag, or as 304 where the client has this body already. */
-  toKey: (exchange: Exchange, answer: Answer) => Response;
+  toKey: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
   /** To anybody: JSON that nobody stores unless the answer says otherwise; one with an ETag may become a 304. */
-  toAnyone: (exchange: Exchange, answer: Answer) => Response;
+  toAnyone: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
 };
 
 /** Two years: what browsers' preload lists ask for (RFC 6797). */
@@ -55,9 +63,9 @@ export function prepareAnswers(isSecure: boolean): Answers {
   return {
     toKey: (exchange, answer) => {
       const { body, headers: more } = answer;
-      answer.etag ??= etagOf(body);
-      const { etag } = answer;
+      const etag = answer.etag ?? noteTag(answer as Answer);
       const isUnchanged = matches(exchange.headers.get('if-none-match'), etag);
+      if (isUnchanged && body instanceof ReadableStream) void body.cancel();
       const { headers } = isUnchanged ? asUnchanged : asFound;
       headers.set('ETag', etag);
       stamp(headers, exchange);
@@ -78,6 +86,11 @@ export function prepareAnswers(isSecure: boolean): Answers {
       return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });
     },
   };
+}
+
+function noteTag(answer: Answer): string {
+  answer.etag = etagOf(answer.body);
+  return answer.etag;
 }
 
 // RFC 9110, sections 5.6.1 and 8.8.3; a list may have empty elements.

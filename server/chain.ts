@@ -1,13 +1,16 @@
 import { renewView } from '../shared/db/reader.ts';
 import { AppError } from '../shared/errors.ts';
 import { isPermission, type Permission } from '../shared/keys/permissions.ts';
-import type { Answer, LateAnswer } from './answers.ts';
+import type { Answer, LateAnswer, StreamedAnswer } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { type Exchange, targetOf, urlForElysia } from './exchange.ts';
 import { admit, openQuota, showLevels } from './quota.ts';
 import type { Service } from './service.ts';
 import { refusePlainHttp } from './transport.ts';
+
+/** What a route finds at once. */
+type Found = Answer | StreamedAnswer;
 
 /** An entry of the server's table of contents. */
 export type Route = {
@@ -20,7 +23,7 @@ export type Route = {
   /** False while the configuration leaves this path out: then it is as unknown as any other. */
   isThere?: (service: Service) => boolean;
   /** Reads the parameters, then looks up. Absent where there is nothing: unknown paths. */
-  answer?: (service: Service, exchange: Exchange, route: Route) => Answer | Promise<LateAnswer>;
+  answer?: (service: Service, exchange: Exchange, route: Route) => Found | Promise<LateAnswer | StreamedAnswer>;
 };
 
 /** Longer paths are refused before anything looks at them; the sentence of `uri_too_long` names this number. */
@@ -93,7 +96,7 @@ function templateOf(route: Route, { path }: Exchange): string | null {
 }
 
 /** The order in which a request is judged (README, "Architecture in ten lines"): each step may throw, and the rest never runs. */
-function decide(service: Service, route: Route, exchange: Exchange): Answer | Promise<LateAnswer> {
+function decide(service: Service, route: Route, exchange: Exchange): Found | Promise<LateAnswer | StreamedAnswer> {
   const { transport } = service;
   const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');
   exchange.address = clientAddress(transport.isProxy, exchange.peer, forwardedFor);

@@ -47,7 +47,8 @@ export function prepareRefusals(isSecure: boolean): Refuse {
     for (const name in headers) kind.init.headers.set(name, headers[name] as string);
     if (exchange !== null) stamp(kind.init.headers, exchange);
     const response = new Response(kind.body, kind.init);
-    return { response, code, fault: refusalOf(code).isLogged ? error : null };
+    const isFault = refusalOf(code).isLogged && !known.details.isForClient;
+    return { response, code, fault: isFault ? error : null };
   };
 }
 
@@ -66,7 +67,8 @@ export type ShownRefusal = {
 export function shownOf({ code, message, details }: AppError): ShownRefusal {
   const { status, sentence = '', isSentenceFixed, headers } = refusalOf(code);
   if (status === undefined) return shownOf(INTERNAL);
-  return { code, status, body: { error: isSentenceFixed ? sentence : message }, headers: headers?.(details) };
+  const error = isSentenceFixed && !details.isForClient ? sentence : message;
+  return { code, status, body: { error }, headers: headers?.(details) };
 }
 
 const INTERNAL = new AppError('internal');

@@ -9,13 +9,14 @@ import { type Leaderboard, prepareLeaderboard } from '../shared/profiles/leaderb
 import { type Lookup, prepareLookup } from '../shared/profiles/lookup.ts';
 import { prepareProfiles } from '../shared/profiles/source.ts';
 import { type Answers, prepareAnswers } from './answers.ts';
-import { createCollector } from './collector.ts';
+import { createCollector, createSweeper } from './collector.ts';
 import { requestIds } from './exchange.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { prepareRefusals, type Refuse } from './refusals.ts';
 import { createThrottleMemory, joinThrottle, type Throttle } from './throttle.ts';
 import { checkTransport, type Transport } from './transport.ts';
+import { createUnsentMemory, joinUnsent, type Unsent } from './unsent.ts';
 
 /** What the server works with: everything that is prepared once. */
 export type Service = {
@@ -28,6 +29,7 @@ export type Service = {
   throttle: Throttle;
   ledger: Ledger;
   usage: Usage;
+  unsent: Unsent;
   /** Null while METRICS_TOKEN is unset: nobody could read it. */
   metrics: Metrics | null;
   lookup: Lookup;
@@ -36,11 +38,13 @@ export type Service = {
   refuse: Refuse;
   /** After each request. */
   collect: () => void;
+  /** After each part of a long answer, with its bytes. */
+  sweep: (bytes: number) => void;
   isReady: () => boolean;
 };
 
 /** What several workers have in common. */
-export type Shared = Pick<Service, 'ledger' | 'throttle' | 'usage'>;
+export type Shared = Pick<Service, 'ledger' | 'throttle' | 'usage' | 'unsent'>;
 
 /** Prepares all of it. Throws `bad_config` where the configuration would send keys in clear. */
 export function createService(
@@ -66,12 +70,14 @@ export function createService(
     throttle: shared?.throttle ?? joinThrottle(createThrottleMemory(deps.random), 1, clock),
     ledger: shared?.ledger ?? openLedger(config.databasePath, clock, report),
     usage: shared?.usage ?? openUsage(config.databasePath, clock, report),
+    unsent: shared?.unsent ?? joinUnsent(createUnsentMemory(1), 0),
     metrics,
     lookup: prepareLookup(reader, sources),
     leaderboard: prepareLeaderboard(reader, sources),
     answers: prepareAnswers(isSecure),
     refuse: prepareRefusals(isSecure),
     collect: createCollector(),
+    sweep: createSweeper(),
     isReady: () => isReady(db),
   };
 }

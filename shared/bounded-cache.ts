@@ -1,7 +1,7 @@
 /** A cache that holds about so many bytes at most and forgets first what was not asked for the longest. */
 export type BoundedCache<K, V> = {
   get: (key: K) => V | undefined;
-  /** Keeps a value, not undefined. */
+  /** Keeps a value, not undefined; one that takes more than an eighth of all bytes is not kept. */
   set: (key: K, value: V) => void;
   delete: (key: K) => void;
   clear: () => void;
@@ -27,6 +27,13 @@ export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, val
     youngBytes = 0;
   }
 
+  function remove(key: K): void {
+    const value = young.get(key);
+    if (value !== undefined) youngBytes -= bytesOf(key, value);
+    young.delete(key);
+    old.delete(key);
+  }
+
   return {
     get: (key) => {
       const value = young.get(key);
@@ -38,15 +45,10 @@ export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, val
       return aged;
     },
     set: (key, value) => {
-      old.delete(key);
-      keep(key, value);
+      remove(key);
+      if (bytesOf(key, value) <= maxBytes / 8) keep(key, value);
     },
-    delete: (key) => {
-      const value = young.get(key);
-      if (value !== undefined) youngBytes -= bytesOf(key, value);
-      young.delete(key);
-      old.delete(key);
-    },
+    delete: remove,
     clear: () => {
       young = new Map();
       old = new Map();

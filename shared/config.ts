@@ -29,6 +29,8 @@ export type Config = {
   mailFrom: string | null;
   adminEmail: string | null;
   securityContact: string | null;
+  /** The most that lookups may show of a profile that is put in, its links included: bytes of JSON. */
+  maxProfileBytes: number;
   defaultRateLimits: RateLimit[];
   workers: number;
   logLevel: LogLevel;
@@ -56,6 +58,7 @@ export const VARIABLES = {
   MAIL_FROM: '',
   ADMIN_EMAIL: '',
   SECURITY_CONTACT: '',
+  MAX_PROFILE_KIB: '64',
   DEFAULT_RATE_LIMITS: '60/1m,5000/1d',
   WORKERS: '1',
   LOG_LEVEL: 'info',
@@ -130,6 +133,9 @@ function parseConfig(source: Source, attempt: Attempt): Config {
     trustedProxies: attempt(() => checkProxies(optional('TRUSTED_PROXIES')), null),
     adminEmail: address('ADMIN_EMAIL'),
     securityContact: attempt(() => checkContact(optional('SECURITY_CONTACT')), null),
+    maxProfileBytes:
+      1024 *
+      attempt(() => wholeNumber('MAX_PROFILE_KIB', read('MAX_PROFILE_KIB'), 1, 256), Number(VARIABLES.MAX_PROFILE_KIB)),
     defaultRateLimits: attempt(() => checkRateLimits(read('DEFAULT_RATE_LIMITS')), []),
     workers: attempt(() => wholeNumber('WORKERS', read('WORKERS'), 1, 64), Number(VARIABLES.WORKERS)),
     logLevel: attempt(() => oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS), VARIABLES.LOG_LEVEL),

@@ -2,6 +2,8 @@
 export type ErrorDetails = {
   /** Whole seconds after which trying again is sensible (RFC 9110, section 10.2.3). */
   retryAfterSeconds?: number;
+  /** Whether a client is shown this sentence although the code's `isSentenceFixed`: then it is no fault of the server. */
+  isForClient?: boolean;
   /** The permission that the key lacks (RFC 6750, section 3.1). */
   scope?: string;
   /** The underlying fault, for the log only; never shown to a stranger. */
@@ -125,7 +127,7 @@ export const REFUSALS = {
     sentence: 'The database is busy; try again.',
     isSentenceFixed: true,
     isLogged: true,
-    when: 'the database is locked for a moment',
+    when: 'the database is locked for a moment, or answers that were asked for with this key and not read yet leave no room for a big one',
     headers: retryAfter,
   },
   not_ready: {

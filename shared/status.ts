@@ -13,6 +13,7 @@ import { databaseSize } from './db/size.ts';
 import type { ServerDeps } from './deps.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type KeyFigures, readKeyFigures } from './keys/figures.ts';
+import { countOversized } from './profiles/shown-size.ts';
 import { versionText } from './version.ts';
 
 /** How the service is, but for what only the running server can tell. */
@@ -29,6 +30,8 @@ export type Status = {
   keys: KeyFigures['states'] | null;
   queue: { pending: number; oldestAt: string | null };
   openAttempts: number;
+  /** Profiles that show more than MAX_PROFILE_KIB allows: stored before it did. Null while the schema is older. */
+  oversizedProfiles: number | null;
   lastBackup: LastBackup | null;
   /** Null while the schema is older. */
   erasure: ErasureStatus | null;
@@ -51,6 +54,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const applied = guardDatabase(path, () => appliedMigrations(db.$client));
   const figures = applied === MIGRATIONS.length ? readKeyFigures(db, nowMs) : null;
   const { main: bytes, wal: walBytes } = databaseSize(path);
+  const oversizedProfiles =
+    figures === null ? null : guardDatabase(path, () => countOversized(db.$client, config.maxProfileBytes));
   const quotas = statSync(quotaPath(path), { throwIfNoEntry: false });
   const lastBackup = readLastBackup(path);
   const erasure = figures === null ? null : readErasureStatus(db, config);
@@ -66,6 +71,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       oldestAt: figures?.oldestPendingAt ? isoTime(figures.oldestPendingAt) : null,
     },
     openAttempts: figures?.attempts.open ?? 0,
+    oversizedProfiles,
     lastBackup,
     erasure,
     warnings: [
@@ -75,6 +81,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
+      oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
       queueWarning(figures?.oldestPendingAt ?? null, nowMs),
       figures === null ? [] : expiryWarning(db, nowMs),
       certificateWarning(config.tls?.certFile, nowMs),
@@ -86,6 +93,14 @@ function backupWarning(last: LastBackup | null, nowMs: number): string[] {
   if (last === null) return ['No backup was ever made; "profilectl db backup <file>" makes one.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < PATIENCE_DAYS ? [] : [`The last backup is ${days} days old.`];
+}
+
+function oversizeWarning(profiles: number, maxBytes: number): string[] {
+  if (profiles === 0) return [];
+  const shows = profiles === 1 ? '1 profile shows' : `${profiles} profiles show`;
+  return [
+    `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; what is there is served, and not imported again.`,
+  ];
 }
 
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {

@@ -24,6 +24,7 @@ A bad line is reported with its number and left out; the exit code is then 1, an
 lines only their number is told; --json lists all. Where the import can't go on (no room on the disk, say), the sentence
 tells how many lines are in.
 {"id":7,"deleted":true} erases a profile, as "profiles erase" does. customize, discordClean and assets are published as they are.
+A profile that would show more than MAX_PROFILE_KIB (64), its links included, is refused.
 
 Examples:
   profilectl profiles import profiles.jsonl

@@ -1,17 +1,17 @@
 import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
-import type { Answer } from '../answers.ts';
+import { answerOf, type MaybeBig } from '../big-answers.ts';
 import type { Exchange } from '../exchange.ts';
 import { queryParameters, wholeNumber } from '../parameters.ts';
 import type { Service } from '../service.ts';
 
 /** `GET /api/leaderboard?limit=&offset=`: one page, with links to its neighbours (RFC 8288). */
-export function leaderboardPage(service: Service, { query }: Exchange): Answer {
-  const parameters = queryParameters(query, ['limit', 'offset']);
+export function leaderboardPage(service: Service, exchange: Exchange): MaybeBig {
+  const parameters = queryParameters(exchange.query, ['limit', 'offset']);
   const limit = wholeNumber(parameters, 'limit', LIMIT);
   const offset = wholeNumber(parameters, 'offset', OFFSET);
-  const { body, etag, total } = service.leaderboard(limit, offset);
+  const { page, total } = service.leaderboard(limit, offset);
   const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
-  return { body, etag, headers: link === '' ? {} : { Link: link } };
+  return answerOf(service, exchange, page, link === '' ? {} : { Link: link });
 }
 
 function linksOf(publicUrl: string, limit: number, offset: number, total: number): string {

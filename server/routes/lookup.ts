@@ -1,6 +1,7 @@
 import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
 import { type Asked, type Found, parseUid, type Way } from '../../shared/profiles/lookup.ts';
 import type { Answer } from '../answers.ts';
+import { answerOf, type MaybeBig } from '../big-answers.ts';
 import type { Route } from '../chain.ts';
 import type { Exchange } from '../exchange.ts';
 import { pathParameter, queryParameters, queryValues } from '../parameters.ts';
@@ -25,13 +26,14 @@ export function linksBy(way: Way): NonNullable<Route['answer']> {
 }
 
 /** Answers with the profiles of up to a hundred names, each of which costs a request. */
-export function profilesOfMany(service: Service, { query, quota }: Exchange): Answer {
+export function profilesOfMany(service: Service, exchange: Exchange): MaybeBig {
+  const { query, quota } = exchange;
   const asked = queryValues(query, MANY_PARAMETERS, MANY_MAX).map(({ name, value }): Asked => {
     if (name === 'uid') parseUid(value);
     return { way: name === 'authid' ? 'authId' : name, value };
   });
   admitOthers(service.ledger, quota as Quota, asked.length);
-  return service.lookup.many(asked);
+  return answerOf(service, exchange, service.lookup.many(asked));
 }
 
 function parameterOf({ path, query }: Exchange, route: Route): string {

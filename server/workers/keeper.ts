@@ -6,6 +6,7 @@ import { openUsage } from '../../shared/keys/usage.ts';
 import type { Log } from '../log.ts';
 import type { LogOutput } from '../log-output.ts';
 import { createThrottleMemory, freeThrottleLocksOf } from '../throttle.ts';
+import { createUnsentMemory, freeUnsentOf } from '../unsent.ts';
 import type { Crew } from './crew.ts';
 import type { Member } from './member.ts';
 import type { FromWorker, Start } from './messages.ts';
@@ -13,7 +14,7 @@ import type { FromWorker, Start } from './messages.ts';
 /** What there is once for all workers: the shared memory, the quota file, usage, metrics and the log's output. */
 export type Keeper = {
   /** What each worker starts with. */
-  shared: Pick<Start, 'accounts' | 'throttle' | 'timeline'>;
+  shared: Pick<Start, 'accounts' | 'throttle' | 'unsent' | 'timeline'>;
   /** Takes what a worker sends. */
   hear: (crew: Crew | null, member: Member, message: FromWorker) => void;
   /** Frees what the worker of this number held when it died. */
@@ -40,6 +41,7 @@ export async function openKeeper(
   const metrics = config.metricsToken === null ? null : (await import('../metrics.ts')).createMetrics(deps, restarts);
   const accounts = createSharedBuffers();
   const throttle = createThrottleMemory(deps.random);
+  const unsent = createUnsentMemory(config.workers);
   const memory = openAccountMemory(accounts, config.workers + 1, MOST_NAPS);
   const ledger = openLedger(config.databasePath, clock, report, memory);
   const usage = openUsage(config.databasePath, clock, report);
@@ -59,7 +61,7 @@ export async function openKeeper(
   }
 
   return {
-    shared: { accounts, throttle, timeline: ledger.timeline },
+    shared: { accounts, throttle, unsent, timeline: ledger.timeline },
     hear: (crew, member, message) => {
       if (message.kind === 'log') {
         output.write(message.lines);
@@ -75,6 +77,7 @@ export async function openKeeper(
     bury: (number) => {
       freeLocksOf(memory, number);
       freeThrottleLocksOf(throttle, number);
+      freeUnsentOf(unsent, number - 1);
     },
     close: () => {
       closeLedger(ledger);

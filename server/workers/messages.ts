@@ -15,6 +15,7 @@ export type Start = {
   drainMs: number;
   accounts: SharedBuffers;
   throttle: SharedArrayBuffer;
+  unsent: SharedArrayBuffer;
   timeline: Timeline;
 };
 

@@ -13,6 +13,7 @@ import { gatherLines } from '../log-output.ts';
 import type { Metrics } from '../metrics.ts';
 import { createService } from '../service.ts';
 import { joinThrottle } from '../throttle.ts';
+import { joinUnsent } from '../unsent.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
 
 // What runs in each worker: a server of its own on the common port, with a database connection of its own. What counts for all
@@ -50,7 +51,7 @@ async function carryOut(id: number, order: Order): Promise<void> {
   }
 }
 
-async function serve({ number, config, port, tls, drainMs, accounts, throttle, timeline }: Start) {
+async function serve({ number, config, port, tls, drainMs, accounts, throttle, unsent, timeline }: Start) {
   const clock = await openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
@@ -68,6 +69,7 @@ async function serve({ number, config, port, tls, drainMs, accounts, throttle, t
     ledger: joinLedger(clock, timeline, openAccountMemory(accounts, number), () => {}),
     throttle: joinThrottle(throttle, number, clock),
     usage: { ...tallies, save: () => true, close: () => {} },
+    unsent: joinUnsent(unsent, number - 1),
   };
   const deps = { ...createDeps(db, config), clock };
   const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);

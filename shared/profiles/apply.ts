@@ -6,6 +6,7 @@ import { eraseById } from './erase.ts';
 import { MAX_LINE_BYTES, nameGivenTwice, type ProfileColumns, type ProfileLine } from './line.ts';
 import type { Name } from './line-values.ts';
 import { createProfileReader, lineOf } from './record.ts';
+import { prepareShownSize } from './shown-size.ts';
 import { type Clash, createStage, type TakenAt } from './stage.ts';
 import { createRowWriter, flagsOf } from './write-row.ts';
 
@@ -34,15 +35,18 @@ export type ApplyOptions = {
 export type Applier = (tx: Tx, entries: Iterable<Entry>, options: ApplyOptions) => Applied;
 
 // A line grows when it is written out with all its fields and its numbers in full, but never eightfold.
-const MAY_GROW_TOO_LONG_BYTES = MAX_LINE_BYTES / 8;
+const MAX_GROWTH = 8;
 
 /**
  * Prepares the statements of an import once. Later lines win; names and auth IDs that are given up anywhere in the pass
  * are free for the others; an existing row is changed in place, never deleted and made anew, for keys refer to it. What
- * a pass changes is noted for other processes.
+ * a pass changes is noted for other processes. A line after which lookups would show more of its profile than so many bytes
+ * clashes.
  */
-export function createApplier(sqlite: Sqlite): Applier {
+export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
   const reader = createProfileReader(sqlite);
+  const shownSizeOf = prepareShownSize(sqlite);
+  const mayBecomeTooLong = Math.min(MAX_LINE_BYTES, maxShownBytes) / MAX_GROWTH;
   const stage = createStage(sqlite);
   const writer = createRowWriter(sqlite);
   // Where a profile was there already, the next one probably is too, and looking first is cheaper than trying to insert.
@@ -84,16 +88,24 @@ export function createApplier(sqlite: Sqlite): Applier {
     }
     if (base === null || line.links !== undefined) differs = writer.putLinks(id, line.links ?? [], isNew) || differs;
     if (!differs) return null;
-    if (base !== null || bytes > MAY_GROW_TOO_LONG_BYTES) checkLength(id, number, options);
+    if (base !== null || bytes > mayBecomeTooLong) checkLength(id, number, base === null || mayShowMore(line), options);
     // One too many is enough to know.
     if (changed.size <= MAX_NOTED_IDS) changed.add(id);
     return null;
   }
 
-  function checkLength(id: number, number: number, { clash }: ApplyOptions): void {
+  function checkLength(id: number, number: number, showsMore: boolean, { clash }: ApplyOptions): void {
     const text = lineOf({ parts: reader.parts(id), aliases: stage.names(id).slice(1), links: reader.links(id) });
-    if (Buffer.byteLength(text) <= MAX_LINE_BYTES) return;
-    clash({ loser: number, winner: null, reason: 'the profile would take a line of more than 1 MiB when exported' });
+    const bytes = Buffer.byteLength(text);
+    // The line has all that is shown, and more.
+    const shownBytes = showsMore && bytes > maxShownBytes ? shownSizeOf(id) : 0;
+    if (bytes > MAX_LINE_BYTES) {
+      clash({ loser: number, winner: null, reason: 'the profile would take a line of more than 1 MiB when exported' });
+    } else if (shownBytes > maxShownBytes) {
+      const [kib, maxKib] = [Math.ceil(shownBytes / 1024), maxShownBytes / 1024];
+      const reason = `the profile and its links would take ${kib} KiB as they are shown, and MAX_PROFILE_KIB allows ${maxKib}`;
+      clash({ loser: number, winner: null, reason });
+    }
   }
 
   return (tx, entries, options) => {
@@ -115,6 +127,12 @@ export function createApplier(sqlite: Sqlite): Applier {
     noteChanges(sqlite, done.deleted > 0 ? null : changed);
     return done;
   };
+}
+
+/** Whether a merged line may make its profile show much more. One that is too big already can still be banned or renamed. */
+function mayShowMore({ columns, links }: ProfileLine): boolean {
+  const { displayName, badges, assets, customize, discordId, discordClean } = columns;
+  return [displayName, badges, assets, customize, discordId, discordClean, links].some((value) => value !== undefined);
 }
 
 /** What an absent field amounts to. */

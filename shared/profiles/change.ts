@@ -19,11 +19,11 @@ export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
  * profile holds.
  */
 export function changeProfile(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
   input: { username: string; by: Actor; decide: (profile: ExportedProfile) => Changes },
 ): string {
   const sqlite = deps.db.$client;
-  const apply = createApplier(sqlite);
+  const apply = createApplier(sqlite, deps.config.maxProfileBytes);
   const reader = createProfileReader(sqlite);
   return write(deps.db, (tx: Tx) => {
     const { id } = findProfile(tx, input.username);

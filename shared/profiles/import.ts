@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Actor } from '../actor.ts';
+import type { Config } from '../config.ts';
 import { emptyLog } from '../db/empty-log.ts';
 import { lockForImport } from '../db/import-lock.ts';
 import { keepLogShort, type LogKeeper } from '../db/log-keeper.ts';
@@ -13,6 +14,9 @@ import { chunksOf, type ImportSource, type OnProgress, sourceFault } from './imp
 import { importStrictly } from './import-strict.ts';
 import { type ProfileLine, parseLine } from './line.ts';
 import { createLineSplitter, type SplitLine } from './split.ts';
+
+/** What an import works with. */
+export type ImportDeps = Pick<Deps, 'db' | 'clock'> & { config: Pick<Config, 'maxProfileBytes'> };
 
 /** How to import. */
 export type ImportOptions = {
@@ -45,7 +49,7 @@ const WANTED_LOCK_MS = 50;
  * stays, and the sentence says how much.
  */
 export async function importProfiles(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: ImportDeps,
   source: ImportSource,
   options: ImportOptions,
 ): Promise<ImportResult> {
@@ -58,14 +62,14 @@ export async function importProfiles(
 }
 
 async function importLocked(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { db, clock, config }: ImportDeps,
   source: ImportSource,
   { merge, strict, by, onProgress = () => {}, onRefused, onWarning = () => {} }: ImportOptions,
 ): Promise<ImportResult> {
   const report = createImportReport(onRefused);
   const { apply, log } = guardDatabase(db.$client.filename, () => {
     db.$client.run(`PRAGMA cache_size = -${CACHE_KIB}`);
-    return { apply: createApplier(db.$client), log: keepLogShort(db.$client) };
+    return { apply: createApplier(db.$client, config.maxProfileBytes), log: keepLogShort(db.$client) };
   });
   const context = { db, apply, merge, by, nowMs: clock.nowMs() };
   try {

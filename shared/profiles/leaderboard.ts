@@ -1,8 +1,9 @@
-import { type Body, bodyOf } from '../body.ts';
+import type { Body } from '../body.ts';
 import { createBoundedCache } from '../bounded-cache.ts';
 import { type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
-import { etagOf } from '../etag.ts';
+import { isLong, type LongBody, putTogether, readInside } from '../long-body.ts';
+import { BLOCK, type Block, type EntryAt, pageOf, readBlock } from './board-page.ts';
 import type { Shown, Sources } from './source.ts';
 
 /** How many profiles the board has at most. */
@@ -12,7 +13,7 @@ export const BOARD_SIZE = 10_000;
 export const PAGE_BOUNDS = { minLimit: 1, maxLimit: 100, defaultLimit: 50, maxOffset: 9_999 } as const;
 
 /** One page of the board: `{"leaderboard":[…],"limit","offset","total"}`; `total`, how many profiles the board has. */
-export type BoardPage = Body & { readonly total: number };
+export type BoardPage = { readonly page: Body | LongBody; readonly total: number };
 
 /** Reads pages of the leaderboard. Throws `busy` where the database is locked. */
 export type Leaderboard = (limit: number, offset: number) => BoardPage;
@@ -26,23 +27,14 @@ export type Order = readonly Standing[];
 /** A board's pages, and what puts it in another order, where only these profiles have `changed`; null: any may have. */
 export type Board = { page: Leaderboard; reorder: (next: Order, changed: ReadonlySet<number> | null) => void };
 
-/** So many neighbours are kept together: a page is put together of a few copies. */
-const BLOCK = 64;
-
-/**
- * Neighbours' entries, each after a comma; the entry `n` begins at `starts[n]` and ends where the next begins. That of a
- * profile that is left out is empty.
- */
-type Block = { readonly bytes: Uint8Array; readonly starts: readonly number[] };
-
 /** What a block takes beside its entries. */
-const BLOCK_BYTES = 1024;
+const BLOCK_BYTES = 2048;
+
+/** Is kept in the place of neighbours that are too big to be kept together. */
+const TOO_BIG: Block = { bytes: new Uint8Array(), starts: [], tags: new Uint8Array() };
 
 /** How much of entries is kept at most: a board of usual profiles. */
 const BLOCKS_BYTES = 16 * 1024 * 1024;
-
-/** Half of a SHA-256. */
-const TAG_BYTES = 16;
 
 /** Where more have changed, the whole order (about a millisecond) takes less time to read than where these stand now. */
 const FEW = 250;
@@ -91,8 +83,8 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
     return readOrder.values(size) as [number, number][];
   }
 
-  return (limit, offset) =>
-    readInView(reader, () => {
+  return (limit, offset) => {
+    const { page, total } = readInView(reader, () => {
       if (changed?.size !== 0) {
         const next = orderNow();
         if (next !== order) board.reorder(next, changed);
@@ -101,6 +93,8 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
       }
       return board.page(limit, offset);
     });
+    return { page: isLong(page) ? readInside(page, (read) => readInView(reader, read)) : page, total };
+  };
 }
 
 /**
@@ -129,8 +123,6 @@ export function boardIn(first: Order, profileOf: (id: number) => Shown | null): 
   let order = first;
   let ranks = ranksIn(order);
   const blocks = createBoundedCache<number, Block>(BLOCKS_BYTES, (_, { bytes }) => bytes.length + BLOCK_BYTES);
-  // Of the entries in the blocks that have been made.
-  const tags = new Uint8Array(BOARD_SIZE * TAG_BYTES);
 
   function reorder(next: Order, changed: ReadonlySet<number> | null): void {
     const nextRanks = ranksIn(next);
@@ -143,57 +135,30 @@ export function boardIn(first: Order, profileOf: (id: number) => Shown | null): 
     ranks = nextRanks;
   }
 
-  function entryAt(place: number): Buffer {
-    const shown = profileOf(order[place]?.[0] as number);
-    const entry = Buffer.from(shown === null ? '' : `,{"rank":${ranks[place]},${shown.body.slice(1)}`);
-    const digest = Bun.SHA256.hash(entry, new Uint8Array(32)) as Uint8Array;
-    tags.set(digest.subarray(0, TAG_BYTES), place * TAG_BYTES);
-    return entry;
+  /** Reads entries in the order of now, whatever the order is by the time they are read. */
+  function entriesNow(): EntryAt {
+    const [orderThen, ranksThen] = [order, ranks];
+    return (place) => {
+      const shown = profileOf(orderThen[place]?.[0] as number);
+      return Buffer.from(shown === null ? '' : `,{"rank":${ranksThen[place]},${shown.body.slice(1)}`);
+    };
   }
 
-  function blockFrom(first: number): Block {
+  function blockFrom(first: number): Block | null {
     const kept = blocks.get(first);
-    if (kept !== undefined) return kept;
-    const entries: Buffer[] = [];
-    const starts = [0];
-    for (let place = first; place < Math.min(first + BLOCK, order.length); place++) {
-      const entry = entryAt(place);
-      entries.push(entry);
-      starts.push((starts.at(-1) as number) + entry.length);
-    }
-    const block = { bytes: Buffer.concat(entries), starts };
-    blocks.set(first, block);
+    if (kept !== undefined) return kept === TOO_BIG ? null : kept;
+    const block = readBlock(first, order.length, entriesNow());
+    blocks.set(first, block ?? TOO_BIG);
     return block;
   }
 
   function page(limit: number, offset: number): BoardPage {
+    const orderThen = order;
     const total = order.length;
-    const end = Math.min(offset + limit, total);
-    const entries = entriesIn(blockFrom, offset, end);
-    const tail = `],"limit":${limit},"offset":${offset},"total":${total}}`;
-    // As much a function of the body as a hash of all of it, in a tenth of the time: the tags name every part of it.
-    const etag = etagOf(bodyOf([tags.subarray(offset * TAG_BYTES, end * TAG_BYTES), tail]));
-    return { body: bodyOf(['{"leaderboard":[', ...entries, tail]), etag, total };
+    const blockAt = (first: number) => (order === orderThen ? blockFrom(first) : null);
+    return { page: putTogether(pageOf({ total, entryAt: entriesNow(), blockAt }, limit, offset)), total };
   }
   return { page, reorder };
-}
-
-/**
- * The entries from one place up to another, each but the first after a comma. `blockFrom` gives the block that begins at a
- * place.
- */
-function entriesIn(blockFrom: (first: number) => Block, from: number, end: number): Uint8Array[] {
-  const pieces: Uint8Array[] = [];
-  for (let place = from; place < end; ) {
-    const first = place - (place % BLOCK);
-    const next = Math.min(first + BLOCK, end);
-    const { bytes, starts } = blockFrom(first);
-    const piece = bytes.subarray(starts[place - first], starts[next - first]);
-    if (piece.length > 0) pieces.push(piece);
-    place = next;
-  }
-  const head = pieces.shift();
-  return head === undefined ? [] : [head.subarray(1), ...pieces];
 }
 
 /** Competition ranks (1, 2, 2, 4), the same on whatever page one is shown. */

@@ -1,7 +1,8 @@
-import { type Body, bodyOf } from '../body.ts';
+import type { Body } from '../body.ts';
 import { type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
+import { isLong, type LongBody, putTogether, readInside } from '../long-body.ts';
 import { authIdFault, checkedFold } from './name.ts';
 import type { Shown, Source, Sources, Text } from './source.ts';
 
@@ -23,8 +24,11 @@ export type Lookup = {
   profile: (way: Way, value: string) => Found;
   /** `{"links":[…]}` in the owner's order. */
   links: (way: Way, value: string) => Found;
-  /** `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order asked, read in one transaction. */
-  many: (asked: readonly Asked[]) => Body;
+  /**
+   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order asked, read in one transaction. A long body is
+   * read in several: each of its profiles is as it was when it was first read.
+   */
+  many: (asked: readonly Asked[]) => Body | LongBody;
 };
 
 const UID = /^[1-9][0-9]{0,15}$/;
@@ -44,7 +48,10 @@ export function prepareLookup(reader: Reader, sources: Sources): Lookup {
   return {
     profile: (way, value) => readInView(reader, () => profile(way, value)),
     links: (way, value) => readInView(reader, () => links(way, value)),
-    many: (asked) => readInView(reader, () => many(asked)),
+    many: (asked) => {
+      const body = readInView(reader, () => many(asked));
+      return isLong(body) ? readInside(body, (read) => readInView(reader, read)) : body;
+    },
   };
 }
 
@@ -53,27 +60,48 @@ export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
   return {
     profile: (way, value) => found(sources.profiles, way, value),
     links: (way, value) => found(sources.links, way, value),
-    many: (asked) => {
-      const parts: string[] = [];
-      const absent: string[] = [];
-      let tags = '';
-      let head = '{"profiles":[';
-      for (const { way, value } of asked) {
-        const shown = find(sources.profiles, way, value);
+    many: (asked) => putTogether(foundProfiles(sources.profiles, asked)),
+  };
+}
+
+/** The answer to a lookup of many; its entries are the profiles that are found. */
+function foundProfiles(source: Source, asked: readonly Asked[]): LongBody {
+  const found: { id: number; etag: string; head: string }[] = [];
+  const missing: string[] = [];
+  let position = 0;
+  let tags = '';
+  return {
+    next: (to) => {
+      while (position < asked.length) {
+        const { way, value } = asked[position++] as Asked;
+        const shown = find(source, way, value);
         const query = echo(way, value);
         if (shown === null) {
-          absent.push(query);
+          missing.push(query);
           continue;
         }
         shown.etag ??= etagOf(shown.body);
         tags += query + shown.etag;
-        parts.push(`${head}{"query":${query},"profile":`, shown.body);
-        head = '},';
+        const head = `${found.length > 0 ? '},' : '{"profiles":['}{"query":${query},"profile":`;
+        found.push({ id: shown.id, etag: shown.etag, head });
+        to.push(head, shown.body);
+        return true;
       }
-      const tail = `${parts.length > 0 ? '}' : head}],"missing":[${absent.join(',')}]}`;
-      parts.push(tail);
+      return false;
+    },
+    count: () => found.length,
+    end: () => {
+      const tail = `${found.length > 0 ? '}' : '{"profiles":['}],"missing":[${missing.join(',')}]}`;
       // As for the leaderboard: the profiles' tags stand for them.
-      return { body: bodyOf(parts), etag: etagOf(tags + tail) };
+      return { tail, etag: etagOf(tags + tail) };
+    },
+    again: (index, to) => {
+      const { id, etag, head } = found[index] as (typeof found)[number];
+      const shown = source.ofId(id);
+      if (shown === null) return false;
+      shown.etag ??= etagOf(shown.body);
+      to.push(head, shown.body);
+      return shown.etag === etag;
     },
   };
 }

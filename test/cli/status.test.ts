@@ -67,6 +67,17 @@ describe('without a server', () => {
     expect(warnings).toContain('The last backup is 7 days old.');
   });
 
+  test('profiles that show more than MAX_PROFILE_KIB allows are counted', async () => {
+    const { deps, status } = world();
+    insertProfile(deps.db, { id: 900, customize: JSON.stringify({ text: 'x'.repeat(2_000) }) });
+    expect(await status()).toMatchObject({ oversizedProfiles: 0 });
+    const { oversizedProfiles, warnings } = await status({ MAX_PROFILE_KIB: '1' });
+    expect([oversizedProfiles, warnings.join()]).toEqual([
+      1,
+      expect.stringContaining('1 profile shows more than MAX_PROFILE_KIB (1) allows'),
+    ]);
+  });
+
   test('a certificate that is there for long is not warned of, one that can’t be read is', async () => {
     const { deps, status } = world();
     const { certFile, keyFile } = testCertificate();

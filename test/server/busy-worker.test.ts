@@ -3,6 +3,7 @@ import { createApp } from '../../server/app.ts';
 import { openExchange } from '../../server/chain.ts';
 import { createService } from '../../server/service.ts';
 import { createThrottleMemory, joinThrottle } from '../../server/throttle.ts';
+import { createUnsentMemory, joinUnsent } from '../../server/unsent.ts';
 import { closeReader } from '../../shared/db/reader.ts';
 import { createSharedBuffers, openAccountMemory } from '../../shared/keys/account-memory.ts';
 import { closeLedger } from '../../shared/keys/quota-file.ts';
@@ -21,7 +22,8 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   const throttle = joinThrottle(createThrottleMemory(deps.random), 1, clock);
   const tallies = createTallies(clock);
   const usage = { ...tallies, save: () => true, close: () => {} };
-  const service = createService(deps, () => {}, null, { ledger, throttle, usage });
+  const unsent = joinUnsent(createUnsentMemory(1), 0);
+  const service = createService(deps, () => {}, null, { ledger, throttle, usage, unsent });
   const app = createApp(service);
   const rateLimits = [{ quota: 1_000, windowSeconds: 60 }];
   const others = function* () {

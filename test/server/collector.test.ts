@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createCollector } from '../../server/collector.ts';
+import { createCollector, createSweeper } from '../../server/collector.ts';
 
 /** Garbage, of which nothing is on this function's stack once it has returned. */
 function litter(): WeakRef<object>[] {
@@ -14,4 +14,12 @@ test('what requests leave behind is collected after some thousand, however littl
   await new Promise((resolve) => setImmediate(resolve));
   for (let request = 0; request < 5_000; request++) collect();
   expect(kept()).toBeLessThan(100);
+});
+
+test('large texts are freed once there are many of them', async () => {
+  const sweep = createSweeper();
+  const left = litter();
+  await new Promise((resolve) => setImmediate(resolve));
+  for (let text = 0; text < 8; text++) sweep(1_048_576);
+  expect(left.filter((one) => one.deref() !== undefined).length).toBeLessThan(100);
 });

@@ -98,11 +98,28 @@ export async function getRaw(
   return answer;
 }
 
-/** Status, headers and body of one raw answer; status 0 where there was none. */
+/**
+ * Status, headers and body of one raw answer (Latin-1); status 0 where there was none. A chunked body is put together, or
+ * left as it is where its last chunk is missing.
+ */
 export function takeApart(text: string): RawAnswer {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...fields] = text.slice(0, end).split('\r\n');
   const headers = new Headers(fields.map((field) => field.split(/:\s*/, 2) as [string, string]));
   for (const field of fields) headers.set(field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1));
-  return { status: Number(statusLine.split(' ')[1] ?? 0), headers, body: text.slice(end + 4) };
+  const body = text.slice(end + 4);
+  const isChunked = headers.get('transfer-encoding') === 'chunked';
+  return { status: Number(statusLine.split(' ')[1] ?? 0), headers, body: isChunked ? unchunked(body) : body };
+}
+
+function unchunked(body: string): string {
+  let whole = '';
+  for (let at = 0; ; ) {
+    const start = body.indexOf('\r\n', at) + 2;
+    const length = Number.parseInt(body.slice(at, start), 16);
+    if (Number.isNaN(length) || start + length > body.length) return body;
+    if (length === 0) return whole;
+    whole += body.slice(start, start + length);
+    at = start + length + 2;
+  }
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../../shared/deps.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
-import { type ImportOptions, importProfiles } from '../../shared/profiles/import.ts';
+import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/import.ts';
 import { onBox } from './actors.ts';
 
 /** JSON Lines of these objects; a string goes in as it is. */
@@ -10,7 +10,7 @@ export function jsonLines(...lines: readonly (object | string)[]): string {
 
 /** Imports these lines, non-strict and replacing unless told. */
 export function importLines(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: ImportDeps,
   lines: readonly (object | string)[],
   options: Partial<ImportOptions> = {},
 ) {

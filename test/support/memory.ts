@@ -13,14 +13,15 @@ export function residentBytes(pid: number): number {
 export async function peakBytesOf(child: { pid: number; exited: Promise<unknown> }): Promise<number> {
   let peak = 0;
   const timer = setInterval(() => {
-    peak = Math.max(peak, peakSoFar(child.pid));
+    peak = Math.max(peak, peakBytesSoFar(child.pid));
   }, 10);
   await child.exited;
   clearInterval(timer);
   return peak;
 }
 
-function peakSoFar(pid: number): number {
+/** The most memory that a process has taken so far, bytes; 0 once it has ended; Linux only. */
+export function peakBytesSoFar(pid: number): number {
   try {
     const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return Number(kilobytes ?? 0) * 1024;

@@ -134,10 +134,11 @@ function found(route: Route, doc: OperationDoc, ask: AskSample): Record<string, 
   const kind = isPublic
     ? [isCacheable ? 'Public-Cache-Control' : 'No-Cache-Control']
     : ['Private-Cache-Control', 'Vary', 'RateLimit-Policy', 'RateLimit'];
-  const names = [...COMMON_HEADERS, ...(isCacheable ? ['ETag'] : []), ...kind, ...(doc.headers ?? [])];
+  const common = COMMON_HEADERS.map((name) => (name === 'Content-Length' && doc.mayBeBig ? `Optional-${name}` : name));
+  const names = [...common, ...(isCacheable ? ['ETag'] : []), ...kind, ...(doc.headers ?? [])];
   const unchanged: ResponseObject = {
     description: 'The client has this answer already.',
-    headers: headerReferences(...names.filter((name) => name !== 'Content-Length')),
+    headers: headerReferences(...names.filter((name) => !name.endsWith('Content-Length'))),
   };
   return {
     '200': {

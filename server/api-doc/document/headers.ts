@@ -42,7 +42,7 @@ export function headerComponents(examples: HeaderExamples): Record<string, Heade
       'x7Rk2mQ9bTzA-1f',
     ),
     Date: header('When the answer was made.', { type: 'string' }, 'Thu, 01 Jan 2026 00:00:00 GMT'),
-    'Content-Length': header('The length of the body in bytes.', { type: 'integer', minimum: 0 }),
+    ...LENGTHS,
     'X-Content-Type-Options': constant('The type of the body is what Content-Type says.', 'nosniff'),
     'Strict-Transport-Security': { ...constant('Only where the server itself speaks TLS.', HSTS), required: false },
     ETag: header(
@@ -80,6 +80,21 @@ export function headerComponents(examples: HeaderExamples): Record<string, Heade
     },
   };
 }
+
+const LENGTH: Header = {
+  description: 'The length of the body in bytes.',
+  required: true,
+  schema: { type: 'integer', minimum: 0 },
+};
+
+const LENGTHS: Record<string, Header> = {
+  'Content-Length': LENGTH,
+  'Optional-Content-Length': {
+    ...LENGTH,
+    description: 'The length of the body in bytes; absent where a big one is sent in pieces (chunked).',
+    required: false,
+  },
+};
 
 /** References to header components, by the name that each has in an answer. */
 export function headerReferences(...components: string[]): Record<string, Reference> {

@@ -27,6 +27,8 @@ export type OperationDoc = {
   thrown?: Thrown;
   /** The security scheme, where the route itself wants a credential that is no API key. */
   scheme?: 'metricsToken';
+  /** Whether its body may be so big that it is sent in pieces. */
+  mayBeBig?: true;
   /** Headers beyond those of every answer of its kind. */
   headers?: readonly string[];
 };

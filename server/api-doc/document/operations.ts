@@ -85,6 +85,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
       'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. What is found is in `profiles`, what is not in `missing`, both in the order asked and with the query that led there; the same query is answered once. It costs as many requests as it has distinct queries. The first is spent like that of any request, the others all or none: where the key’s limits have no room for them now, waiting as `Retry-After` says is enough; where a limit could never admit so many at once, the request is malformed.',
     parameters: [...MANY, IF_NONE_MATCH],
     body: 'FoundProfiles',
+    mayBeBig: true,
     examples: {
       mixed: {
         summary: 'Three queries, one of which finds nobody',
@@ -101,6 +102,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
       'The top 10 000 profiles by views, then by UID, without banned ones. `Link` leads to the neighbouring pages; beyond its end the board is empty.',
     parameters: [...PAGE, IF_NONE_MATCH],
     body: 'LeaderboardPage',
+    mayBeBig: true,
     examples: {
       first: { summary: 'The first three', target: '/api/leaderboard?limit=3' },
       beyond: { summary: 'Beyond the end', target: '/api/leaderboard?limit=10&offset=9000' },

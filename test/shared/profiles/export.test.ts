@@ -91,7 +91,7 @@ test('an export is one snapshot, however long its reader takes', async () => {
   let chunks = 0;
   await exportProfiles(deps.db, async (chunk) => {
     if (chunks++ === 0)
-      await importLines({ db: other, clock: deps.clock }, [
+      await importLines({ ...deps, db: other }, [
         { id: 20, deleted: true },
         { id: 21, username: 'late' },
       ]);

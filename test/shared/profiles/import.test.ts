@@ -147,7 +147,7 @@ describe('a file', () => {
   test('has lines of at most 1 MiB; a longer one is read past without being kept', async () => {
     const deps = testDeps();
     const line = (id: number, length: number) => {
-      const [head, tail] = [`{"id":${id},"username":"u${id}","displayName":"`, '"}'];
+      const [head, tail] = [`{"id":${id},"username":"u${id}","note":"`, '"}'];
       return head + 'x'.repeat(length - head.length - tail.length) + tail;
     };
     const piece = Buffer.alloc(1_000_000, 'x');

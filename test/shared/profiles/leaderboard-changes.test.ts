@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Body } from '../../../shared/body.ts';
 import { closeReader, endView, openReader } from '../../../shared/db/reader.ts';
 import { noteChanges, noteNoChange } from '../../../shared/profiles/changes.ts';
 import { BOARD_SIZE, type Leaderboard, prepareLeaderboard } from '../../../shared/profiles/leaderboard.ts';
@@ -54,7 +55,7 @@ function world(viewsOf: (id: number) => number) {
 function allPages(board: Leaderboard): string[] {
   const pages: string[] = [];
   for (let offset = 0; offset <= SIZE; offset += LIMIT) {
-    const { body, etag } = board(LIMIT, offset);
+    const { body, etag } = board(LIMIT, offset).page as Body;
     pages.push(`${etag} ${body.toString()}`);
   }
   return pages;
