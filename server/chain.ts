@@ -5,7 +5,7 @@ import type { Answer, LateAnswer, StreamedAnswer } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { type Exchange, targetOf, urlForElysia } from './exchange.ts';
-import { admit, openQuota, showLevels } from './quota.ts';
+import { admit, openQuota, type Quota, showLevels } from './quota.ts';
 import type { Service } from './service.ts';
 import { refusePlainHttp } from './transport.ts';
 
@@ -18,8 +18,11 @@ export type Route = {
   path: string;
   /** Who may ask: anyone, the holder of any Active key, or of one with this permission. */
   access: 'anyone' | 'any key' | Permission;
-  /** Whether a request spends nothing of the key's rate limits. */
-  isFree?: true;
+  /**
+   * What a request spends of the key's rate limits, where it is not one of each: nothing, or as many as `answer` admits
+   * once it has read the parameters.
+   */
+  spends?: 'nothing' | 'what it asks for';
   /** False while the configuration leaves this path out: then it is as unknown as any other. */
   isThere?: (service: Service) => boolean;
   /** Reads the parameters, then looks up. Absent where there is nothing: unknown paths. */
@@ -103,20 +106,34 @@ function decide(service: Service, route: Route, exchange: Exchange): Found | Pro
   refusePlainHttp(transport, exchange.peer, exchange.headers);
   if (exchange.path === null) throw new AppError('bad_request');
   if (exchange.path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
-  if (route.access !== 'anyone') admitKey(service, route, exchange);
+  if (route.access === 'anyone') return answerRoute(service, route, exchange);
+  const quota = admitKey(service, route, exchange);
+  try {
+    return answerRoute(service, route, exchange);
+  } catch (error) {
+    // A lookup of many that is refused before it is known what it costs costs one, as any other refused request; where
+    // there is no room even for that one, it is refused for the limit.
+    if (!quota.isDecided) admit(service.limits, quota, 1);
+    throw error;
+  }
+}
+
+function answerRoute(service: Service, route: Route, exchange: Exchange): Found | Promise<LateAnswer | StreamedAnswer> {
   if (route.answer === undefined || route.isThere?.(service) === false) throw new AppError('unknown_path');
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw new AppError('method_not_allowed');
   if (isPermission(route.access)) requirePermission(exchange, route.access);
   return route.answer(service, exchange, route);
 }
 
-function admitKey(service: Service, route: Route, exchange: Exchange): void {
+function admitKey(service: Service, route: Route, exchange: Exchange): Quota {
   renewView(service.reader, exchange.startedAtMs);
   const authorization = exchange.headers.get('authorization');
   exchange.key = authenticate(service.verify, service.throttle, authorization, exchange.address);
-  exchange.quota = openQuota(service.ledger, exchange.key);
-  if (route.isFree) showLevels(service.ledger, exchange.quota);
-  else admit(service.ledger, exchange.quota);
+  const quota = openQuota(service.limits, exchange.key);
+  exchange.quota = quota;
+  if (route.spends === 'nothing') showLevels(service.limits, quota);
+  else if (route.spends === undefined) admit(service.limits, quota, 1);
+  return quota;
 }
 
 function requirePermission({ key }: Exchange, permission: Permission): void {

@@ -1,54 +1,53 @@
 import { AppError } from '../shared/errors.ts';
-import type { Account } from '../shared/keys/quota-account.ts';
-import { accountOf, type Ledger, look, spend } from '../shared/keys/quota-ledger.ts';
-import { formatRateLimit } from '../shared/keys/rate-limit.ts';
-import { type Ring, retryAfterSeconds } from '../shared/keys/ring.ts';
 import type { VerifiedKey } from '../shared/keys/verify.ts';
+import type { Account } from '../shared/limits/account.ts';
+import type { Limits } from '../shared/limits/limits.ts';
+import { formatRateLimit } from '../shared/limits/rate-limit.ts';
+import { type Ring, retryAfterSeconds } from '../shared/limits/ring.ts';
 
-/** Where a valid key's rate limits stand at this request; `refused`: how many at once they had no room for, else 0. */
-export type Quota = { account: Account; refused: number };
+/** Where a valid key's rate limits stand at this request. */
+export type Quota = {
+  account: Account;
+  /** Whether it was decided if the request is admitted. */
+  isDecided: boolean;
+  /** How many requests at once the limits had no room for; 0 unless the request was refused for that. */
+  refused: number;
+};
 
 /** Finds a key's levels, for {@link admit} or {@link showLevels} to bring up to now. */
-export function openQuota(ledger: Ledger, key: VerifiedKey): Quota {
-  if (key.account?.isComplete !== true) key.account = accountOf(ledger, key);
-  return { account: key.account, refused: 0 };
+export function openQuota(limits: Limits, key: VerifiedKey): Quota {
+  return { account: limits.accountOf(key), isDecided: false, refused: 0 };
 }
 
 /** Reads the levels without spending. */
-export function showLevels(ledger: Ledger, { account }: Quota): void {
-  look(ledger, account);
-}
-
-/** Spends one request of each of the key's limits. Throws `rate_limited`, and spends nothing, where one is used up. */
-export function admit(ledger: Ledger, quota: Quota): void {
-  const wait = spend(ledger, quota.account);
-  if (wait === null) return;
-  quota.refused = 1;
-  throw new AppError('rate_limited', null, { retryAfterSeconds: retryAfterSeconds(wait) });
+export function showLevels(limits: Limits, quota: Quota): void {
+  quota.isDecided = true;
+  limits.look(quota.account);
 }
 
 /**
- * Spends what a request for several costs beyond the one that {@link admit} has spent: all or nothing. Throws
- * `bad_parameter` where so many at once are over a quota, `rate_limited` where there is no room for them now.
+ * Spends what a request costs of each of the key's limits. Throws `bad_parameter` where it costs more than a quota, so that
+ * waiting would never help, and leaves it undecided; `rate_limited`, and spends nothing, where there is no room for it now.
  */
-export function admitOthers(ledger: Ledger, quota: Quota, cost: number): void {
-  if (cost === 1) return;
+export function admit(limits: Limits, quota: Quota, cost: number): void {
   const { account } = quota;
-  const narrow = account.limits.find((limit) => limit.quota < cost);
-  if (narrow !== undefined) {
-    const limit = formatRateLimit(narrow);
-    throw new AppError(
-      'bad_parameter',
-      `This asks for ${cost} profiles, each of which costs a request, and the rate limit ${limit} of this API key never admits more than ${narrow.quota} at once.`,
-    );
-  }
-  // Asked again, the request needs room for all of it: its first is spent again.
-  const wait = spend(ledger, account, cost - 1, cost);
+  if (cost > 1) refuseTooMany(account, cost);
+  quota.isDecided = true;
+  const wait = limits.spend(account, cost);
   if (wait === null) return;
   quota.refused = cost;
-  throw new AppError('rate_limited', `The rate limits of this API key have no room for ${cost} requests now.`, {
-    retryAfterSeconds: retryAfterSeconds(wait),
-  });
+  const sentence = cost === 1 ? null : `The rate limits of this API key have no room for ${cost} requests now.`;
+  throw new AppError('rate_limited', sentence, { retryAfterSeconds: retryAfterSeconds(wait) });
+}
+
+function refuseTooMany({ limits }: Account, cost: number): void {
+  const narrow = limits.find((limit) => limit.quota < cost);
+  if (narrow === undefined) return;
+  const limit = formatRateLimit(narrow);
+  throw new AppError(
+    'bad_parameter',
+    `This asks for ${cost} profiles, each of which costs a request, and the rate limit ${limit} of this API key never admits more than ${narrow.quota} at once.`,
+  );
 }
 
 /** Where a rate limit stands: how many requests it admits, and the whole seconds within which no more than these. */

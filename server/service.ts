@@ -1,10 +1,11 @@
 import { closeReader, openReader, type Reader } from '../shared/db/reader.ts';
 import { isReady } from '../shared/db/ready.ts';
 import type { ServerDeps } from '../shared/deps.ts';
-import { closeLedger } from '../shared/keys/quota-file.ts';
-import { type Ledger, openLedger, type Report } from '../shared/keys/quota-ledger.ts';
 import { openUsage, type Usage } from '../shared/keys/usage.ts';
 import { prepareVerifier, type Verifier } from '../shared/keys/verify.ts';
+import type { Report } from '../shared/limits/ledger.ts';
+import type { Limits } from '../shared/limits/limits.ts';
+import { openLimits } from '../shared/limits/one-thread.ts';
 import { type Leaderboard, prepareLeaderboard } from '../shared/profiles/leaderboard.ts';
 import { type Lookup, prepareLookup } from '../shared/profiles/lookup.ts';
 import { prepareProfiles } from '../shared/profiles/source.ts';
@@ -27,7 +28,7 @@ export type Service = {
   nextRequestId: () => string;
   verify: Verifier;
   throttle: Throttle;
-  ledger: Ledger;
+  limits: Limits;
   usage: Usage;
   unsent: Unsent;
   /** Null while METRICS_TOKEN is unset: nobody could read it. */
@@ -44,7 +45,7 @@ export type Service = {
 };
 
 /** What several workers have in common. */
-export type Shared = Pick<Service, 'ledger' | 'throttle' | 'usage' | 'unsent'>;
+export type Shared = Pick<Service, 'limits' | 'throttle' | 'usage' | 'unsent'>;
 
 /** Prepares all of it. Throws `bad_config` where the configuration would send keys in clear. */
 export function createService(
@@ -68,7 +69,7 @@ export function createService(
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(reader, db, clock),
     throttle: shared?.throttle ?? joinThrottle(createThrottleMemory(deps.random), 1, clock),
-    ledger: shared?.ledger ?? openLedger(config.databasePath, clock, report),
+    limits: shared?.limits ?? openLimits(config.databasePath, clock, report),
     usage: shared?.usage ?? openUsage(config.databasePath, clock, report),
     unsent: shared?.unsent ?? joinUnsent(createUnsentMemory(1), 0),
     metrics,
@@ -84,7 +85,7 @@ export function createService(
 
 /** Writes down quotas and usage. The database is its opener's to close. */
 export function closeService(service: Service): void {
-  closeLedger(service.ledger);
+  service.limits.close();
   service.usage.close();
   closeReader(service.reader);
 }

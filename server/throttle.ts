@@ -1,8 +1,8 @@
 import type { Clock } from '../shared/clock.ts';
 import { AppError } from '../shared/errors.ts';
-import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '../shared/keys/ring.ts';
 import type { Random } from '../shared/keys/secret.ts';
-import { freeLock, MOST_NAPS, releaseLock, takeLock } from '../shared/keys/shared-lock.ts';
+import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '../shared/limits/ring.ts';
+import { freeLock, MOST_NAPS, releaseLock, takeLock } from '../shared/limits/threads/lock.ts';
 
 /** So many refused credentials an address may have in any window of so many seconds. */
 export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
@@ -26,10 +26,10 @@ const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
 const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
 
 /**
- * Memory for so many sets; 600 remember 19 200 addresses in 3 MB. Only what is used of it is taken, but JavaScriptCore
- * counts it whole, and lets three times as much garbage gather.
+ * Memory for so many sets; 512 of them remember 16 384 addresses in 3 MB. The system gives only what is used of it, but
+ * JavaScriptCore counts all of it, and lets three times as much garbage gather.
  */
-export function createThrottleMemory(random: Random, sets = 600): SharedArrayBuffer {
+export function createThrottleMemory(random: Random, sets = 512): SharedArrayBuffer {
   const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
   // Behind each lock a word is free. So nobody can compute addresses that fall into one set.
   new Uint8Array(memory).set(random(4), 4);
@@ -86,11 +86,15 @@ function failAt(
 ): number | null {
   const at = fieldsOf(place);
   if (words[place] !== first || words[place + 1] !== second) fields.fill(0, at, at + 4);
-  const ring = createRing(FAILURES, new Uint32Array(words.buffer, (place + STAMPS_AT) * 4, FAILURES.quota));
+  const ring = createRing(
+    FAILURES,
+    FAILURES.quota,
+    new Uint32Array(words.buffer, (place + STAMPS_AT) * 4, FAILURES.quota),
+  );
   ring.newestStep = fields[at + FIELDS.newestStep] as number;
   ring.head = fields[at + FIELDS.head] as number;
   ring.tail = fields[at + FIELDS.tail] as number;
-  const wait = waitForAllMs([ring], now, 1, 1);
+  const wait = waitForAllMs([ring], now, 1);
   if (wait === null) record(ring, now, 1);
   fields[at + FIELDS.seenAt] = now;
   fields[at + FIELDS.tail] = ring.tail;

@@ -12,7 +12,7 @@ import {
   type TlsFiles,
 } from './config-network.ts';
 import { AppError } from './errors.ts';
-import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from './keys/rate-limit.ts';
+import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from './limits/rate-limit.ts';
 import type { MailTarget } from './mail/target.ts';
 
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */

@@ -7,12 +7,12 @@ import { looseModes } from './db/loose-modes.ts';
 import { appliedMigrations } from './db/migrate.ts';
 import { MIGRATIONS } from './db/migrations.ts';
 import { guardDatabase, type Opened } from './db/open.ts';
-import { quotaPath } from './db/quota-store.ts';
 import { isServed } from './db/serving.ts';
 import { databaseSize } from './db/size.ts';
 import type { ServerDeps } from './deps.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type KeyFigures, readKeyFigures } from './keys/figures.ts';
+import { quotaPath } from './limits/file/store.ts';
 import { countOversized } from './profiles/shown-size.ts';
 import { versionText } from './version.ts';
 

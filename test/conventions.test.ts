@@ -13,11 +13,6 @@ const IN_CIRCLES = [
   'shared/db/open.ts → shared/db/snapshot.ts',
   'shared/db/snapshot.ts → shared/db/migrate.ts',
   'shared/db/snapshot.ts → shared/db/open.ts',
-  'shared/keys/quota-file.ts → shared/keys/quota-ledger.ts',
-  'shared/keys/quota-file.ts → shared/keys/quota-restore.ts',
-  'shared/keys/quota-ledger.ts → shared/keys/quota-file.ts',
-  'shared/keys/quota-ledger.ts → shared/keys/quota-restore.ts',
-  'shared/keys/quota-restore.ts → shared/keys/quota-ledger.ts',
   'shared/profiles/leaderboard.ts → shared/profiles/source.ts',
   'shared/profiles/public.ts → shared/api/bodies.ts',
   'shared/profiles/source.ts → shared/profiles/public.ts',
@@ -82,13 +77,35 @@ describe('who may import whom', () => {
   });
 
   test('the pure files know no database, mail or configuration', () => {
-    const pure = ['key', 'secret', 'permissions', 'rate-limit', 'ring', 'approval', 'fields', 'input', 'expiry'].map(
-      (name) => `shared/keys/${name}.ts`,
-    );
+    const pure = [
+      ...['key', 'secret', 'permissions', 'approval', 'fields', 'input', 'expiry'].map(
+        (name) => `shared/keys/${name}.ts`,
+      ),
+      ...['rate-limit', 'ring', 'account'].map((name) => `shared/limits/${name}.ts`),
+    ];
     const files = SOURCES.filter(({ path }) => [...pure, 'shared/profiles/name.ts', 'shared/text.ts'].includes(path));
     expect(files.length).toBe(pure.length + 2);
     expectNone(files, (name) => /^(shared\/(db|mail|config|deps)|drizzle-orm|bun:sqlite|nodemailer)/.test(name));
   });
+});
+
+test('limits are given what they need: they know errors, the clock and how to open a file', () => {
+  expectNone(
+    inFolder('shared/limits'),
+    (name) => !/^(shared\/(limits\/|errors\.|clock\.|db\/(open|disk)\.)|node:)/.test(name),
+  );
+});
+
+test('nobody outside knows in which of its two ways limits are kept, but who opens them', () => {
+  const openers = [
+    'server/service.ts',
+    'server/workers/keeper.ts',
+    'server/workers/messages.ts',
+    'server/workers/worker.ts',
+  ];
+  const others = SOURCES.filter(({ path }) => !path.startsWith('shared/limits/') && !openers.includes(path));
+  // The throttle has locks of the same kind.
+  expectNone(others, (name) => /^shared\/limits\/(one-thread|threads\/(?!lock\.)|file\/(?!store\.))/.test(name));
 });
 
 describe('circles and length', () => {

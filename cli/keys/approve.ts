@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
-import { RATE_LIMIT_SYNTAX } from '../../shared/keys/rate-limit.ts';
+import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { type Context, globalsOf, withContext } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
 import { askGrant, type GrantOptions, parseGrant } from './grant.ts';

@@ -2,8 +2,8 @@ import { isoTime } from '../../shared/clock.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import { EXPIRY_SYNTAX, parseExpiry } from '../../shared/keys/expiry.ts';
 import { checkPermissions } from '../../shared/keys/fields.ts';
-import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX } from '../../shared/keys/rate-limit.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
+import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import type { Context } from '../context.ts';
 import { faultOf } from '../values.ts';
 

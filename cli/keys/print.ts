@@ -1,6 +1,6 @@
 import { isoTime } from '../../shared/clock.ts';
-import { formatRateLimit } from '../../shared/keys/rate-limit.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
+import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { table, wrapLine } from '../output.ts';
 

@@ -6,7 +6,7 @@ import type { Route } from '../chain.ts';
 import type { Exchange } from '../exchange.ts';
 import { pathParameter, queryParameters, queryValues } from '../parameters.ts';
 import { publicPath } from '../public-path.ts';
-import { admitOthers, type Quota } from '../quota.ts';
+import { admit, type Quota } from '../quota.ts';
 import type { Service } from '../service.ts';
 
 /** Answers with the SimplifiedProfile that is found this way. */
@@ -32,7 +32,7 @@ export function profilesOfMany(service: Service, exchange: Exchange): MaybeBig {
     if (name === 'uid') parseUid(value);
     return { way: name === 'authid' ? 'authId' : name, value };
   });
-  admitOthers(service.ledger, quota as Quota, asked.length);
+  admit(service.limits, quota as Quota, asked.length);
   return answerOf(service, exchange, service.lookup.many(asked));
 }
 

@@ -1,8 +1,7 @@
 import type { ServerDeps } from '../../shared/deps.ts';
-import { createSharedBuffers, freeLocksOf, openAccountMemory } from '../../shared/keys/account-memory.ts';
-import { closeLedger } from '../../shared/keys/quota-file.ts';
-import { openLedger, type Report } from '../../shared/keys/quota-ledger.ts';
 import { openUsage } from '../../shared/keys/usage.ts';
+import type { Report } from '../../shared/limits/ledger.ts';
+import { openMainThreadLimits } from '../../shared/limits/threads/main-thread.ts';
 import type { Log } from '../log.ts';
 import type { LogOutput } from '../log-output.ts';
 import { createThrottleMemory, freeThrottleLocksOf } from '../throttle.ts';
@@ -14,7 +13,7 @@ import type { FromWorker, Start } from './messages.ts';
 /** What there is once for all workers: the shared memory, the quota file, usage, metrics and the log's output. */
 export type Keeper = {
   /** What each worker starts with. */
-  shared: Pick<Start, 'accounts' | 'throttle' | 'unsent' | 'timeline'>;
+  shared: Pick<Start, 'limits' | 'throttle' | 'unsent'>;
   /** Takes what a worker sends. */
   hear: (crew: Crew | null, member: Member, message: FromWorker) => void;
   /** Frees what the worker of this number held when it died. */
@@ -22,9 +21,6 @@ export type Keeper = {
   /** Writes down quotas and usage. */
   close: () => void;
 };
-
-/** How many milliseconds the main thread waits for a worker's lock: it has to hear of a death, to free it. */
-const MOST_NAPS = 20;
 
 /** How long a worker may take to say what it has counted before /metrics goes without it. */
 const REPORT_MS = 1_000;
@@ -39,11 +35,9 @@ export async function openKeeper(
   const { clock, config } = deps;
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const metrics = config.metricsToken === null ? null : (await import('../metrics.ts')).createMetrics(deps, restarts);
-  const accounts = createSharedBuffers();
   const throttle = createThrottleMemory(deps.random);
   const unsent = createUnsentMemory(config.workers);
-  const memory = openAccountMemory(accounts, config.workers + 1, MOST_NAPS);
-  const ledger = openLedger(config.databasePath, clock, report, memory);
+  const limits = openMainThreadLimits(config.databasePath, clock, report, config.workers + 1);
   const usage = openUsage(config.databasePath, clock, report);
 
   async function readMetrics(crew: Crew | null): Promise<string | null> {
@@ -61,7 +55,7 @@ export async function openKeeper(
   }
 
   return {
-    shared: { accounts, throttle, unsent, timeline: ledger.timeline },
+    shared: { limits: limits.shared, throttle, unsent },
     hear: (crew, member, message) => {
       if (message.kind === 'log') {
         output.write(message.lines);
@@ -75,12 +69,12 @@ export async function openKeeper(
       }
     },
     bury: (number) => {
-      freeLocksOf(memory, number);
+      limits.freeLocksOf(number);
       freeThrottleLocksOf(throttle, number);
       freeUnsentOf(unsent, number - 1);
     },
     close: () => {
-      closeLedger(ledger);
+      limits.close();
       usage.close();
     },
   };

@@ -1,8 +1,7 @@
 import type { Config } from '../../shared/config.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
-import type { SharedBuffers } from '../../shared/keys/account-memory.ts';
-import type { Timeline } from '../../shared/keys/quota-clock.ts';
 import type { Tally } from '../../shared/keys/tallies.ts';
+import type { SharedLimits } from '../../shared/limits/threads/worker.ts';
 import type { Counts } from '../counts.ts';
 import type { Tls } from '../listener.ts';
 
@@ -13,10 +12,9 @@ export type Start = {
   port: number;
   tls: Tls;
   drainMs: number;
-  accounts: SharedBuffers;
+  limits: SharedLimits;
   throttle: SharedArrayBuffer;
   unsent: SharedArrayBuffer;
-  timeline: Timeline;
 };
 
 /** An AppError between threads. */

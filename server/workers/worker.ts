@@ -2,9 +2,8 @@ import { openThreadClock } from '../../shared/clock.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
-import { openAccountMemory } from '../../shared/keys/account-memory.ts';
-import { joinLedger } from '../../shared/keys/quota-ledger.ts';
 import { createTallies } from '../../shared/keys/tallies.ts';
+import { joinLimits } from '../../shared/limits/threads/worker.ts';
 import { createApp } from '../app.ts';
 import { openExchange } from '../chain.ts';
 import { countAnswer, createCounts, METRICS_TYPE } from '../counts.ts';
@@ -51,7 +50,7 @@ async function carryOut(id: number, order: Order): Promise<void> {
   }
 }
 
-async function serve({ number, config, port, tls, drainMs, accounts, throttle, unsent, timeline }: Start) {
+async function serve({ number, config, port, tls, drainMs, limits, throttle, unsent }: Start) {
   const clock = await openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
@@ -66,7 +65,7 @@ async function serve({ number, config, port, tls, drainMs, accounts, throttle, u
     contentType: METRICS_TYPE,
   };
   const shared = {
-    ledger: joinLedger(clock, timeline, openAccountMemory(accounts, number), () => {}),
+    limits: joinLimits(limits, number, clock),
     throttle: joinThrottle(throttle, number, clock),
     usage: { ...tallies, save: () => true, close: () => {} },
     unsent: joinUnsent(unsent, number - 1),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PERMISSIONS } from '../keys/permissions.ts';
-import { RATE_LIMIT_BOUNDS } from '../keys/rate-limit.ts';
+import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
 import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/leaderboard.ts';
 
 // The bodies of the API's answers: the code that makes them is held to these by its types, the OpenAPI document is made

@@ -13,7 +13,7 @@ import {
 import type { ActorKind } from '../actor.ts';
 import type { AttemptResult, KeyEventName, KeyState, ReminderResult } from '../keys/key.ts';
 import type { Permission } from '../keys/permissions.ts';
-import type { RateLimit } from '../keys/rate-limit.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.

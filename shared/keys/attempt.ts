@@ -5,11 +5,11 @@ import { type Db, type Tx, write } from '../db/open.ts';
 import { apiKeys, keyAttempts } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { closingResult, decideBegin, mayActivate } from './approval.ts';
 import { expireKeys } from './expire.ts';
 import { checkKeyRequest, checkPermissions } from './fields.ts';
 import type { Permission } from './permissions.ts';
-import { formatRateLimit, parseRateLimits, type RateLimit } from './rate-limit.ts';
 import {
   type Act,
   type ApiKey,

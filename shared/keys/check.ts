@@ -1,8 +1,8 @@
 import type { Sqlite } from '../db/open.ts';
 import { AppError } from '../errors.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { checkPermissions } from './fields.ts';
 import { canMove, KEYS_PER_PROFILE, type KeyState, MOVES, type Move } from './key.ts';
-import { formatRateLimit, parseRateLimits, type RateLimit } from './rate-limit.ts';
 
 type Key = {
   identifier: string;

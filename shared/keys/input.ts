@@ -1,8 +1,8 @@
 import { AppError } from '../errors.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from './expiry.ts';
 import { permissionsFault, projectUrlFault, TEXT_RULES, type TextRule, textFault } from './fields.ts';
 import { isKeyState, KEY_STATES } from './key.ts';
-import { formatRateLimit, parseRateLimits, type RateLimit } from './rate-limit.ts';
 import { DAY_MS, USAGE_DAYS } from './tallies.ts';
 
 /** One field of an operation's input: what doors ask for, and what `perform` checks whichever door it came through. */

@@ -1,10 +1,10 @@
 import { type ExpiringKey, openReminderStore, type ReminderStore } from '../db/reminder-store.ts';
 import type { ServerDeps } from '../deps.ts';
 import { AppError } from '../errors.ts';
+import type { Report } from '../limits/ledger.ts';
 import { isMailAddress } from '../mail/address.ts';
 import type { Delivery, Mailer } from '../mail/mail.ts';
 import type { ReminderResult } from './key.ts';
-import type { Report } from './quota-ledger.ts';
 import { DAY_MS } from './tallies.ts';
 
 // Owners are told 30 days, 7 days and 1 day before a key expires, each at most once: that it is tried is written down,

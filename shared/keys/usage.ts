@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { openUsageStore, type UsageStore } from '../db/usage-store.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
-import type { Report } from './quota-ledger.ts';
+import type { Report } from '../limits/ledger.ts';
 import { type Counted, createTallies, dayOf, type Tally, USAGE_DAYS } from './tallies.ts';
 
 /** Counts requests by key and day: in memory at once, in the database within seconds. */

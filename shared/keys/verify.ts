@@ -3,10 +3,10 @@ import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Opened } from '../db/open.ts';
 import { onCommit, type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
+import type { Account } from '../limits/account.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import { isExpired, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
-import type { Account } from './quota-account.ts';
-import type { RateLimit } from './rate-limit.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
 import type { OpenTally } from './tallies.ts';
 
@@ -19,7 +19,7 @@ export type VerifiedKey = {
   rateLimits: readonly RateLimit[];
   /** Milliseconds since 1970, or null. */
   expiresAt: number | null;
-  /** What it has used, once that was looked for; while it `isComplete`. */
+  /** What it has used of its rate limits, once that was looked for. */
   account?: Account | undefined;
   /** What it was last used for. */
   tally?: OpenTally | undefined;

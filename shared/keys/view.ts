@@ -3,10 +3,10 @@ import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db } from '../db/open.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profiles } from '../db/schema.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import { expireKeys } from './expire.ts';
 import { attemptResultAt, type KeyEventName, type KeyState } from './key.ts';
 import type { Permission } from './permissions.ts';
-import type { RateLimit } from './rate-limit.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */

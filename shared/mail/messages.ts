@@ -1,5 +1,5 @@
 import type { Permission } from '../keys/permissions.ts';
-import type { RateLimit } from '../keys/rate-limit.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import { renderHtml } from './html.ts';
 import { type Block, renderText } from './layout.ts';
 import type { Mail } from './mail.ts';

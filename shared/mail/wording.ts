@@ -1,5 +1,5 @@
 import { isoTime } from '../clock.ts';
-import { formatRateLimit, formatWindow, type RateLimit } from '../keys/rate-limit.ts';
+import { formatRateLimit, formatWindow, type RateLimit } from '../limits/rate-limit.ts';
 import { cleanForTerminal } from '../text.ts';
 
 /** A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. */

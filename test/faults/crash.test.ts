@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { get } from '../support/http.ts';
-import { remainingInFile } from '../support/quotas.ts';
+import { remainingInFile } from '../support/quota-file.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { testDeps } from '../support/world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { quotaPath } from '../../shared/db/quota-store.ts';
+import { quotaPath } from '../../shared/limits/file/store.ts';
 import { cleanEnvironment, PROJECT, profilectl } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { keyFor } from '../support/requests.ts';

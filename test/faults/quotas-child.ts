@@ -1,5 +1,5 @@
-import { closeLedger } from '../../shared/keys/quota-file.ts';
-import { accountOf, openLedger, spend } from '../../shared/keys/quota-ledger.ts';
+import { openLimits } from '../../shared/limits/one-thread.ts';
+import { use } from '../support/limits.ts';
 
 // Run by quotas.test.ts in a process of its own: uses up the default limits of 10 000 keys, minute by minute, as a server
 // would see it, writes them down, takes them over as after a restart, and prints how far the memory has grown, in bytes.
@@ -13,27 +13,27 @@ const DEFAULT_LIMITS = [
 let now = Date.parse('2026-01-01T00:00:00Z');
 const clock = { nowMs: () => now, monotonicMs: () => now };
 const open = () =>
-  openLedger(path, clock, (_level, sentence) => {
+  openLimits(path, clock, (_level, sentence) => {
     throw new Error(sentence);
   });
 const keys = Array.from({ length: KEYS }, (_, at) => ({ identifier: `key${at}`, rateLimits: DEFAULT_LIMITS }));
 
 Bun.gc(true);
 const before = process.memoryUsage.rss();
-let ledger = open();
+let limits = open();
 let admitted = 0;
 for (let minute = 0; minute < 84; minute++) {
   for (const key of keys) {
-    const account = accountOf(ledger, key);
-    while (spend(ledger, account, 10) === null) admitted += 10;
+    const account = limits.accountOf({ ...key });
+    while (limits.spend(account, 10) === null) admitted += 10;
   }
   now += 60_001;
 }
 Bun.gc(true);
 const used = process.memoryUsage.rss() - before;
-closeLedger(ledger);
-ledger = open();
+limits.close();
+limits = open();
 let refused = 0;
-for (const key of keys) if (spend(ledger, accountOf(ledger, key)) !== null) refused++;
+for (const key of keys) if (use(limits, { ...key }) !== null) refused++;
 process.stdout.write(JSON.stringify({ admitted, used, refused }));
 process.exit(0);

@@ -5,10 +5,10 @@ import { createService } from '../../server/service.ts';
 import { createThrottleMemory, joinThrottle } from '../../server/throttle.ts';
 import { createUnsentMemory, joinUnsent } from '../../server/unsent.ts';
 import { closeReader } from '../../shared/db/reader.ts';
-import { createSharedBuffers, openAccountMemory } from '../../shared/keys/account-memory.ts';
-import { closeLedger } from '../../shared/keys/quota-file.ts';
-import { accountOf, joinLedger, openLedger, spend } from '../../shared/keys/quota-ledger.ts';
 import { createTallies } from '../../shared/keys/tallies.ts';
+import { openMainThreadLimits } from '../../shared/limits/threads/main-thread.ts';
+import { createSharedBuffers } from '../../shared/limits/threads/memory.ts';
+import { joinLimits } from '../../shared/limits/threads/worker.ts';
 import { prepare } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
 
@@ -16,20 +16,20 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   const clock = testClock();
   const deps = testDeps({ clock });
   const secret = await prepare(deps);
-  const buffers = createSharedBuffers(2 ** 20);
-  const keeper = openLedger(deps.config.databasePath, clock, () => {}, openAccountMemory(buffers, 9, 20));
-  const ledger = joinLedger(clock, keeper.timeline, openAccountMemory(buffers, 1), () => {});
+  const keeper = openMainThreadLimits(deps.config.databasePath, clock, () => {}, 9, createSharedBuffers(2 ** 20));
+  const limits = joinLimits(keeper.shared, 1, clock);
   const throttle = joinThrottle(createThrottleMemory(deps.random), 1, clock);
   const tallies = createTallies(clock);
   const usage = { ...tallies, save: () => true, close: () => {} };
   const unsent = joinUnsent(createUnsentMemory(1), 0);
-  const service = createService(deps, () => {}, null, { ledger, throttle, usage, unsent });
+  const service = createService(deps, () => {}, null, { limits, throttle, usage, unsent });
   const app = createApp(service);
   const rateLimits = [{ quota: 1_000, windowSeconds: 60 }];
-  const others = function* () {
-    for (let index = 0; ; index++) yield accountOf(ledger, { identifier: `k${index}`.padEnd(8, '_'), rateLimits });
+  const fill = () => {
+    for (let index = 0; ; index++) {
+      limits.spend(limits.accountOf({ identifier: `k${index}`.padEnd(8, '_'), rateLimits }), 1);
+    }
   };
-  const fill = () => others().forEach((account) => void spend(ledger, account));
   expect(fill).toThrow(expect.objectContaining({ code: 'busy' }));
   const request = new Request('http://h/api/lookup/uid/7', { headers: { Authorization: `Bearer ${secret}` } });
   const response = await app(openExchange(service, request, '127.0.0.1'));
@@ -37,5 +37,5 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   expect(response.headers.get('RateLimit')).not.toBeNull();
   expect(tallies.take(10).length).toBe(1);
   closeReader(service.reader);
-  closeLedger(keeper);
+  keeper.close();
 });

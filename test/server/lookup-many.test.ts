@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { FoundProfiles } from '../../shared/api/bodies.ts';
 import { MANY_MAX } from '../../shared/api/parameters.ts';
 import { get, startTestServer } from '../support/http.ts';
@@ -155,35 +156,86 @@ describe('what it costs', () => {
     );
   });
 
-  test('too many just now is 429 with the limits that lack room, and waiting is enough', async () => {
+  test('too many just now is 429 with the limits that lack room, spends nothing, and waiting is enough', async () => {
     const { secret: counted } = await keyFor(server.deps, ['5/10s', '50/1h']);
     expect((await ask(nobody(3), counted)).status).toBe(200);
     clock.advance(4_250);
-    const headers = { 'Retry-After': '6', RateLimit: '"10s";r=1;t=5' };
-    expect(await expectRefusal(await ask(nobody(4), counted), 429, headers)).toBe(
-      'The rate limits of this API key have no room for 4 requests now.',
-    );
-    // The first was spent and is still in the window, the other three were not.
-    clock.advance(10_000);
-    expect((await get(server, '/api/key', counted)).headers.get('ratelimit')).toMatch(/^"10s";r=4;t=0, "1h";r=46/);
-    expect((await ask(nobody(5), counted)).headers.get('retry-after')).toBe('11');
-    clock.advance(11_000);
-    expect(left(await ask(nobody(5), counted))).toBe('"10s";r=0;t=10, "1h";r=40;t=3574');
+    const headers = { 'Retry-After': '6', RateLimit: '"10s";r=2;t=5' };
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await expectRefusal(await ask(nobody(4), counted), 429, headers)).toBe(
+        'The rate limits of this API key have no room for 4 requests now.',
+      );
+    }
+    clock.advance(6_000);
+    expect(left(await ask(nobody(4), counted))).toBe('"10s";r=1;t=10, "1h";r=43;t=3589');
   });
 
-  test('Retry-After is the longest wait, even for a limit that only the request that comes again would meet', async () => {
-    const { secret: counted } = await keyFor(server.deps, ['4/10s', '6/1h']);
+  test('Retry-After is the longest wait of all limits for all that is asked for', async () => {
+    const { secret: counted } = await keyFor(server.deps, ['4/10s', '5/1h']);
     expect((await ask(nobody(3), counted)).status).toBe(200);
-    // 10s has none left for the second and third; 1h has exactly these two, and no third for when it is asked again.
+    // The first limit has one left and the second two, of the three that are asked for.
     await expectRefusal(await ask(nobody(3), counted), 429, {
       'Retry-After': '3601',
-      RateLimit: '"10s";r=0;t=10, "1h";r=2;t=3600',
+      RateLimit: '"10s";r=1;t=10, "1h";r=2;t=3600',
     });
     clock.advance(3_600_000);
     expect((await ask(nobody(3), counted)).status).toBe(429);
-    clock.advance(3_601_000);
+    clock.advance(1_000);
     expect((await ask(nobody(3), counted)).status).toBe(200);
   });
+
+  test('refused for anything else it costs one, and 429 where there is no room even for that', async () => {
+    const { secret: counted } = await keyFor(server.deps, ['3/1m'], ['api.leaderboard']);
+    expect([(await ask('uid=1&uid=2', counted)).status, (await ask('uid=1&uid=2', counted)).status]).toEqual([
+      403, 403,
+    ]);
+    const method = await get(server, '/api/lookup?uid=7', counted, { method: 'POST' });
+    expect([method.status, left(method)]).toEqual([405, '"1m";r=0;t=60']);
+    const { secret: other } = await keyFor(server.deps, ['1/1m']);
+    expect((await ask('uid=0', other)).status).toBe(400);
+    for (const query of ['uid=0', 'uid=7', 'uid=1&uid=2', nobody(101)]) {
+      const headers = { 'Retry-After': '61', RateLimit: '"1m";r=0;t=60' };
+      expect(await expectRefusal(await ask(query, other), 429, headers)).toBe('This API key has used up a rate limit.');
+    }
+  });
+
+  test('for any limits and any mixture of lookups: after Retry-After the very same request is admitted, and a 429 spends nothing', async () => {
+    const limit = fc.record({ quota: fc.integer({ min: 1, max: 12 }), windowSeconds: fc.constantFrom(1, 3, 10, 60) });
+    const limits = fc.uniqueArray(limit, {
+      minLength: 1,
+      maxLength: 4,
+      selector: ({ windowSeconds }) => windowSeconds,
+    });
+    const step = fc.record({ count: fc.integer({ min: 0, max: 12 }), pauseMs: fc.integer({ min: 0, max: 9_000 }) });
+    const send = (count: number, counted: string) =>
+      count === 0 ? get(server, '/api/lookup/uid/404', counted) : ask(nobody(count), counted);
+    const remaining = async (counted: string) => {
+      const { rateLimits } = (await (await get(server, '/api/key', counted)).json()) as {
+        rateLimits: { remaining: number }[];
+      };
+      return rateLimits.map((one) => one.remaining);
+    };
+    let waits = 0;
+    await fc.assert(
+      fc.asyncProperty(limits, fc.array(step, { minLength: 4, maxLength: 20 }), async (granted, steps) => {
+        const texts = granted.map(({ quota, windowSeconds }) => `${quota}/${windowSeconds}s`);
+        const { secret: counted } = await keyFor(server.deps, texts);
+        for (const { count, pauseMs } of steps) {
+          clock.advance(pauseMs);
+          const before = await remaining(counted);
+          const answer = await send(count, counted);
+          await answer.arrayBuffer();
+          if (answer.status !== 429) continue;
+          expect(await remaining(counted)).toEqual(before);
+          waits++;
+          clock.advance(Number(answer.headers.get('retry-after')) * 1_000);
+          expect([200, 404, 400]).toContain((await send(count, counted)).status);
+        }
+      }),
+      { numRuns: 60 },
+    );
+    expect(waits).toBeGreaterThan(50);
+  }, 60_000);
 
   test('whatever the quota, a client that waits as told is admitted', async () => {
     for (const quota of [100, 1_024, 1_025, 2_500]) {

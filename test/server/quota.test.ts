@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { admit, levelsOf, openQuota, showLevels } from '../../server/quota.ts';
-import { closeLedger, saveLedger } from '../../shared/keys/quota-file.ts';
-import { openLedger } from '../../shared/keys/quota-ledger.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
+import { openLimits } from '../../shared/limits/one-thread.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { keyFor, prepare } from '../support/requests.ts';
 import { tempFolder, testClock } from '../support/world.ts';
@@ -100,10 +99,10 @@ describe('over a limit', () => {
   });
 });
 
-test('a key that was unused for its windows, and so dropped, counts and is saved from then on as any other', () => {
+test('a key that was unused for its windows, and so dropped, counts and is saved from then on as any other', async () => {
   const clock = testClock();
   const folder = tempFolder();
-  const open = () => openLedger(join(folder, 'profiles.db'), clock, () => undefined);
+  const open = () => openLimits(join(folder, 'profiles.db'), clock, () => undefined);
   const newKey = (): VerifiedKey => ({
     identifier: 'k7Qm2XaB',
     name: 'Bot',
@@ -112,17 +111,18 @@ test('a key that was unused for its windows, and so dropped, counts and is saved
     expiresAt: null,
   });
   const key = newKey();
-  let ledger = open();
-  admit(ledger, openQuota(ledger, key));
+  let limits = open();
+  admit(limits, openQuota(limits, key), 1);
+  const { account } = key;
   clock.advance(60_001);
-  saveLedger(ledger);
-  expect(ledger.accounts.size).toBe(0);
-  for (let turn = 0; turn < 3; turn++) admit(ledger, openQuota(ledger, key));
-  expect(ledger.accounts.size).toBe(1);
-  closeLedger(ledger);
-  ledger = open();
-  const again = openQuota(ledger, newKey());
-  showLevels(ledger, again);
+  await limits.save();
+  expect(account?.isDropped).toBe(true);
+  for (let turn = 0; turn < 3; turn++) admit(limits, openQuota(limits, key), 1);
+  expect(key.account).not.toBe(account as never);
+  limits.close();
+  limits = open();
+  const again = openQuota(limits, newKey());
+  showLevels(limits, again);
   expect(levelsOf(again)[0]?.remaining).toBe(2);
-  closeLedger(ledger);
+  limits.close();
 });

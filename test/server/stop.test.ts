@@ -6,7 +6,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { DRAIN_MS } from '../../server/listener.ts';
 import { openLogOutput } from '../../server/log-output.ts';
 import { serve, startServer } from '../../server/main.ts';
-import { quotaPath } from '../../shared/db/quota-store.ts';
+import { quotaPath } from '../../shared/limits/file/store.ts';
 import { TEST_CA, testCertificate } from '../support/certificates.ts';
 import { get, sendRaw, serverOn, startTestServer, takeApart } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';

@@ -3,7 +3,7 @@ import { ROUTES } from '../../server/app.ts';
 import type { Route } from '../../server/chain.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
-import { parseRateLimit } from '../../shared/keys/rate-limit.ts';
+import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
 import { issue } from './keys.ts';
 import { insertProfile } from './profiles.ts';
 

@@ -82,7 +82,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getProfiles',
     summary: 'Look up many profiles at once',
     description:
-      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. What is found is in `profiles`, what is not in `missing`, both in the order asked and with the query that led there; the same query is answered once. It costs as many requests as it has distinct queries. The first is spent like that of any request, the others all or none: where the key’s limits have no room for them now, waiting as `Retry-After` says is enough; where a limit could never admit so many at once, the request is malformed.',
+      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. What is found is in `profiles`, what is not in `missing`, both in the order asked and with the query that led there; the same query is answered once. It costs as many requests as it has distinct queries. They are spent all or none, and only one where the request is refused for anything else: where the key’s limits have no room for them now, waiting as `Retry-After` says is enough; where a limit could never admit so many at once, the request is malformed.',
     parameters: [...MANY, IF_NONE_MATCH],
     body: 'FoundProfiles',
     mayBeBig: true,

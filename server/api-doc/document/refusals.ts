@@ -23,7 +23,7 @@ export const OTHER_REFUSALS = DOCUMENTED_CODES.filter(
 );
 
 /** The refusals that a route can meet whatever it does itself. */
-export function refusalsOfAccess({ access, isFree }: Pick<Route, 'access' | 'isFree'>): DocumentedCode[] {
+export function refusalsOfAccess({ access, spends }: Pick<Route, 'access' | 'spends'>): DocumentedCode[] {
   const always: DocumentedCode[] = ['bad_request', 'plain_http'];
   if (access === 'anyone') return always;
   return [
@@ -34,7 +34,7 @@ export function refusalsOfAccess({ access, isFree }: Pick<Route, 'access' | 'isF
     'too_many_failures',
     'internal',
     'busy',
-    ...(isFree ? [] : ['rate_limited' as const]),
+    ...(spends === 'nothing' ? [] : ['rate_limited' as const]),
     ...(access === 'any key' ? [] : ['insufficient_scope' as const]),
   ];
 }

@@ -62,8 +62,8 @@ function samplesOf(service: Service): Samples {
   let keys = 0;
   /** A key of its own each time, so that no example depends on what another has spent. */
   function quotaAfterOne(): Quota {
-    const quota = openQuota(service.ledger, { ...key, identifier: String(++keys).padStart(8, '0') });
-    admit(service.ledger, quota);
+    const quota = openQuota(service.limits, { ...key, identifier: String(++keys).padStart(8, '0') });
+    admit(service.limits, quota, 1);
     return quota;
   }
   const ask: AskSample = (route, target) => {

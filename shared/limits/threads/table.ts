@@ -1,5 +1,5 @@
-// The hash table of the accounts in shared memory: open addressing, three words for each place, the identifier's two (the first
-// is 0 where the place is empty) and where the account lies.
+// The hash table of the accounts in shared memory, with open addressing. A place has three words: the two of the identifier, of
+// which the first is 0 while the place is empty, and the position of the account's region.
 
 /** An identifier (8 ASCII characters) as two words; the first is never 0. */
 export function wordsOfIdentifier(text: string): [first: number, second: number] {
@@ -7,13 +7,13 @@ export function wordsOfIdentifier(text: string): [first: number, second: number]
   return [word(0), word(4)];
 }
 
-/** The reverse. */
+/** The reverse of {@link wordsOfIdentifier}. */
 export function identifierOfWords(first: number, second: number): string {
   const bytes = Buffer.from(new Int32Array([first, second]).buffer);
   return bytes.toString('latin1').replaceAll('\0', '');
 }
 
-/** The place where an identifier is, or the free one where it belongs. */
+/** The place where an identifier is, or the empty one where it belongs. */
 export function placeOf(places: Int32Array, first: number, second: number): number {
   let place = homeOf(places, first, second);
   while (places[place] !== 0 && (places[place] !== first || places[place + 1] !== second)) {
@@ -27,7 +27,7 @@ function homeOf(places: Int32Array, first: number, second: number): number {
   return (((mixed ^ (mixed >>> 15)) >>> 0) % (places.length / 3)) * 3;
 }
 
-/** Empties a place. Those behind it move up, so that a search finds no gap on its way. */
+/** Empties a place. The entries behind it move up where they can, so that no search ends too early at the gap. */
 export function emptyPlace(places: Int32Array, place: number): void {
   let hole = place;
   for (let next = (hole + 3) % places.length; places[next] !== 0; next = (next + 3) % places.length) {

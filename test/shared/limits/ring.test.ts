@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { RateLimit } from '../../../shared/keys/rate-limit.ts';
+import { type LogRow, readRow, rowsOf, type SavedAccount } from '../../../shared/limits/file/row.ts';
+import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import {
   createRing,
   quantise,
@@ -11,15 +12,7 @@ import {
   retryAfterSeconds,
   ringLength,
   waitMs,
-} from '../../../shared/keys/ring.ts';
-import {
-  changedPages,
-  changedTimes,
-  countChanged,
-  type RingLog,
-  type RingPage,
-  restoreRing,
-} from '../../../shared/keys/ring-pages.ts';
+} from '../../../shared/limits/ring.ts';
 
 /** The promise, told naively: every admitted request's time is remembered for ever. */
 function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
@@ -29,25 +22,22 @@ function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
   return { times, remainingAt: (now: number) => quota - usedAt(now) };
 }
 
-/** A file: what is new is saved as times, and now and then everything since the last pages as pages. */
-function createFile(ring: Ring) {
-  const pages = new Map<number, RingPage>();
-  const log: RingLog = { windowSeconds: ring.windowMs / 1000, quota: ring.quota, saves: [] };
-  let savedHead = ring.head;
-  let foldedHead = ring.head;
-  let rows = 0;
+/** A file: each save adds a row with what is new, or with all of the ring, and then the rows before it can go. */
+function createFile() {
+  let rows: LogRow[] = [];
+  let seq = 0;
   return {
-    log: (now: Ring) => {
-      const times = changedTimes(now, savedHead);
-      expect(times.length).toBe(countChanged(now, savedHead));
-      log.saves.push(++rows, now.head, times.length, ...times);
-      savedHead = now.head;
+    save: (ring: Ring, now: number, isWhole: boolean) => {
+      const account = { identifier: 'k7Qm2XaB', rings: [ring], firstRow: 0 };
+      const written = rowsOf([{ account, isWhole: isWhole || seq === 0 }], ++seq, now).map(({ row }) => row);
+      rows = isWhole ? written : [...rows, ...written];
+      ring.savedHead = ring.head;
     },
-    fold: (now: Ring) => {
-      for (const page of changedPages(now, foldedHead)) pages.set(page.page, page);
-      foldedHead = now.head;
+    load: () => {
+      const accounts = new Map<string, SavedAccount>();
+      for (const row of rows) readRow(row, accounts);
+      return accounts.get('k7Qm2XaB')?.rings[0] as Ring;
     },
-    load: (now: number) => restoreRing([...pages.values()], log, now),
   };
 }
 
@@ -59,7 +49,7 @@ function admit(ring: Ring, now: number, count: number): boolean {
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
-type Step = { kind: 'wait'; ms: number } | { kind: 'spend'; count: number } | { kind: 'save' | 'fold' | 'restart' };
+type Step = { kind: 'wait'; ms: number } | { kind: 'spend'; count: number } | { kind: 'save' | 'saveAll' | 'restart' };
 
 /** Bursts, waits around the window's length to the 1/1024 ms, and restarts. */
 function stepsFor({ quota, windowSeconds }: RateLimit): fc.Arbitrary<Step[]> {
@@ -77,7 +67,7 @@ function stepsFor({ quota, windowSeconds }: RateLimit): fc.Arbitrary<Step[]> {
     fc.oneof(
       { weight: 4, arbitrary: wait.map((ms): Step => ({ kind: 'wait', ms: quantise(ms) })) },
       { weight: 8, arbitrary: spend.map((count): Step => ({ kind: 'spend', count })) },
-      { weight: 1, arbitrary: fc.constantFrom<Step[]>({ kind: 'save' }, { kind: 'fold' }, { kind: 'restart' }) },
+      { weight: 1, arbitrary: fc.constantFrom<Step[]>({ kind: 'save' }, { kind: 'saveAll' }, { kind: 'restart' }) },
     ),
     { maxLength: 150, size: 'max' },
   );
@@ -91,14 +81,13 @@ function run(
 ): number[] {
   let ring = createRing(limit);
   const model = createModel(limit, ring.stepMs);
-  const file = createFile(ring);
+  const file = createFile();
   let now = quantise(START);
   for (const step of steps) {
     if (step.kind === 'wait') now += step.ms;
-    else if (step.kind === 'fold') file.fold(ring);
     else if (step.kind !== 'spend') {
-      file.log(ring);
-      if (step.kind === 'restart') ring = file.load(now);
+      file.save(ring, now, step.kind === 'saveAll');
+      if (step.kind === 'restart') ring = file.load();
     } else {
       const left = model.remainingAt(now);
       const admitted = admit(ring, now, step.count);
@@ -225,6 +214,17 @@ test('after any length of silence a ring is empty, though its stamps are as if t
   }
 });
 
+test('a time before the newest request, as another thread may have asked for it, gives nothing back', () => {
+  for (const windowSeconds of [1, 86_400]) {
+    const ring = createRing({ quota: 3, windowSeconds });
+    record(ring, START, 2);
+    for (const before of [1 / 1024, 5, 60_000]) expect(remainingAt(ring, START - before)).toBe(1);
+    record(ring, START - 5, 1);
+    expect(waitMs(ring, START - 5, 1)).toBeGreaterThanOrEqual(windowSeconds * 1_000 + 5);
+    expect(remainingAt(ring, START + windowSeconds * 1_000)).toBe(0);
+  }
+});
+
 describe('memory', () => {
   test('a ring is as small as what it holds, and at most 1 024 stamps long', () => {
     for (const quota of [1, 60, 1_024, 1_025, 5_000, 1_000_000]) {
@@ -237,12 +237,13 @@ describe('memory', () => {
     }
   });
 
-  test('one more request changes one page', () => {
+  test('one more request is one more stamp in the file', () => {
     const ring = createRing({ quota: 5_000, windowSeconds: 60 });
-    for (let count = 0; count < 4_000; count++) record(ring, START, 1);
-    const { head } = ring;
-    expect(changedPages(ring, head).length).toBe(0);
+    record(ring, START, 4_000);
+    ring.savedHead = ring.head;
     record(ring, START, 1);
-    expect(changedPages(ring, head).map((page) => page.stamps.byteLength)).toEqual([512]);
+    const account = { identifier: 'k7Qm2XaB', rings: [ring], firstRow: 1 };
+    const [written] = rowsOf([{ account, isWhole: false }], 1, START);
+    expect(written?.row.stamps.byteLength).toBe(4);
   });
 });

@@ -3,21 +3,24 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { createThrottleMemory, freeThrottleLocksOf, joinThrottle } from '../../../server/throttle.ts';
 import { openThreadClock } from '../../../shared/clock.ts';
+import { systemRandom } from '../../../shared/keys/secret.ts';
+import type { Account } from '../../../shared/limits/account.ts';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
+import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import {
   accountCount,
   createSharedBuffers,
-  freeLocksOf,
   HEAD,
-  openAccountMemory,
+  openSharedMemory,
   regionsOf,
-} from '../../../shared/keys/account-memory.ts';
-import { emptyPlace, identifierOfWords, placeOf, wordsOfIdentifier } from '../../../shared/keys/account-table.ts';
-import type { Account } from '../../../shared/keys/quota-account.ts';
-import { closeLedger, saveLedger } from '../../../shared/keys/quota-file.ts';
-import { accountOf, joinLedger, look, openLedger, spend } from '../../../shared/keys/quota-ledger.ts';
-import type { RateLimit } from '../../../shared/keys/rate-limit.ts';
-import { systemRandom } from '../../../shared/keys/secret.ts';
-import type { Task } from '../../support/quota-worker.ts';
+} from '../../../shared/limits/threads/memory.ts';
+import { emptyPlace, identifierOfWords, placeOf, wordsOfIdentifier } from '../../../shared/limits/threads/table.ts';
+import { joinLimits } from '../../../shared/limits/threads/worker.ts';
+import { limitsTime } from '../../../shared/limits/time.ts';
+import { left, use } from '../../support/limits.ts';
+import type { Task } from '../../support/limits-worker.ts';
+import { afterCrash } from '../../support/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 // Accounts in shared memory: against the same accounts in plain memory, and spent from by several threads at once.
@@ -32,7 +35,7 @@ type Key = { identifier: string; rateLimits: RateLimit[] };
 
 /** A thread that does one task; it lives until the file is done, or is ended. */
 function startThread(): { run: (task: Task) => Promise<unknown>; end: () => Promise<void> } {
-  const worker = new Worker(new URL('../../support/quota-worker.ts', import.meta.url));
+  const worker = new Worker(new URL('../../support/limits-worker.ts', import.meta.url));
   const closed = Promise.withResolvers<void>();
   worker.addEventListener('close', () => closed.resolve());
   afterAll(() => worker.terminate());
@@ -51,13 +54,14 @@ function startThread(): { run: (task: Task) => Promise<unknown>; end: () => Prom
   };
 }
 
-/** A keeper's ledger on a real clock, and what threads need to join it. */
-async function sharedWorld(path = newPath(), maxBytes?: number) {
-  const buffers = createSharedBuffers(maxBytes);
-  const memory = openAccountMemory(buffers, KEEPER, 20);
+/** A keeper on a real clock, limits that this thread has joined, and what other threads need to join them. */
+async function sharedWorld(path = newPath()) {
+  const buffers = createSharedBuffers();
   const clock = await openThreadClock();
-  const ledger = openLedger(path, clock, quiet, memory);
-  return { path, buffers, memory, clock, ledger, timeline: ledger.timeline };
+  const keeper = openMainThreadLimits(path, clock, quiet, KEEPER, buffers);
+  const limits = joinLimits(keeper.shared, 8, clock);
+  const now = limitsTime(clock, keeper.shared.timeline);
+  return { path, buffers, clock, keeper, limits, shared: keeper.shared, now };
 }
 
 const key = (identifier: string, ...limits: [quota: number, windowSeconds: number][]): Key => ({
@@ -89,34 +93,32 @@ describe('one thread', () => {
         const keys = of.map((rateLimits, index) => ({ identifier: `k${index}x${run}`, rateLimits }));
         let paths = [newPath(), newPath()] as const;
         const open = () => {
-          const buffers = createSharedBuffers();
-          const shared = openLedger(paths[1], clock, quiet, openAccountMemory(buffers, KEEPER));
-          const worker = joinLedger(clock, shared.timeline, openAccountMemory(buffers, 1), quiet);
-          return { plain: openLedger(paths[0], clock, quiet), shared, worker };
+          const keeper = openMainThreadLimits(paths[1], clock, quiet, KEEPER);
+          return { plain: openLimits(paths[0], clock, quiet), keeper, worker: joinLimits(keeper.shared, 1, clock) };
         };
-        let { plain, shared, worker } = open();
+        let { plain, keeper, worker } = open();
         for (const { waitMs, count, key: index, what } of steps) {
           clock.advance(waitMs);
           if (what === 'save') {
-            saveLedger(plain);
-            saveLedger(shared);
+            void plain.save();
+            void keeper.save();
           } else if (what === 'restart') {
             // Each goes on with what the other has written.
-            closeLedger(plain);
-            closeLedger(shared);
+            plain.close();
+            keeper.close();
             paths = [paths[1], paths[0]];
-            ({ plain, shared, worker } = open());
+            ({ plain, keeper, worker } = open());
           } else {
             const of = keys[index] as Key;
-            const [one, other] = [accountOf(plain, of), accountOf(worker, of)];
-            expect(spend(worker, other, count, count + 1)).toBe(spend(plain, one, count, count + 1));
+            const [one, other] = [plain.accountOf({ ...of }), worker.accountOf({ ...of })];
+            expect(worker.spend(other, count)).toBe(plain.spend(one, count));
             expect(levelsOf(other)).toEqual(levelsOf(one));
-            look(worker, other);
+            worker.look(other);
             expect(levelsOf(other)).toEqual(levelsOf(one));
           }
         }
-        closeLedger(plain);
-        closeLedger(shared);
+        plain.close();
+        keeper.close();
       }),
       { numRuns: 60 },
     );
@@ -124,15 +126,13 @@ describe('one thread', () => {
 });
 
 test('threads that spend from the same accounts at once: never one too many, and none refused that fits', async () => {
-  const { buffers, ledger, timeline } = await sharedWorld();
+  const { keeper, shared, now } = await sharedWorld();
   const short = key('AAAAAAAA', [40, 1], [10_000, 60]);
   const keys = [short, key('BBBBBBBB', [3, 1]), key('CCCCCCCC', [5_000, 3_600])];
   const threads = [1, 2, 3].map((number) => ({ number, thread: startThread() }));
-  const untilMs = ledger.now() + 2_500;
+  const untilMs = now() + 2_500;
   const results = await Promise.all(
-    threads.map(({ number, thread }) =>
-      thread.run({ kind: 'spend', number, buffers, timeline, keys, untilMs, most: 1_000_000 }),
-    ),
+    threads.map(({ number, thread }) => thread.run({ kind: 'spend', number, shared, keys, untilMs, most: 1_000_000 })),
   );
   const admitted = (results as [key: number, before: number, after: number, count: number][][]).flat();
   const counts = keys.map((_, index) => admitted.filter(([of]) => of === index));
@@ -150,100 +150,102 @@ test('threads that spend from the same accounts at once: never one too many, and
   expect(sums[1]).toBeGreaterThanOrEqual(3);
   // Its window is longer than all of this.
   expect(sums[2]).toBe(5_000);
-  closeLedger(ledger);
+  keeper.close();
 }, 20_000);
 
 describe('a thread that ends', () => {
   test('while it holds an account or the table holds nobody up once its locks are freed', async () => {
-    const { buffers, ledger, memory, timeline } = await sharedWorld();
+    const { path, buffers, clock, keeper, limits, shared } = await sharedWorld();
     const one = key('AAAAAAAA', [5, 3_600]);
-    expect(spend(ledger, accountOf(ledger, one), 2)).toBeNull();
+    expect(use(limits, { ...one }, 2)).toBeNull();
+    const memory = openSharedMemory(buffers, KEEPER);
+    const inFile = (of: Key) => {
+      const file = openLimits(afterCrash(path), clock, quiet);
+      const [remaining] = left(file, { ...of });
+      file.close();
+      return remaining;
+    };
     const [region = 0] = regionsOf(memory);
+    let remaining = 3;
     for (const at of [region + HEAD.lock, 0]) {
       const dead = startThread();
-      await dead.run({ kind: 'hold', number: 4, buffers, timeline, at });
+      await dead.run({ kind: 'hold', number: 4, shared, at });
       await dead.end();
       // The keeper, who has to free them, is not held up: what it can't read is written the next time.
-      if (at !== 0) expect([saveLedger(ledger), saveLedger(ledger)]).toEqual([0, 0]);
+      await keeper.save();
+      await keeper.save();
       const waiting = startThread();
       const keys = [key('BBBBBBBB', [9, 3_600]), one];
-      const waited = waiting.run({ kind: 'spend', number: 5, buffers, timeline, keys, untilMs: Infinity, most: 2 });
+      const waited = waiting.run({ kind: 'spend', number: 5, shared, keys, untilMs: Infinity, most: 2 });
       // Others' locks stay.
-      freeLocksOf(memory, 3);
+      keeper.freeLocksOf(3);
       expect(Atomics.load(memory.words, at)).toBe(4);
-      freeLocksOf(memory, 4);
+      keeper.freeLocksOf(4);
       expect(((await waited) as unknown[]).length).toBe(2);
-      expect(saveLedger(ledger)).toBe(2);
+      await keeper.save();
+      expect(inFile(one)).toBe(--remaining);
       await waiting.end();
     }
-    closeLedger(ledger);
+    keeper.close();
   }, 20_000);
 
   test('while it holds the table as the file appears: what the file has comes in once that lock is freed', async () => {
     const path = newPath();
     const one = key('AAAAAAAA', [5, 3_600]);
-    const before = openLedger(path, await openThreadClock(), quiet);
-    spend(before, accountOf(before, one), 3);
-    closeLedger(before);
+    const clock = await openThreadClock();
+    const before = openLimits(path, clock, quiet);
+    use(before, { ...one }, 3);
+    before.close();
     const buffers = createSharedBuffers();
     new Int32Array(buffers.arena)[0] = 4;
     const reports: string[] = [];
-    const memory = openAccountMemory(buffers, KEEPER, 2);
-    const ledger = openLedger(path, await openThreadClock(), (_level, sentence) => void reports.push(sentence), memory);
-    expect([saveLedger(ledger), ledger.late.size, accountCount(memory)]).toEqual([0, 1, 0]);
-    freeLocksOf(memory, 4);
-    saveLedger(ledger);
-    const account = accountOf(ledger, one);
-    look(ledger, account);
-    expect(account.rings[0]?.remaining).toBe(2);
+    const report = (_level: string, sentence: string) => void reports.push(sentence);
+    const keeper = openMainThreadLimits(path, clock, report, KEEPER, buffers);
+    await keeper.save();
+    expect(accountCount(openSharedMemory(buffers, KEEPER))).toBe(0);
+    keeper.freeLocksOf(4);
+    await keeper.save();
+    expect(left(joinLimits(keeper.shared, 1, clock), { ...one })).toEqual([2]);
     expect(reports).toEqual([]);
-    closeLedger(ledger);
-    const after = openLedger(path, await openThreadClock(), quiet);
-    expect(accountOf(after, one).rings[0]?.head).toBe(3);
-    closeLedger(after);
+    keeper.close();
+    const after = openLimits(path, clock, quiet);
+    expect(left(after, { ...one })).toEqual([2]);
+    after.close();
   });
 
   test('at any instant, again and again, leaves accounts that are exact to what was in flight', async () => {
-    const { buffers, ledger, memory, timeline } = await sharedWorld();
-    const keys = [key('AAAAAAAA', [1_000_000, 3_600], [500_000, 86_400]), key('BBBBBBBB', [50, 3_600])];
+    const { keeper, limits, shared } = await sharedWorld();
+    const keys = [key('AAAAAAAA', [1_000_000, 3_600], [500_000, 86_400]), key('BBBBBBBB', [50, 3_600])] as const;
     for (let turn = 0; turn < 12; turn++) {
       const thread = startThread();
       // Never answered: it is ended in the midst of it.
-      void thread.run({ kind: 'spend', number: 1, buffers, timeline, keys, untilMs: Infinity, most: Infinity });
-      const before = accountOf(ledger, keys[0] as Key);
-      look(ledger, before);
-      const first = before.rings[0]?.remaining ?? 0;
-      while (before.rings[0]?.remaining === first) {
-        await Bun.sleep(1);
-        look(ledger, before);
-      }
+      void thread.run({ kind: 'spend', number: 1, shared, keys: [...keys], untilMs: Infinity, most: Infinity });
+      const [first] = left(limits, keys[0]);
+      while (left(limits, keys[0])[0] === first) await Bun.sleep(1);
       await thread.end();
-      freeLocksOf(memory, 1);
-      look(ledger, before);
-      const used = before.rings.map(({ quota, remaining }) => quota - remaining);
+      keeper.freeLocksOf(1);
+      const used = left(limits, keys[0]).map((remaining, index) => (keys[0].rateLimits[index]?.quota ?? 0) - remaining);
       // At most the one request that it was in the midst of is counted in one limit and not in the other.
       expect(Math.abs((used[0] ?? 0) - (used[1] ?? 0))).toBeLessThanOrEqual(3);
-      const second = accountOf(ledger, keys[1] as Key);
-      look(ledger, second);
-      expect(second.rings[0]?.remaining).toBeGreaterThanOrEqual(0);
-      expect(spend(ledger, second, 51)).toBe(Number.POSITIVE_INFINITY);
+      expect(left(limits, keys[1])[0]).toBeGreaterThanOrEqual(0);
+      expect(use(limits, keys[1], 51)).toBe(Number.POSITIVE_INFINITY);
     }
-    closeLedger(ledger);
+    keeper.close();
   }, 20_000);
 });
 
 describe('memory', () => {
-  test('accounts that are as good as new make room; where there is none, a key is told to come back', () => {
+  test('accounts that are as good as new make room; where there is none, a key is told to come back', async () => {
     const clock = testClock();
     const buffers = createSharedBuffers(2 ** 20);
-    const memory = openAccountMemory(buffers, KEEPER);
-    const ledger = openLedger(newPath(), clock, quiet, memory);
-    const worker = joinLedger(clock, ledger.timeline, openAccountMemory(buffers, 1), quiet);
+    const memory = openSharedMemory(buffers, KEEPER);
+    const keeper = openMainThreadLimits(newPath(), clock, quiet, KEEPER, buffers);
+    const worker = joinLimits(keeper.shared, 1, clock);
     const brief = (index: number) => key(`k${index}`.padEnd(8, '_'), [1_000, 60]);
     const fill = (from: number) => {
       for (let index = from; ; index++) {
         try {
-          expect(spend(worker, accountOf(worker, brief(index)))).toBeNull();
+          expect(use(worker, brief(index))).toBeNull();
         } catch (error) {
           expect(error).toMatchObject({ code: 'busy' });
           return index - from;
@@ -254,54 +256,32 @@ describe('memory', () => {
     expect(room).toBeGreaterThan(200);
     expect(accountCount(memory)).toBe(room);
     // The others are served as ever.
-    expect(spend(worker, accountOf(worker, brief(0)), 999)).toBeNull();
+    expect(use(worker, brief(0), 999)).toBeNull();
     clock.advance(60_001);
-    saveLedger(ledger);
+    await keeper.save();
     expect(accountCount(memory)).toBe(0);
     expect(fill(1_000_000)).toBe(room);
     // One that this thread had met before finds its account given to another, and none free.
-    expect(() => spend(worker, accountOf(worker, brief(0)))).toThrow('no memory left');
+    expect(() => use(worker, brief(0))).toThrow('no memory left');
     clock.advance(60_001);
-    saveLedger(ledger);
-    expect(spend(worker, accountOf(worker, brief(0)), 1_000)).toBeNull();
+    await keeper.save();
+    expect(use(worker, brief(0), 1_000)).toBeNull();
     expect(accountCount(memory)).toBe(1);
-    closeLedger(ledger);
-  });
-
-  test('a key whose limits were changed while the server was stopped goes on in those that are the same', () => {
-    const clock = testClock();
-    const path = newPath();
-    const before = openLedger(path, clock, quiet);
-    spend(before, accountOf(before, key('AAAAAAAA', [10, 60], [100, 3_600])), 4);
-    closeLedger(before);
-    const buffers = createSharedBuffers();
-    const ledger = openLedger(path, clock, quiet, openAccountMemory(buffers, KEEPER));
-    const account = accountOf(ledger, key('AAAAAAAA', [100, 3_600], [5, 60]));
-    look(ledger, account);
-    expect(account.rings.map(({ remaining }) => remaining)).toEqual([96, 5]);
-    expect(spend(ledger, account, 5)).toBeNull();
-    closeLedger(ledger);
-    const after = openLedger(path, clock, quiet);
-    const again = accountOf(after, key('AAAAAAAA', [100, 3_600], [5, 60]));
-    look(after, again);
-    expect(again.rings.map(({ remaining }) => remaining)).toEqual([91, 0]);
-    closeLedger(after);
+    keeper.close();
   });
 });
 
 describe('the throttle of all threads', () => {
   test('counts failures of an address over all of them: thirty pass, every further one is refused', async () => {
-    const { buffers, ledger, timeline } = await sharedWorld();
+    const { keeper, shared } = await sharedWorld();
     const throttle = createThrottleMemory(systemRandom);
     const blocks = ['192.0.2.1', '192.0.2.2', '2001:db8:0:1::/64'];
     const threads = [1, 2, 3].map((number) => ({ number, thread: startThread() }));
     const refused = await Promise.all(
-      threads.map(({ number, thread }) =>
-        thread.run({ kind: 'fail', number, buffers, timeline, throttle, blocks, times: 20 }),
-      ),
+      threads.map(({ number, thread }) => thread.run({ kind: 'fail', number, shared, throttle, blocks, times: 20 })),
     );
     expect((refused as number[]).reduce((sum, count) => sum + count, 0)).toBe(3 * (60 - 30));
-    closeLedger(ledger);
+    keeper.close();
   }, 20_000);
 
   test('remembers as many addresses as it has places, the one that failed longest ago makes room', () => {

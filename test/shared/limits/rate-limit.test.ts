@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { formatRateLimit, formatWindow, parseRateLimit, parseRateLimits } from '../../../shared/keys/rate-limit.ts';
+import { formatRateLimit, formatWindow, parseRateLimit, parseRateLimits } from '../../../shared/limits/rate-limit.ts';
 
 describe('the text of a rate limit', () => {
   const good: [string, number, number][] = [

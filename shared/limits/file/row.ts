@@ -1,0 +1,152 @@
+import type { Account } from '../account.ts';
+import { createRing, fitRing, newestGroup, type Ring } from '../ring.ts';
+
+// The rows of the quota file's log. A row has entries of up to a hundred accounts. An entry says either all of an account, and
+// then nothing before it counts, or what has been spent since the entry before it.
+
+/** As much of an account as is saved. */
+export type SavedAccount = Pick<Account, 'identifier' | 'rings' | 'firstRow'>;
+
+/** A row as it stands in the file. */
+export type LogRow = {
+  /** Rows are numbered in the order in which they were written. */
+  seq: number;
+  /** The time when it was written, in milliseconds as limits are counted; nothing in it is newer. */
+  time: number;
+  /** The identifiers of its accounts, separated by spaces. */
+  identifiers: string;
+  /**
+   * Float64 in this machine's byte order. For each identifier the number of rings, negative where the entry says all of
+   * the account; for each ring its window in seconds, capacity, head, tail, newest step and number of stamps.
+   */
+  numbers: Uint8Array;
+  /** Uint32: the stamps of all these rings, of each those of its newest groups, oldest first. */
+  stamps: Uint8Array;
+  /** CRC-32 of all of this. */
+  checksum: number;
+};
+
+/** An account to write: all of it, or what came after `savedHead` of its rings. */
+export type Entry = { account: SavedAccount; isWhole: boolean };
+
+/** A row with what is in it, and how many bytes each entry takes. */
+export type WrittenRow = { row: LogRow; entries: (Entry & { bytes: number })[] };
+
+const ENTRIES_PER_ROW = 100;
+
+/** Rows with these entries, numbered from `seq` on; at least one. */
+export function rowsOf(entries: readonly Entry[], seq: number, time: number): WrittenRow[] {
+  const rows: WrittenRow[] = [];
+  for (let at = 0; at === 0 || at < entries.length; at += ENTRIES_PER_ROW) {
+    rows.push(rowOf(entries.slice(at, at + ENTRIES_PER_ROW), seq + rows.length, time));
+  }
+  return rows;
+}
+
+function rowOf(entries: readonly Entry[], seq: number, time: number): WrittenRow {
+  const numbers: number[] = [];
+  const stamps: number[] = [];
+  const written = entries.map((entry) => {
+    const before = 8 * numbers.length + 4 * stamps.length;
+    addEntry(entry, numbers, stamps);
+    const bytes = 8 * numbers.length + 4 * stamps.length - before + entry.account.identifier.length;
+    return { ...entry, bytes };
+  });
+  const row: LogRow = {
+    seq,
+    time,
+    identifiers: entries.map(({ account }) => account.identifier).join(' '),
+    numbers: new Uint8Array(Float64Array.from(numbers).buffer),
+    stamps: new Uint8Array(Uint32Array.from(stamps).buffer),
+    checksum: 0,
+  };
+  row.checksum = checksumOf(row);
+  return { row, entries: written };
+}
+
+function checksumOf({ seq, time, identifiers, numbers, stamps }: LogRow): number {
+  const { crc32 } = Bun.hash;
+  return crc32(stamps, crc32(numbers, crc32(`${seq} ${time} ${identifiers}`)));
+}
+
+function addEntry({ account: { rings }, isWhole }: Entry, numbers: number[], stamps: number[]): void {
+  numbers.push(isWhole ? -rings.length : rings.length);
+  for (const ring of rings) {
+    const newest = newestGroup(ring);
+    // The group in which the saved head lies may have gone on since.
+    const first = isWhole ? ring.tail : Math.max(ring.tail, Math.floor(ring.savedHead / ring.groupSize));
+    const count = Math.max(0, newest - first + 1);
+    numbers.push(ring.windowMs / 1000, ring.capacity, ring.head, ring.tail, ring.newestStep, count);
+    for (let group = first; group <= newest; group++) stamps.push(ring.stamps[group % ring.stamps.length] as number);
+  }
+}
+
+/** True if a row is as it was written. */
+export function isIntact(row: LogRow): boolean {
+  return row.checksum === checksumOf(row);
+}
+
+/** Brings `accounts`, as the rows before this one have left them, up to what this row says. A damaged row is left out. */
+export function readRow(row: LogRow, accounts: Map<string, SavedAccount>): void {
+  if (!isIntact(row)) return;
+  for (const { identifier, isWhole, rings } of entriesOf(row)) {
+    const known = isWhole ? undefined : accounts.get(identifier);
+    const restored: Ring[] = [...(known?.rings ?? [])];
+    for (const saved of rings) {
+      const at = restored.findIndex(({ windowMs }) => windowMs === saved.windowSeconds * 1000);
+      const former = restored[at];
+      const goesOn = former !== undefined && former.capacity === saved.capacity && former.head <= saved.head;
+      const ring = goesOn ? former : createRing({ quota: saved.capacity, windowSeconds: saved.windowSeconds });
+      addStamps(ring, saved);
+      if (at === -1) restored.push(ring);
+      else restored[at] = ring;
+    }
+    accounts.set(identifier, { identifier, rings: restored, firstRow: known?.firstRow ?? row.seq });
+  }
+}
+
+type SavedRing = {
+  windowSeconds: number;
+  capacity: number;
+  head: number;
+  tail: number;
+  newestStep: number;
+  stamps: Uint32Array;
+};
+
+/** Puts the newest groups of a ring into it, which stands as it did before they were spent. */
+function addStamps(ring: Ring, { head, tail, newestStep, stamps }: SavedRing): void {
+  const newest = Math.floor((head - 1) / ring.groupSize);
+  const first = newest - stamps.length + 1;
+  // Where a row between was damaged, its groups count as if they were as new as the first one that is known.
+  const firstMissing = newestGroup(ring) + 1;
+  ring.tail = tail;
+  if (newest - tail + 1 > ring.stamps.length) fitRing(ring, newest - tail + 1);
+  for (let group = Math.max(tail, Math.min(first, firstMissing)); group <= newest; group++) {
+    ring.stamps[group % ring.stamps.length] = stamps[Math.max(0, group - first)] ?? newestStep;
+  }
+  ring.head = head;
+  ring.newestStep = newestStep;
+  ring.savedHead = head;
+}
+
+type SavedEntry = { identifier: string; isWhole: boolean; rings: SavedRing[] };
+
+/** The entries of a row, in the form that {@link addEntry} writes. */
+function entriesOf({ identifiers, numbers: numberBytes, stamps: stampBytes }: LogRow): SavedEntry[] {
+  const numbers = new Float64Array(numberBytes.slice().buffer);
+  const stamps = new Uint32Array(stampBytes.slice().buffer);
+  let at = 0;
+  let stampsAt = 0;
+  const next = () => numbers[at++] as number;
+  return (identifiers === '' ? [] : identifiers.split(' ')).map((identifier) => {
+    const sign = next();
+    const rings = Array.from({ length: Math.abs(sign) }, () => {
+      const ring = { windowSeconds: next(), capacity: next(), head: next(), tail: next(), newestStep: next() };
+      const start = stampsAt;
+      stampsAt += next();
+      return { ...ring, stamps: stamps.subarray(start, stampsAt) };
+    });
+    return { identifier, isWhole: sign < 0, rings };
+  });
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../clock.ts';
+import {
+  type Account,
+  areFitted,
+  areSameLimits,
+  canRefit,
+  isUnused,
+  type LimitedKey,
+  newAccount,
+  noteLevels,
+  refitRings,
+} from './account.ts';
+import {
+  type Accounts,
+  closeLedger,
+  type Ledger,
+  openLedger,
+  type Report,
+  saveLedger,
+  scheduleSave,
+} from './ledger.ts';
+import type { Limits } from './limits.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { type Ring, record, waitForAllMs } from './ring.ts';
+
+/** The accounts of all keys that have used something. */
+type Book = {
+  readonly accounts: Map<string, Account>;
+  /** Those that have spent since they were last saved, in that order. */
+  changed: Account[];
+  /** The lists of limits that accounts from the file have, each list once. */
+  readonly lists: Map<string, readonly RateLimit[]>;
+};
+
+/** The limits where one thread answers all requests. */
+type OneThread = { readonly book: Book; readonly ledger: Ledger };
+
+/**
+ * Opens the limits of a database for the one thread that answers, with what an earlier run has left in the quota file
+ * beside it. Where that file can't be used, limits are counted all the same, and `report` is told.
+ */
+export function openLimits(databasePath: string, clock: Clock, report: Report): Limits {
+  const book: Book = { accounts: new Map(), changed: [], lists: new Map() };
+  const ledger = openLedger(databasePath, clock, report, accountsIn(book));
+  const state = { book, ledger };
+  return {
+    accountOf: (key) => accountOf(state, key),
+    spend: (account, count) => spend(state, account, count),
+    look: (account) => look(state, account),
+    save: () => saveLedger(ledger),
+    close: () => closeLedger(ledger),
+  };
+}
+
+function accountOf(state: OneThread, key: LimitedKey): Account {
+  if (key.account === undefined || key.account.isDropped) key.account = findAccount(state, key);
+  return key.account;
+}
+
+function findAccount(state: OneThread, { identifier, rateLimits }: LimitedKey): Account {
+  const { book, ledger } = state;
+  const known = book.accounts.get(identifier);
+  if (known !== undefined && areSameLimits(known.limits, rateLimits)) return known;
+  const rings = refitRings(rateLimits, known?.rings ?? [], ledger.now());
+  const account = newAccount(identifier, rateLimits, rings);
+  book.accounts.set(identifier, account);
+  if (known !== undefined) {
+    known.isDropped = true;
+    book.changed = book.changed.filter((one) => one !== known);
+    markChanged(state, account);
+  }
+  return account;
+}
+
+function spend(state: OneThread, account: Account, count: number): number | null {
+  const now = state.ledger.now();
+  if (!account.isFitted) refit(state, account, now);
+  const wait = waitForAllMs(account.rings, now, count);
+  if (wait === null) {
+    for (const ring of account.rings) record(ring, now, count);
+    if (!account.isChanged) markChanged(state, account);
+  }
+  noteLevels(account, now);
+  return wait;
+}
+
+function look(state: OneThread, account: Account): void {
+  const now = state.ledger.now();
+  if (!account.isFitted) refit(state, account, now);
+  noteLevels(account, now);
+}
+
+function refit(state: OneThread, account: Account, now: number): void {
+  if (!canRefit(account.rings, now)) return;
+  account.rings = refitRings(account.limits, account.rings, now);
+  account.isFitted = areFitted(account.rings);
+  // Positions in the file are those of the former layout, so all of the account is written anew.
+  account.firstRow = 0;
+  if (!account.isChanged) markChanged(state, account);
+}
+
+function markChanged({ book, ledger }: OneThread, account: Account): void {
+  account.isChanged = true;
+  book.changed.push(account);
+  scheduleSave(ledger);
+}
+
+/** These accounts as the ledger saves and restores them. */
+function accountsIn(book: Book): Accounts {
+  return {
+    mayHaveChanged: () => book.changed.length > 0,
+    takeChanged: (most) => book.changed.slice(0, most),
+    noteTaken: (taken, isSaved) => {
+      if (!isSaved) return;
+      for (const account of taken as readonly Account[]) account.isChanged = false;
+      book.changed.splice(0, taken.length);
+    },
+    noteWritten: (account, firstRow) => {
+      account.firstRow = firstRow;
+      for (const ring of account.rings) ring.savedHead = ring.head;
+    },
+    beginningWith: (row, identifier) => {
+      const account = book.accounts.get(identifier);
+      return account !== undefined && account.firstRow !== 0 && account.firstRow <= row ? account : undefined;
+    },
+    restore: (identifier, rings, firstRow) => {
+      if (!book.accounts.has(identifier)) restore(book, identifier, rings, firstRow);
+      return true;
+    },
+    dropUnused: (now) => dropUnused(book, now),
+  };
+}
+
+function restore({ accounts, lists }: Book, identifier: string, rings: readonly Ring[], firstRow: number): void {
+  const name = rings.map(({ quota, windowMs }) => `${quota}/${windowMs}`).join();
+  const limits = lists.get(name) ?? rings.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 }));
+  lists.set(name, limits);
+  const account = newAccount(identifier, limits, rings);
+  account.firstRow = firstRow;
+  accounts.set(identifier, account);
+}
+
+function dropUnused(book: Book, now: number): void {
+  for (const [identifier, account] of book.accounts) {
+    if (!isUnused(account.rings, now)) continue;
+    account.isDropped = true;
+    book.accounts.delete(identifier);
+  }
+  book.changed = book.changed.filter(({ isDropped }) => !isDropped);
+}

@@ -1,0 +1,190 @@
+import type { Clock } from '../../clock.ts';
+import { AppError } from '../../errors.ts';
+import { isUnused } from '../account.ts';
+import type { SavedAccount } from '../file/row.ts';
+import { type Accounts, closeLedger, openLedger, type Report, saveLedger } from '../ledger.ts';
+import type { Limits } from '../limits.ts';
+import type { Ring } from '../ring.ts';
+import {
+  createSharedBuffers,
+  FIELD,
+  FIELDS,
+  findRegion,
+  freeLocksOf,
+  HEAD,
+  openSharedMemory,
+  putRegion,
+  regionsOf,
+  removeRegion,
+  type SharedBuffers,
+  type SharedMemory,
+  withTable,
+  wordsOf,
+} from './memory.ts';
+import {
+  byWindow,
+  copyRings,
+  fillRegion,
+  isStill,
+  layoutOf,
+  type Region,
+  ringsAt,
+  viewRegion,
+  withRegion,
+} from './region.ts';
+import { identifierOfWords, wordsOfIdentifier } from './table.ts';
+import type { SharedLimits } from './worker.ts';
+
+/** The limits of the main thread, which answers nothing: it saves what the other threads spend. */
+export type MainThreadLimits = Pick<Limits, 'save' | 'close'> & {
+  /** What each answering thread is given. */
+  readonly shared: SharedLimits;
+  /** Frees the locks that the thread with this number held when it died. */
+  freeLocksOf: (number: number) => void;
+};
+
+/** How many milliseconds the main thread waits for a lock: it has to hear of a thread's death, to free that thread's locks. */
+const MOST_NAPS = 20;
+
+/** The accounts in shared memory, as the main thread saves and restores them. */
+type MainThread = {
+  readonly memory: SharedMemory;
+  /** Where the search for changed accounts goes on, so that each has its turn. */
+  lookAt: number;
+};
+
+/** A copy of an account, and the region that it was copied from. */
+type Copy = SavedAccount & { readonly region: Region };
+
+/**
+ * Opens the limits of a database for several threads that answer, with what an earlier run has left. `number` is the main
+ * thread's own among them; `buffers` may be given for tests.
+ */
+export function openMainThreadLimits(
+  databasePath: string,
+  clock: Clock,
+  report: Report,
+  number: number,
+  buffers: SharedBuffers = createSharedBuffers(),
+): MainThreadLimits {
+  const memory = openSharedMemory(buffers, number, MOST_NAPS);
+  const ledger = openLedger(databasePath, clock, report, accountsIn({ memory, lookAt: 0 }));
+  return {
+    shared: { ...buffers, timeline: ledger.timeline },
+    freeLocksOf: (dead) => freeLocksOf(memory, dead),
+    save: () => saveLedger(ledger),
+    close: () => closeLedger(ledger),
+  };
+}
+
+function accountsIn(main: MainThread): Accounts {
+  const { memory } = main;
+  return {
+    mayHaveChanged: () => true,
+    takeChanged: (most) => takeChanged(main, most),
+    noteTaken: (taken, isSaved) => {
+      if (isSaved) return;
+      for (const { region } of taken as readonly Copy[]) if (isStill(region)) region.head[HEAD.isChanged] = 1;
+    },
+    noteWritten: (account, firstRow) => noteWritten(memory, account as Copy, firstRow),
+    beginningWith: (row, identifier) => unlessHeld(() => accountBeginningWith(memory, row, identifier)),
+    restore: (identifier, rings, firstRow) => restore(memory, identifier, rings, firstRow),
+    dropUnused: (now) => dropUnused(memory, now),
+  };
+}
+
+function takeChanged(main: MainThread, most: number): Copy[] {
+  const { memory } = main;
+  const taken: Copy[] = [];
+  const words = wordsOf(memory);
+  for (const at of regionsFrom(memory, main.lookAt)) {
+    if (words[at + HEAD.isChanged] !== 1 || words[at + HEAD.first] === 0) continue;
+    if (taken.length >= most) {
+      main.lookAt = at;
+      break;
+    }
+    // Before it is read: what is spent meanwhile is taken the next time.
+    words[at + HEAD.isChanged] = 0;
+    const copy = unlessHeld(() => copyOf(memory, at));
+    if (copy === null) words[at + HEAD.isChanged] = 1;
+    else taken.push(copy);
+  }
+  return taken;
+}
+
+/** The positions of all regions, used or free: first those from `start` on, then those before it. */
+function* regionsFrom(memory: SharedMemory, start: number): Generator<number> {
+  for (const at of regionsOf(memory)) if (at >= start) yield at;
+  for (const at of regionsOf(memory)) {
+    if (at >= start) return;
+    yield at;
+  }
+}
+
+function copyOf(memory: SharedMemory, at: number): Copy {
+  const region = viewRegion(memory, at);
+  const rings = copyRings(memory, at);
+  const firstRow = region.head[HEAD.firstRow] as number;
+  return { identifier: identifierOfWords(region.first, region.second), rings, firstRow, region };
+}
+
+/** Where a thread holds the account nothing is noted: what was written is then written once more. */
+function noteWritten(memory: SharedMemory, { region, rings }: Copy, firstRow: number): void {
+  unlessHeld(() =>
+    withRegion(memory, region.at, () => {
+      if (!isStill(region)) return;
+      region.head[HEAD.firstRow] = firstRow;
+      for (const [index, { head }] of rings.entries()) region.fields[index * FIELDS + FIELD.savedHead] = head;
+    }),
+  );
+}
+
+function accountBeginningWith(memory: SharedMemory, row: number, identifier: string): Copy | undefined {
+  const words = wordsOfIdentifier(identifier);
+  return withTable(memory, () => {
+    const at = findRegion(memory, ...words);
+    const firstRow = at === 0 ? 0 : (wordsOf(memory)[at + HEAD.firstRow] as number);
+    return firstRow !== 0 && firstRow <= row ? copyOf(memory, at) : undefined;
+  });
+}
+
+function restore(memory: SharedMemory, identifier: string, rings: readonly Ring[], firstRow: number): boolean {
+  const words = wordsOfIdentifier(identifier);
+  const ordered = rings.toSorted(byWindow);
+  return withTable(memory, () => {
+    if (findRegion(memory, ...words) !== 0) return true;
+    return putRegion(memory, words, layoutOf(ordered), 0, (at) => fillRegion(memory, at, ordered, firstRow)) !== 0;
+  });
+}
+
+function dropUnused(memory: SharedMemory, now: number): void {
+  const isOver = (at: number) => isUnused(ringsAt(memory, at), now);
+  for (const at of regionsOf(memory)) {
+    const region = viewRegion(memory, at);
+    if (region.first === 0 || unlessHeld(() => withRegion(memory, at, () => isOver(at))) !== true) continue;
+    const isTried = unlessHeld(() =>
+      withTable(memory, () => {
+        // No thread spends from it between this look and its end.
+        const isGone = withRegion(memory, at, () => {
+          if (!isStill(region) || !isOver(at)) return false;
+          region.head[HEAD.first] = 0;
+          return true;
+        });
+        if (isGone) removeRegion(memory, at, region.first, region.second);
+        return true;
+      }),
+    );
+    // The table is held, maybe by a dead thread whose locks this thread has to free: the next sweep does the rest.
+    if (isTried !== true) break;
+  }
+}
+
+/** Null where the lock that it needs is held by a thread that does not go on, and so is maybe dead. */
+function unlessHeld<T>(act: () => T): T | null {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'busy') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,207 @@
+import { RATE_LIMIT_BOUNDS, type RateLimit } from '../rate-limit.ts';
+import { MAX_GROUPS, ringLength } from '../ring.ts';
+import { freeLock, MOST_NAPS, releaseLock, takeLock } from './lock.ts';
+import { emptyPlace, placeOf } from './table.ts';
+
+// The memory in which the accounts of all keys lie when several threads answer: one piece of shared memory, in which each
+// account has a region that is found by a hash table. A thread may die at any step. What it leaves behind is consistent then:
+// at worst there is a region that the table does not name, which the next sweep frees.
+
+/** The memory itself, as threads pass it to each other; each makes a {@link SharedMemory} of it. */
+export type SharedBuffers = { arena: SharedArrayBuffer; table: SharedArrayBuffer };
+
+/** One thread's access to the shared memory. */
+export type SharedMemory = SharedBuffers & {
+  /** This thread's number, as it stands in the locks that it holds; not 0. */
+  readonly holder: number;
+  /** How many milliseconds this thread waits for a lock before it gives up with `busy`. */
+  readonly mostNaps: number;
+  /** The hash table: three words for each place (`table.ts`). */
+  readonly places: Int32Array;
+  /** All words of the arena, up to where it reached when this was last read ({@link wordsOf}). */
+  words: Int32Array;
+};
+
+/** The words of a region's head. Behind it come six Float64 for each ring ({@link FIELD}), by window, then the stamps. */
+export const HEAD = {
+  lock: 0,
+  /** The identifier's words; the first is 0 while no account may be spent from here. */
+  first: 1,
+  second: 2,
+  units: 3,
+  rings: 4,
+  isChanged: 5,
+  /** Of a free region the next one in its list. */
+  next: 6,
+  firstRow: 7,
+  /** Another number whenever a region is made, so that a thread sees that the region it knew was made anew. */
+  made: 8,
+} as const;
+
+/** The Float64 of a ring. */
+export const FIELD = { capacity: 0, windowSeconds: 1, head: 2, tail: 3, newestStep: 4, savedHead: 5 } as const;
+
+/** How many words a region's head has. */
+export const HEAD_WORDS = 10;
+
+/** How many Float64 a ring has. */
+export const FIELDS = 6;
+
+/** A region has a ring for each limit of the key, and while limits are being changed those of the former ones. */
+export const MOST_RINGS = 2 * RATE_LIMIT_BOUNDS.maxPerKey;
+
+/** A region is a whole number of units of so many words, so that a region that was freed fits another account. */
+const UNIT_WORDS = 16;
+
+// The words before the first region: the table's lock, the end of the last region, how many accounts there are, how many
+// regions were made, and for each length in units the first of a list of free regions.
+const LOCK = 0;
+const NEXT = 1;
+const COUNT = 2;
+const MADE = 3;
+const FREE = 16;
+const MOST_UNITS = Math.ceil((HEAD_WORDS + MOST_RINGS * (FIELDS * 2 + MAX_GROUPS)) / UNIT_WORDS);
+const FIRST = Math.ceil((FREE + MOST_UNITS + 1) / UNIT_WORDS) * UNIT_WORDS;
+
+/** The memory grows in such steps: JavaScriptCore collects garbage the more seldom, the longer shared memory is. */
+const GROWTH_BYTES = 1 << 20;
+
+/** Makes memory for accounts of at most `maxBytes`: 1 GiB is enough for 200 000 keys with the default limits. */
+export function createSharedBuffers(maxBytes = 2 ** 30, places = 2 ** 18): SharedBuffers {
+  const arena = new SharedArrayBuffer(GROWTH_BYTES, { maxByteLength: maxBytes });
+  new Int32Array(arena)[NEXT] = FIRST;
+  return { arena, table: new SharedArrayBuffer(places * 12) };
+}
+
+/** Opens the memory for the thread with this number. */
+export function openSharedMemory({ arena, table }: SharedBuffers, holder: number, mostNaps = MOST_NAPS): SharedMemory {
+  const words = new Int32Array(arena, 0, arena.byteLength / 4);
+  return { arena, table, holder, mostNaps, places: new Int32Array(table), words };
+}
+
+/** How many accounts there are. */
+export function accountCount({ words }: SharedMemory): number {
+  return Atomics.load(words, COUNT);
+}
+
+/** All of the arena as it is now. */
+export function wordsOf(memory: SharedMemory): Int32Array {
+  if (memory.words.byteLength < memory.arena.byteLength) {
+    memory.words = new Int32Array(memory.arena, 0, memory.arena.byteLength / 4);
+  }
+  return memory.words;
+}
+
+/** Runs a function while no other thread finds, makes or removes a region. */
+export function withTable<T>(memory: SharedMemory, act: () => T): T {
+  takeLock(memory.words, LOCK, memory.holder, memory.mostNaps);
+  try {
+    return act();
+  } finally {
+    releaseLock(memory.words, LOCK);
+  }
+}
+
+/** The position of the region of an identifier, or 0. Inside {@link withTable}. */
+export function findRegion(memory: SharedMemory, first: number, second: number): number {
+  const place = placeOf(memory.places, first, second);
+  return memory.places[place] === 0 ? 0 : (memory.places[place + 2] as number);
+}
+
+/**
+ * Makes a region for rings of these capacities and windows, by window, and lets `fill` write its fields and stamps before
+ * any thread can find it. `former` is the account's region until now (0: none), which this thread holds or nobody uses; it
+ * is freed. Inside {@link withTable}. Returns 0 where no memory is left.
+ */
+export function putRegion(
+  memory: SharedMemory,
+  [first, second]: readonly [number, number],
+  layout: readonly RateLimit[],
+  former: number,
+  fill: (at: number) => void,
+): number {
+  const at = takeRegion(memory, layout, former === 0);
+  if (at === 0) return 0;
+  const words = wordsOf(memory);
+  fill(at);
+  // A thread that knows the former region sees that it is nobody's, and looks for the account again.
+  if (former !== 0) words[former + HEAD.first] = 0;
+  const place = placeOf(memory.places, first, second);
+  memory.places[place + 1] = second;
+  memory.places[place + 2] = at;
+  Atomics.store(memory.places, place, first);
+  nameRegion(memory, at, [first, second]);
+  if (former === 0) Atomics.add(words, COUNT, 1);
+  else freeRegion(memory, former);
+  return at;
+}
+
+/**
+ * Lets an account be spent from the region that the table names. {@link putRegion} does it last; where the thread died
+ * before it came to that, whoever finds the region does. Inside {@link withTable}.
+ */
+export function nameRegion(memory: SharedMemory, at: number, [first, second]: readonly [number, number]): void {
+  const words = wordsOf(memory);
+  words[at + HEAD.second] = second;
+  Atomics.store(words, at + HEAD.first, first);
+}
+
+function takeRegion(memory: SharedMemory, layout: readonly RateLimit[], isMore: boolean): number {
+  const stamps = layout.reduce((sum, { quota }) => sum + ringLength(quota), 0);
+  const units = Math.ceil((HEAD_WORDS + layout.length * FIELDS * 2 + stamps) / UNIT_WORDS);
+  if (isMore && accountCount(memory) >= memory.places.length / 4) return 0;
+  const free = memory.words[FREE + units] as number;
+  const at = free === 0 ? (memory.words[NEXT] as number) : free;
+  if (free !== 0) memory.words[FREE + units] = wordsOf(memory)[at + HEAD.next] as number;
+  else if (!reach(memory, at + units * UNIT_WORDS)) return 0;
+  const words = wordsOf(memory);
+  words[at + HEAD.units] = units;
+  words[at + HEAD.rings] = layout.length;
+  words[at + HEAD.isChanged] = 0;
+  words[at + HEAD.first] = 0;
+  words[at + HEAD.made] = Atomics.add(memory.words, MADE, 1) + 1;
+  if (free === 0) Atomics.store(memory.words, NEXT, at + units * UNIT_WORDS);
+  return at;
+}
+
+function reach({ arena }: SharedMemory, endWord: number): boolean {
+  const wanted = endWord * 4;
+  if (wanted > arena.maxByteLength) return false;
+  if (wanted > arena.byteLength) arena.grow(Math.min(arena.maxByteLength, wanted + GROWTH_BYTES));
+  return true;
+}
+
+/**
+ * Takes an account away whose region, which lies here, is nobody's already, and frees the region. Inside
+ * {@link withTable}. Where a thread died while it made the region, the table may not name it, or name another one.
+ */
+export function removeRegion(memory: SharedMemory, at: number, first: number, second: number): void {
+  const { places } = memory;
+  const place = placeOf(places, first, second);
+  if (places[place] !== 0 && places[place + 2] === at) {
+    emptyPlace(places, place);
+    Atomics.sub(memory.words, COUNT, 1);
+  }
+  freeRegion(memory, at);
+}
+
+function freeRegion(memory: SharedMemory, at: number): void {
+  const words = wordsOf(memory);
+  const free = FREE + (words[at + HEAD.units] as number);
+  words[at + HEAD.next] = words[free] as number;
+  words[free] = at;
+}
+
+/** The positions of all regions, used or free. */
+export function* regionsOf(memory: SharedMemory): Generator<number> {
+  const end = Atomics.load(memory.words, NEXT);
+  const words = wordsOf(memory);
+  for (let at = FIRST; at < end; at += (words[at + HEAD.units] as number) * UNIT_WORDS) yield at;
+}
+
+/** Frees every lock that a thread held when it ended. */
+export function freeLocksOf(memory: SharedMemory, holder: number): void {
+  freeLock(memory.words, LOCK, holder);
+  const words = wordsOf(memory);
+  for (const at of regionsOf(memory)) freeLock(words, at + HEAD.lock, holder);
+}

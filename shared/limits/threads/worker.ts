@@ -1,0 +1,171 @@
+import type { Clock } from '../../clock.ts';
+import { AppError } from '../../errors.ts';
+import {
+  type Account,
+  areFitted,
+  areSameLimits,
+  canRefit,
+  type LimitedKey,
+  newAccount,
+  noteLevels,
+} from '../account.ts';
+import type { Limits } from '../limits.ts';
+import { createRing, type Ring, record, waitForAllMs } from '../ring.ts';
+import { limitsTime, type Timeline } from '../time.ts';
+import { releaseLock, takeLock } from './lock.ts';
+import {
+  accountCount,
+  FIELD,
+  FIELDS,
+  findRegion,
+  HEAD,
+  nameRegion,
+  openSharedMemory,
+  type SharedBuffers,
+  type SharedMemory,
+  withTable,
+} from './memory.ts';
+import { isStill, type Region, readRing, regionFor, ringsAt, viewRegion, withRegion } from './region.ts';
+import { wordsOfIdentifier } from './table.ts';
+
+/** What each thread that answers is given of the limits that all of them have in common. */
+export type SharedLimits = SharedBuffers & { timeline: Timeline };
+
+/** The limits as one of several threads sees them. */
+type OneOfThreads = {
+  readonly memory: SharedMemory;
+  readonly now: () => number;
+  /** The accounts that this thread has met. */
+  readonly accounts: Map<string, SharedAccount>;
+};
+
+/** An account whose rings lie in shared memory. Its rings here are true only while this thread holds the region. */
+type SharedAccount = Account & {
+  /** Null until the account is first held, and after it was moved or dropped. */
+  region: Region | null;
+  /** For each ring its place in the region. */
+  places: readonly number[];
+};
+
+/** The limits of the answering thread with this number; all threads have one monotonic clock. The main thread saves them. */
+export function joinLimits({ timeline, ...buffers }: SharedLimits, number: number, clock: Clock): Limits {
+  const memory = openSharedMemory(buffers, number);
+  const state = { memory, now: limitsTime(clock, timeline), accounts: new Map() };
+  return {
+    accountOf: (key) => accountOf(state, key),
+    spend: (account, count) => spend(state, account as SharedAccount, count),
+    look: (account) => look(state, account as SharedAccount),
+    save: async () => {},
+    close: () => {},
+  };
+}
+
+function accountOf(state: OneOfThreads, key: LimitedKey): Account {
+  if (key.account === undefined || key.account.isDropped) key.account = findAccount(state, key);
+  return key.account;
+}
+
+function findAccount({ accounts, memory }: OneOfThreads, { identifier, rateLimits }: LimitedKey): Account {
+  const known = accounts.get(identifier);
+  if (known !== undefined && areSameLimits(known.limits, rateLimits)) return known;
+  // Most of those that were met have been dropped since.
+  if (accounts.size > 1_000 + 2 * accountCount(memory)) accounts.clear();
+  const unused = rateLimits.map((limit) => createRing(limit));
+  const account = { ...newAccount(identifier, rateLimits, unused), region: null, places: [] };
+  accounts.set(identifier, account);
+  return account;
+}
+
+function spend(state: OneOfThreads, account: SharedAccount, count: number): number | null {
+  const now = hold(state, account);
+  let isSpent = false;
+  try {
+    const wait = waitForAllMs(account.rings, now, count);
+    if (wait === null) {
+      isSpent = true;
+      // Before any stamp is written: were this thread to die half-way, a new stamp in the place of one that has left the
+      // window would count as if the old one were in it still.
+      writeTails(account);
+      for (const ring of account.rings) record(ring, now, count);
+    }
+    noteLevels(account, now);
+    return wait;
+  } finally {
+    letGo(account, isSpent);
+  }
+}
+
+function look(state: OneOfThreads, account: SharedAccount): void {
+  const now = hold(state, account);
+  try {
+    noteLevels(account, now);
+  } finally {
+    letGo(account, false);
+  }
+}
+
+/** Takes the lock of an account, waiting for it, and reads its rings. Returns the time. */
+function hold(state: OneOfThreads, account: SharedAccount): number {
+  const { memory } = state;
+  for (;;) {
+    account.region ??= placeRegion(state, account);
+    takeLock(account.region.head, HEAD.lock, memory.holder, memory.mostNaps);
+    if (isStill(account.region)) {
+      readRings(account);
+      const now = state.now();
+      if (account.isFitted || !canRefit(account.rings, now)) return now;
+    }
+    // The account was dropped or moved, or can be laid out for its changed limits now.
+    releaseLock(account.region.head, HEAD.lock);
+    account.region = null;
+  }
+}
+
+function readRings({ region, rings, places }: SharedAccount): void {
+  for (let index = 0; index < rings.length; index++) {
+    readRing(region as Region, places[index] as number, rings[index] as Ring);
+  }
+}
+
+function writeTails({ region, rings, places }: SharedAccount): void {
+  const { fields } = region as Region;
+  for (let index = 0; index < rings.length; index++) {
+    const ring = rings[index] as Ring;
+    const at = (places[index] as number) * FIELDS;
+    fields[at + FIELD.tail] = ring.tail;
+    fields[at + FIELD.head] = ring.head;
+  }
+}
+
+/** Writes an account's rings back and releases its lock; `isSpent` where it has to be saved. */
+function letGo(account: SharedAccount, isSpent: boolean): void {
+  const { region, rings, places } = account;
+  const { head, fields } = region as Region;
+  writeTails(account);
+  for (let index = 0; index < rings.length; index++) {
+    fields[(places[index] as number) * FIELDS + FIELD.newestStep] = (rings[index] as Ring).newestStep;
+  }
+  if (isSpent) head[HEAD.isChanged] = 1;
+  releaseLock(head, HEAD.lock);
+}
+
+/** Finds the region of an account or makes it, and lays the account's rings over it. Throws `busy` where no memory is left. */
+function placeRegion({ memory, now }: OneOfThreads, account: SharedAccount): Region {
+  const words = wordsOfIdentifier(account.identifier);
+  return withTable(memory, () => {
+    const found = findRegion(memory, ...words);
+    const place = (): number => regionFor(memory, words, found, account.limits, now());
+    const at = found === 0 ? place() : withRegion(memory, found, place);
+    if (at === 0) throw new AppError('busy', 'There is no memory left for the rate limits of one more key.');
+    nameRegion(memory, at, words);
+    const laid = ringsAt(memory, at);
+    account.places = account.limits.map(({ windowSeconds }) =>
+      laid.findIndex(({ windowMs }) => windowMs === windowSeconds * 1000),
+    );
+    account.rings = account.limits.map(({ quota }, index) => {
+      return { ...(laid[account.places[index] as number] as Ring), quota };
+    });
+    account.isFitted = areFitted(account.rings);
+    return viewRegion(memory, at);
+  });
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { quotaPath } from '../../shared/limits/file/store.ts';
+import { profilectlWords } from '../support/cli.ts';
+import { get } from '../support/http.ts';
+import { keyFor } from '../support/requests.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { tempFolder, testDeps } from '../support/world.ts';
+
+// A power cut takes what was written and not brought to the disk (fdatasync), so the system calls of a real server tell what
+// one would take at any instant. Skipped by name where strace is missing, or may not trace.
+
+const isTraceable = Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).success;
+
+type Call = { thread: number; begunAt: number; endedAt: number; isSync: boolean };
+
+/** The writes and syncs of a file that have succeeded, in the order of their ends; times in seconds. */
+function callsOn(path: string, trace: string): Call[] {
+  const calls: Call[] = [];
+  const open = new Map<number, Omit<Call, 'endedAt'>>();
+  for (const line of trace.split('\n')) {
+    const [, thread, time, rest = ''] = /^(\d+) +([\d.]+) (.*)$/.exec(line) ?? [];
+    const [number, at] = [Number(thread), Number(time)];
+    const begun = /^(pwrite64|fdatasync|fsync)\(\d+<([^>]*)>/.exec(rest);
+    if (begun !== null && begun[2] === path) {
+      open.set(number, { thread: number, begunAt: at, isSync: begun[1] !== 'pwrite64' });
+    }
+    const call = open.get(number);
+    if (call === undefined || rest.endsWith('<unfinished ...>')) continue;
+    open.delete(number);
+    if (/= \d+$/.test(rest)) calls.push({ ...call, endedAt: at });
+  }
+  return calls;
+}
+
+for (const workers of ['1', '2']) {
+  test.skipIf(!isTraceable)(
+    `with WORKERS=${workers}, what was spent is on its way to the disk within a second, and no request waits for that`,
+    async () => {
+      const deps = testDeps();
+      const { secret } = await keyFor(deps, ['100000/1d']);
+      const trace = join(tempFolder(), 'trace');
+      // -D: the server is the child of this process, and strace watches it from aside.
+      const strace = ['strace', '-D', '-f', '-qq', '-y', '-ttt', '-e', 'trace=pwrite64,fdatasync,fsync', '-o', trace];
+      const server = await startServerProcess(
+        { DATABASE_PATH: deps.config.databasePath, WORKERS: workers },
+        { words: [...strace, ...profilectlWords(['serve'])] },
+      );
+      const begunAt = performance.now();
+      while (performance.now() - begunAt < 3_500) {
+        expect((await get(server, '/api/lookup/uid/1', secret)).status).toBe(404);
+        await Bun.sleep(20);
+      }
+      // As a power cut would, it ends without a last save.
+      await server.end('SIGKILL');
+      const calls = callsOn(`${quotaPath(deps.config.databasePath)}-wal`, readFileSync(trace, 'utf8'));
+      const writes = calls.filter(({ isSync }) => !isSync);
+      const syncs = calls.filter(({ isSync }) => isSync);
+      const last = writes.at(-1)?.begunAt ?? 0;
+      expect(last - (writes[0]?.begunAt ?? 0)).toBeGreaterThan(1.5);
+      for (const { endedAt } of writes.filter((write) => write.begunAt < last - 0.5)) {
+        expect(syncs.some((sync) => sync.begunAt >= endedAt && sync.begunAt < endedAt + 1)).toBe(true);
+      }
+      // SQLite itself syncs the head of the file once, when it is begun.
+      const writers = new Set(writes.map(({ thread }) => thread));
+      expect(syncs.filter(({ thread }) => writers.has(thread)).length).toBeLessThanOrEqual(1);
+    },
+    30_000,
+  );
+}

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
+import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
+import { joinLimits } from '../../../shared/limits/threads/worker.ts';
+import { use } from '../../support/limits.ts';
+import { afterCrash } from '../../support/quota-file.ts';
+import { tempFolder, testClock } from '../../support/world.ts';
+
+// What was spent counts on when a key's limits are changed, against a naive record of everything.
+
+const folder = tempFolder();
+let files = 0;
+const newPath = () => join(folder, `${++files}`, 'profiles.db');
+const IDENTIFIER = 'k7Qm2XaB';
+
+type Step =
+  | { kind: 'wait'; ms: number }
+  | { kind: 'spend'; count: number; by: 0 | 1 }
+  | { kind: 'change'; limits: RateLimit[] }
+  | { kind: 'hear' | 'save' | 'restart' };
+
+const WINDOWS = [1, 5, 60, 3_600];
+
+/** Limits, and steps in which they are changed; `quotas` may be large or small. */
+function histories(quotas: fc.Arbitrary<number>, mostAtOnce: number) {
+  const limit = fc.record({ quota: quotas, windowSeconds: fc.constantFrom(...WINDOWS) });
+  const limits = fc.uniqueArray(limit, { minLength: 1, maxLength: 4, selector: ({ windowSeconds }) => windowSeconds });
+  const wait = fc.oneof(fc.constantFrom(0, 1 / 1024, 1_000, 5_000.5), fc.double({ min: 0, max: 4_000, noNaN: true }));
+  const step = fc.oneof(
+    { weight: 4, arbitrary: wait.map((ms): Step => ({ kind: 'wait', ms })) },
+    {
+      weight: 8,
+      arbitrary: fc
+        .tuple(
+          fc.oneof(fc.constant(1), fc.integer({ min: 1, max: mostAtOnce })),
+          fc.constantFrom(0 as const, 1 as const),
+        )
+        .map(([count, by]): Step => ({ kind: 'spend', count, by })),
+    },
+    { weight: 2, arbitrary: limits.map((changed): Step => ({ kind: 'change', limits: changed })) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom<Step[]>({ kind: 'hear' }, { kind: 'hear' }, { kind: 'save' }, { kind: 'restart' }),
+    },
+  );
+  return fc.tuple(limits, fc.array(step, { maxLength: 120, size: 'max' }));
+}
+
+const exact = histories(fc.integer({ min: 1, max: 60 }), 40);
+const grouped = histories(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1_025, max: 9_000 })), 3_000);
+
+/** The times of all requests that count in each window. */
+function createModel() {
+  const times = new Map<number, number[]>();
+  const usedAt = (now: number, windowSeconds: number) =>
+    (times.get(windowSeconds) ?? []).filter((time) => now - time <= windowSeconds * 1_000).length;
+  return {
+    /** How many more fit into all of these. */
+    roomAt: (now: number, limits: readonly RateLimit[]) =>
+      Math.min(...limits.map(({ quota, windowSeconds }) => quota - usedAt(now, windowSeconds))),
+    add: (now: number, limits: readonly RateLimit[], count: number) => {
+      for (const { windowSeconds } of limits) {
+        times.set(windowSeconds, [...(times.get(windowSeconds) ?? []), ...Array(count).fill(now)]);
+      }
+    },
+    forgetAllBut: (limits: readonly RateLimit[]) => {
+      for (const window of times.keys()) {
+        if (limits.every(({ windowSeconds }) => windowSeconds !== window)) times.delete(window);
+      }
+    },
+  };
+}
+
+/** So many surely fit (`least`), and more than so many surely do not (`most`). */
+type Judge = (decision: { admitted: boolean; least: number; most: number; count: number }) => void;
+
+/**
+ * One thread; a window that is no limit's any more is forgotten, and begins empty where it comes back. Until that was saved, a
+ * crash may bring back what was spent in it.
+ */
+async function runAlone(first: RateLimit[], steps: Step[], judge: Judge): Promise<void> {
+  const clock = testClock();
+  const model = createModel();
+  const strict = createModel();
+  let path = newPath();
+  let limits = openLimits(path, clock, () => {});
+  let rateLimits = first;
+  for (const step of steps) {
+    if (step.kind === 'wait') clock.advance(Math.floor(step.ms * 1024) / 1024);
+    else if (step.kind === 'change') {
+      rateLimits = step.limits;
+      limits.accountOf({ identifier: IDENTIFIER, rateLimits });
+      model.forgetAllBut(rateLimits);
+    } else if (step.kind === 'spend') {
+      const now = clock.monotonicMs();
+      const [least, most] = [strict.roomAt(now, rateLimits), model.roomAt(now, rateLimits)];
+      const admitted = use(limits, { identifier: IDENTIFIER, rateLimits }, step.count) === null;
+      if (admitted) for (const one of [model, strict]) one.add(now, rateLimits, step.count);
+      judge({ admitted, least, most, count: step.count });
+    } else if (step.kind !== 'hear') {
+      await limits.save();
+      if (step.kind === 'save') continue;
+      path = afterCrash(path);
+      // Wall time, which a new process begins with, has whole milliseconds.
+      clock.advance(Math.ceil(clock.monotonicMs()) - clock.monotonicMs());
+      limits.close();
+      limits = openLimits(path, clock, () => {});
+    }
+  }
+  limits.close();
+}
+
+/** Two threads, of which one hears of a change at once and the other later. */
+async function runShared(first: RateLimit[], steps: Step[], judge: Judge): Promise<void> {
+  const clock = testClock();
+  const model = createModel();
+  let path = newPath();
+  const open = () => {
+    const keeper = openMainThreadLimits(path, clock, () => {}, 3);
+    return { keeper, threads: [1, 2].map((number) => joinLimits(keeper.shared, number, clock)) };
+  };
+  let { keeper, threads } = open();
+  const known = [first, first];
+  for (const step of steps) {
+    if (step.kind === 'wait') clock.advance(Math.floor(step.ms * 1024) / 1024);
+    else if (step.kind === 'change') known[0] = step.limits;
+    else if (step.kind === 'hear') known[1] = known[0] as RateLimit[];
+    else if (step.kind === 'spend') {
+      const rateLimits = known[step.by] as RateLimit[];
+      const now = clock.monotonicMs();
+      const room = model.roomAt(now, rateLimits);
+      const thread = threads[step.by] as (typeof threads)[number];
+      const admitted = use(thread, { identifier: IDENTIFIER, rateLimits }, step.count) === null;
+      if (admitted) model.add(now, rateLimits, step.count);
+      judge({ admitted, least: room, most: room, count: step.count });
+    } else {
+      await keeper.save();
+      if (step.kind === 'save') continue;
+      path = afterCrash(path);
+      // Wall time, which a new process begins with, has whole milliseconds.
+      clock.advance(Math.ceil(clock.monotonicMs()) - clock.monotonicMs());
+      keeper.close();
+      ({ keeper, threads } = open());
+    }
+  }
+  keeper.close();
+}
+
+for (const [where, run] of [
+  ['in one thread', runAlone],
+  ['in several threads, one of which hears of it later', runShared],
+] as const) {
+  describe(`limits that are changed ${where}`, () => {
+    test('count on in windows that stay, over saves and crashes too: admitted exactly when it fits', async () => {
+      await fc.assert(
+        fc.asyncProperty(exact, async ([first, steps]) => {
+          await run(first, steps, ({ admitted, least, most, count }) => {
+            if (count <= least) expect(admitted).toBe(true);
+            if (count > most) expect(admitted).toBe(false);
+          });
+        }),
+        { numRuns: 80 },
+      );
+    }, 60_000);
+
+    test('from quotas above 1 024 and to them: never one too many, and early by less than a thousandth of the largest', async () => {
+      await fc.assert(
+        fc.asyncProperty(grouped, async ([first, steps]) => {
+          await run(first, steps, ({ admitted, least, most, count }) => {
+            if (count > most) expect(admitted).toBe(false);
+            else if (!admitted) expect(least - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
+          });
+        }),
+        { numRuns: 40 },
+      );
+    }, 60_000);
+  });
+}

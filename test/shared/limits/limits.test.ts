@@ -1,0 +1,416 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { openFile } from '../../../shared/db/open.ts';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import type { Limits } from '../../../shared/limits/limits.ts';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import { record } from '../../../shared/limits/ring.ts';
+import { limitsTime, startTimeline } from '../../../shared/limits/time.ts';
+import { left as leftOf, use as useOf } from '../../support/limits.ts';
+import { afterCrash, logSize } from '../../support/quota-file.ts';
+import { tempFolder, testClock } from '../../support/world.ts';
+
+const folder = tempFolder();
+let files = 0;
+
+/** A new main database's path, and limits on it that remember what they reported. */
+function world() {
+  const path = join(folder, `${++files}`, 'profiles.db');
+  const clock = testClock();
+  const reports: string[] = [];
+  const open = (at = path) => openLimits(at, clock, (level, sentence) => void reports.push(`${level}: ${sentence}`));
+  return { path, clock, reports, open };
+}
+
+const KEY = {
+  identifier: 'k7Qm2XaB',
+  rateLimits: [
+    { quota: 60, windowSeconds: 60 },
+    { quota: 5_000, windowSeconds: 86_400 },
+  ],
+};
+
+// A key as it is found anew for each request, so that nothing is remembered on it.
+const use = (limits: Limits, count = 1, key = KEY) => useOf(limits, { ...key }, count);
+const left = (limits: Limits, key = KEY) => leftOf(limits, { ...key });
+
+describe('spending', () => {
+  test('all limits or none, and how long it takes otherwise', () => {
+    const limits = world().open();
+    expect(use(limits, 60)).toBeNull();
+    expect(left(limits)).toEqual([0, 4_940]);
+    expect(use(limits)).toBe(60_000 + 1 / 1024);
+    expect(use(limits, 2)).toBe(60_000 + 1 / 1024);
+    expect(use(limits, 61)).toBe(Number.POSITIVE_INFINITY);
+    expect(left(limits)).toEqual([0, 4_940]);
+    limits.close();
+  });
+});
+
+describe('several limits and any cost, against a naive record of everything', () => {
+  const limit = fc.record({ quota: fc.integer({ min: 1, max: 40 }), windowSeconds: fc.constantFrom(1, 2, 3, 5, 60) });
+  const granted = fc.uniqueArray(limit, { minLength: 1, maxLength: 4, selector: ({ windowSeconds }) => windowSeconds });
+  const step = fc.record({
+    waitMs: fc.oneof(
+      fc.constantFrom(0, 1 / 1024, 500, 1_000, 2_000, 60_000),
+      fc.double({ min: 0, max: 3_000, noNaN: true }),
+    ),
+    count: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(1) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: 41 }) },
+    ),
+  });
+  const steps = fc.array(step, { maxLength: 150, size: 'max' });
+
+  test('all or none, exactly when all have room; and after the wait it is admitted, before it not', () => {
+    const { clock, open } = world();
+    const limits = open();
+    const time = limitsTime(clock, startTimeline(clock, 0));
+    let keys = 0;
+    fc.assert(
+      fc.property(granted, steps, (rateLimits, sequence) => {
+        const account = limits.accountOf({ identifier: `key${++keys}`, rateLimits });
+        const admitted: number[] = [];
+        const hasRoom = (at: number, count: number) =>
+          rateLimits.every(({ quota, windowSeconds }) => {
+            const used = admitted.filter((time) => at - time <= windowSeconds * 1000).length;
+            return used + count <= quota;
+          });
+        for (const { waitMs, count } of sequence) {
+          clock.advance(waitMs);
+          const now = time();
+          const wait = limits.spend(account, count);
+          expect(wait === null).toBe(hasRoom(now, count));
+          if (wait === null) for (let turn = 0; turn < count; turn++) admitted.push(now);
+          else if (wait !== Number.POSITIVE_INFINITY) {
+            expect(hasRoom(now + wait, count)).toBe(true);
+            expect(hasRoom(now + wait - 1 / 1024, count)).toBe(false);
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+    limits.close();
+  });
+});
+
+describe('over a restart', () => {
+  test('a clean one forgets nothing', () => {
+    const { clock, open, reports } = world();
+    const first = open();
+    use(first, 20);
+    clock.advance(30_000);
+    use(first, 30);
+    first.close();
+    const second = open();
+    expect(left(second)).toEqual([10, 4_950]);
+    clock.advance(30_000.5);
+    expect(left(second)).toEqual([30, 4_950]);
+    expect(use(second, 31)).toBeGreaterThan(29_999);
+    second.close();
+    clock.advance(86_400_000);
+    const third = open();
+    expect(left(third)).toEqual([60, 5_000]);
+    third.close();
+    expect(reports).toEqual([]);
+  });
+
+  test('a crash forgets only what came after the last write', () => {
+    const { path, open } = world();
+    const first = open();
+    use(first, 20);
+    void first.save();
+    use(first, 7);
+    const second = open(afterCrash(path));
+    expect(left(second)).toEqual([40, 4_980]);
+    second.close();
+    first.close();
+  });
+
+  test('what was spent is written without anybody asking for it', async () => {
+    const { path, open } = world();
+    const limits = open();
+    use(limits, 20);
+    const written = () => {
+      const second = open(afterCrash(path));
+      const [minute] = left(second);
+      second.close();
+      return minute;
+    };
+    const deadline = performance.now() + 10_000;
+    while (written() !== 40 && performance.now() < deadline) await Bun.sleep(20);
+    expect(written()).toBe(40);
+    limits.close();
+  });
+
+  test('a wall clock that was set back does not give quotas back', () => {
+    const { path, clock, open } = world();
+    const first = open();
+    use(first, 60);
+    clock.advance(50_000);
+    first.close();
+    const yesterday = testClock(clock.nowMs() - 86_400_000);
+    const second = openLimits(path, yesterday, () => undefined);
+    expect(use(second)).toBe(10_000 + 1 / 1024);
+    yesterday.advance(10_000);
+    // Exactly a window old is still in the window.
+    expect(use(second)).toBe(1 / 1024);
+    yesterday.advance(1 / 1024);
+    expect(use(second)).toBeNull();
+    second.close();
+  });
+
+  test('only part of a key’s windows is over', () => {
+    const { clock, open } = world();
+    let limits = open();
+    for (let turn = 1; turn <= 5; turn++) {
+      use(limits, 50);
+      clock.advance(61_000);
+      limits.close();
+      limits = open();
+      expect(left(limits)).toEqual([60, 5_000 - 50 * turn]);
+    }
+    limits.close();
+  });
+});
+
+describe('the log of the file', () => {
+  const keys = Array.from({ length: 5 }, (_, index) => ({ ...KEY, identifier: `key${index}` }));
+
+  test('stays short however long the server runs, and what was saved is there after a crash at any time', () => {
+    const { path, clock, open } = world();
+    const limits = open();
+    for (let turn = 1; turn <= 3_000; turn++) {
+      // The last key is used seldom, the first one much.
+      use(limits, 1, keys[turn % 500 === 0 ? 4 : turn % 4]);
+      use(limits, 5, keys[0]);
+      clock.advance(3_000);
+      void limits.save();
+      if (turn % 250 !== 0) continue;
+      const second = open(afterCrash(path));
+      for (const key of keys) expect(left(second, key)).toEqual(left(limits, key));
+      second.close();
+    }
+    // Of four keys there are up to 1 000 stamps of 4 bytes, and as much again may wait to be written anew.
+    expect(logSize(path).bytes).toBeLessThan(60_000);
+    limits.close();
+  });
+
+  test('of keys that are busy with short windows stays short too', () => {
+    const { path, clock, open } = world();
+    const limits = open();
+    const busy = keys.map((key) => ({ ...key, rateLimits: [{ quota: 1_000_000, windowSeconds: 1 }] }));
+    for (let turn = 1; turn <= 2_000; turn++) {
+      for (const key of busy) if (turn % 7 !== 0) use(limits, 300, key);
+      clock.advance(100);
+      void limits.save();
+      if (turn % 99 !== 0) continue;
+      const second = open(afterCrash(path));
+      for (const key of busy) expect(left(second, key)).toEqual(left(limits, key));
+      second.close();
+    }
+    expect(logSize(path).bytes).toBeLessThan(20_000);
+    limits.close();
+  });
+
+  test('goes on after a restart, and a key that was dropped comes back with nothing of before', () => {
+    const { clock, open, ...first } = world();
+    let { path } = first;
+    const brief = { identifier: 'brief', rateLimits: [{ quota: 9, windowSeconds: 60 }] };
+    let limits = open();
+    for (let turn = 0; turn < 1_200; turn++) {
+      clock.advance(turn % 30 === 0 ? 61_000 : 500);
+      if (turn % 30 < 2) use(limits, 1 + (turn % 30), brief);
+      use(limits, 1, keys[0]);
+      void limits.save();
+      if (turn % 37 !== 0) continue;
+      const expected = [left(limits, brief), left(limits, keys[0])];
+      path = afterCrash(path);
+      limits.close();
+      limits = open(path);
+      expect([left(limits, brief), left(limits, keys[0])]).toEqual(expected);
+    }
+    limits.close();
+  });
+
+  test('a row of it that is damaged says nothing, whatever it holds; the others stand', () => {
+    const { path, open } = world();
+    const first = open();
+    use(first, 7);
+    void first.save();
+    use(first, 2, { ...KEY, identifier: 'other' });
+    void first.save();
+    const crashed = afterCrash(path);
+    first.close();
+    type Stored = { seq: number; numbers: Uint8Array; stamps: Uint8Array; identifiers: string; time: number };
+    const file = openFile(quotaPath(crashed), 0);
+    const { seq, ...row } = file.query<Stored, []>('SELECT * FROM log ORDER BY seq DESC').get() as Stored;
+    file.close();
+    const blob = (name: 'numbers' | 'stamps') =>
+      fc
+        .oneof(
+          fc.nat(row[name].length - 1).map((length) => row[name].slice(0, length)),
+          fc.uint8Array({ maxLength: 200 }),
+          fc.tuple(fc.nat(row[name].length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
+            const bytes = row[name].slice();
+            bytes[at] = (bytes[at] as number) ^ bits;
+            return bytes;
+          }),
+        )
+        .map((damaged) => [name, damaged] as const);
+    const text = fc.constantFrom('', 'k7Qm2XaB', 'other other').map((damaged) => ['identifiers', damaged] as const);
+    const time = fc.constantFrom(0, 1e300, row.time - 1).map((damaged) => ['time', damaged] as const);
+    fc.assert(
+      fc.property(fc.oneof(blob('numbers'), blob('stamps'), text, time), ([name, damaged]) => {
+        const damagedPath = afterCrash(crashed);
+        const sqlite = openFile(quotaPath(damagedPath), 0);
+        sqlite.run(`UPDATE log SET ${name} = ? WHERE seq = ?`, [damaged, seq]);
+        sqlite.close();
+        const limits = open(damagedPath);
+        expect([left(limits), left(limits, { ...KEY, identifier: 'other' })]).toEqual([
+          [53, 4_993],
+          [60, 5_000],
+        ]);
+        limits.close();
+      }),
+    );
+  });
+
+  test('what was spent in a row that is damaged counts as if it were spent with the row after it', () => {
+    const { path, clock, open } = world();
+    const first = open();
+    for (let turn = 0; turn < 3; turn++) {
+      use(first, 10);
+      void first.save();
+      clock.advance(10_000);
+    }
+    const crashed = afterCrash(path);
+    first.close();
+    const file = openFile(quotaPath(crashed), 0);
+    file.run('UPDATE log SET checksum = 0 WHERE seq = 2');
+    file.close();
+    const second = open(crashed);
+    expect(left(second)).toEqual([30, 4_970]);
+    clock.advance(30_001);
+    expect(left(second)).toEqual([40, 4_970]);
+    clock.advance(10_000);
+    expect(left(second)).toEqual([40, 4_970]);
+    clock.advance(10_000);
+    expect(left(second)).toEqual([60, 4_970]);
+    second.close();
+  });
+});
+
+describe('keys that are not used any more', () => {
+  test('are dropped, in memory and in the file', () => {
+    const { path, clock, open } = world();
+    const limits = open();
+    const brief = (identifier: string) => ({ identifier, rateLimits: [{ quota: 5, windowSeconds: 60 }] });
+    const accounts = Array.from({ length: 100 }, (_, count) => limits.accountOf(brief(`key${count}`)));
+    for (const account of accounts) limits.spend(account, 1);
+    void limits.save();
+    clock.advance(60_001);
+    use(limits, 1, brief('another'));
+    void limits.save();
+    expect(accounts.every(({ isDropped }) => isDropped)).toBe(true);
+    limits.close();
+    const sqlite = openFile(quotaPath(path), 0);
+    const rows = sqlite.query<{ identifiers: string }, []>('SELECT identifiers FROM log').all();
+    expect(rows.map(({ identifiers }) => identifiers).filter(Boolean)).toEqual(['another']);
+    sqlite.close();
+  });
+
+  test('10 000 used-up keys with the default limits stay under 100 MB', () => {
+    const limits = world().open();
+    const accounts = Array.from({ length: 10_000 }, (_, count) =>
+      limits.accountOf({ ...KEY, identifier: `key${count}` }),
+    );
+    const bytes = () => accounts.flatMap(({ rings }) => rings).reduce((sum, ring) => sum + ring.stamps.byteLength, 0);
+    expect(bytes()).toBeLessThan(1_000_000);
+    for (const account of accounts) for (let turn = 0; turn < 60; turn++) limits.spend(account, 1);
+    expect(bytes()).toBeLessThan(10_000_000);
+    // The day's limit used up too: its ring is at its longest.
+    for (const { rings } of accounts) {
+      for (let turn = 0; turn < 988; turn++) record(rings[1] as (typeof rings)[number], testClock().nowMs(), 5);
+    }
+    expect(bytes()).toBeLessThan(43_000_000);
+    limits.close();
+  });
+});
+
+describe('a file that can’t be used', () => {
+  test('is the owner’s alone, beside the database', () => {
+    const { path, open } = world();
+    const limits = open();
+    use(limits);
+    void limits.save();
+    for (const suffix of ['', '-wal', '-shm']) expect(statSync(quotaPath(path) + suffix).mode & 0o777).toBe(0o600);
+    expect(quotaPath('data/profiles.db')).toBe('data/profiles.db.quotas');
+    limits.close();
+  });
+
+  for (const [name, content] of [
+    ['garbage', 'not a database at all'.repeat(500)],
+    ['of another program', null],
+  ] as const) {
+    test(`${name} is set aside, and said`, () => {
+      const { path, reports, open } = world();
+      mkdirSync(join(path, '..'));
+      if (content !== null) writeFileSync(quotaPath(path), content);
+      else {
+        const foreign = openFile(quotaPath(path), 0);
+        foreign.run('CREATE TABLE theirs (x)');
+        foreign.close();
+      }
+      const limits = open();
+      expect(use(limits, 3)).toBeNull();
+      limits.close();
+      expect(reports).toEqual([
+        expect.stringMatching(/^warn: The quota file was unreadable and is now .*unreadable-\d+; /),
+      ]);
+      expect(readdirSync(join(path, '..')).some((file) => file.includes('.unreadable-'))).toBe(true);
+      const again = open();
+      expect(left(again)).toEqual([57, 4_997]);
+      again.close();
+    });
+  }
+
+  test('that can’t be opened stops nothing; once it can, everything is written', () => {
+    const { path, reports, open } = world();
+    mkdirSync(quotaPath(path), { recursive: true });
+    const limits = open();
+    expect(use(limits, 3)).toBeNull();
+    void limits.save();
+    void limits.save();
+    expect(left(limits)).toEqual([57, 4_997]);
+    expect(reports).toEqual([expect.stringContaining('error: The quota file can not be opened')]);
+    rmSync(quotaPath(path), { recursive: true });
+    use(limits, 1);
+    limits.close();
+    expect(reports.at(-1)).toBe('info: Quotas are written again.');
+    const again = open();
+    expect(left(again)).toEqual([56, 4_996]);
+    again.close();
+  });
+
+  test('that another program locks is tried again, and said once', () => {
+    const { path, reports, open } = world();
+    const limits = open();
+    use(limits, 3);
+    const other = openFile(quotaPath(path), 0);
+    other.run('BEGIN IMMEDIATE');
+    void limits.save();
+    void limits.save();
+    expect(reports).toEqual([expect.stringContaining('error: Quotas can not be written')]);
+    other.run('ROLLBACK');
+    other.close();
+    use(limits, 1);
+    limits.close();
+    expect(reports.length).toBe(2);
+    const again = open();
+    expect(left(again)).toEqual([56, 4_996]);
+    again.close();
+  });
+});

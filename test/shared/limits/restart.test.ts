@@ -1,0 +1,91 @@
+import { expect, test } from 'bun:test';
+import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openFile } from '../../../shared/db/open.ts';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import { left, use } from '../../support/limits.ts';
+import { afterCrash } from '../../support/quota-file.ts';
+import { tempFolder, testClock } from '../../support/world.ts';
+
+test('a crash between two saves of one burst after a restart forgets nothing that was saved before', async () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const clock = testClock();
+  const rateLimits = [
+    { quota: 60, windowSeconds: 60 },
+    { quota: 100, windowSeconds: 86_400 },
+  ];
+  const keys = Array.from({ length: 501 }, (_, at) => ({ identifier: `k${at}`.padEnd(8, '_'), rateLimits }));
+  const open = (at = path) => openLimits(at, clock, () => {});
+  const first = open();
+  for (const key of keys) for (let turn = 0; turn < 2; turn++) use(first, { ...key }, 40 - 20 * turn);
+  clock.advance(61_000);
+  for (const key of keys) use(first, { ...key }, 40); // 100 of 100 a day.
+  clock.advance(61_000);
+  first.close();
+  const second = open();
+  for (const key of keys) expect(use(second, { ...key })).not.toBeNull(); // Refused: 100 of 100.
+  await second.save();
+  const third = open(afterCrash(path));
+  expect(keys.filter((key) => (left(third, { ...key })[1] ?? 0) > 0)).toEqual([]);
+  second.close();
+  third.close();
+});
+
+test('what the file has of a key survives a crash, where the file could be opened only after the key was dropped', async () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const clock = testClock();
+  const key = { identifier: 'k7Qm2XaB', rateLimits: [{ quota: 100, windowSeconds: 86_400 }] };
+  const open = (at = path) => openLimits(at, clock, () => {});
+  const first = open();
+  use(first, { ...key }, 100);
+  first.close();
+  const file = quotaPath(path);
+  renameSync(file, `${file}.aside`);
+  mkdirSync(file);
+  const second = open();
+  second.accountOf({ ...key }); // Asks for /api/key, say.
+  clock.advance(61_000);
+  await second.save(); // Drops what is unused; the file can not be opened yet.
+  rmdirSync(file);
+  renameSync(`${file}.aside`, file);
+  await second.save();
+  expect(left(second, { ...key })).toEqual([0]);
+  const third = open(afterCrash(path));
+  expect(left(third, { ...key })).toEqual([0]);
+  second.close();
+  third.close();
+});
+
+test('a file that another hand has written into holds up no start', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const clock = testClock();
+  const rateLimits = [{ quota: 64, windowSeconds: 86_400 }];
+  const [damaged, whole] = ['k7Qm2XaA', 'k7Qm2XaB'].map((identifier) => ({ identifier, rateLimits })) as [Key, Key];
+  const blob = (...numbers: number[]) => new Uint8Array(Float64Array.from(numbers).buffer).toHex();
+  for (const numbers of [
+    blob(-1e300, 1, 1, 1, 0, 1, 1),
+    blob(-1, 86_400, 64, 2 ** 60, 0, 1, 1),
+    blob(-1, 86_400, -5, 10, -1e15, 1, 10),
+    blob(Number.NaN),
+  ]) {
+    const before = openLimits(path, clock, () => {});
+    use(before, { ...whole }, 10);
+    before.close();
+    const file = openFile(quotaPath(path), 1_000);
+    file.run(
+      `INSERT INTO log (seq, time, identifiers, numbers, stamps, checksum)
+         SELECT max(seq) + 1, max(time), '${damaged.identifier}', x'${numbers}', x'00000000', 0 FROM log`,
+    );
+    file.close();
+    // In a process of its own, which can be ended: a start that is held up is held up for ever.
+    const child = Bun.spawnSync([process.execPath, join(import.meta.dir, 'restart-child.ts'), path], {
+      env: { ...process.env, NOW: String(clock.nowMs()), KEYS: JSON.stringify([damaged, whole]) },
+      timeout: 10_000,
+    });
+    expect([numbers, child.stdout.toString()]).toEqual([numbers, '[[64],[54]]']);
+    clock.advance(86_400_001);
+  }
+}, 60_000);
+
+type Key = { identifier: string; rateLimits: { quota: number; windowSeconds: number }[] };
