@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(dirname(file), 'build-'));
 try {
   const built = join(folder, basename(file));
   await Bun.build({
-    entrypoints: [join(import.meta.dir, 'main.ts'), join(import.meta.dir, '../server/workers/worker.ts')],
+    entrypoints: [join(import.meta.dir, 'main.ts'), join(import.meta.dir, '../server/process/workers/worker.ts')],
     // All in one folder, so that the worker is found beside whatever starts it, as in the source.
     naming: { entry: '[name].[ext]' },
     target: 'bun',

@@ -1,7 +1,6 @@
 import type { Command, Option } from 'commander';
+import { KEY_STATES, type KeyState, PERMISSIONS } from '../shared/db/key-columns.ts';
 import { AppError } from '../shared/errors.ts';
-import { KEY_STATES, type KeyState } from '../shared/keys/key.ts';
-import { PERMISSIONS } from '../shared/keys/permissions.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf } from './context.ts';
 

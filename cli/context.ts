@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
 import type { Person } from '../shared/actor.ts';
-import { type Config, checkDatabasePath, readConfig, readEnvironment } from '../shared/config.ts';
-import type { Opened, OpenMode } from '../shared/db/open.ts';
+import { type Config, checkDatabasePath, readConfig, readEnvironment } from '../shared/config/config.ts';
+import type { Opened } from '../shared/db/connect.ts';
+import type { OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
 import { notice } from './output.ts';
 

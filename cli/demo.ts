@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { readConfig } from '../shared/config.ts';
+import { readConfig } from '../shared/config/config.ts';
 import type { Deps } from '../shared/deps.ts';
 import { operatorOf } from './context.ts';
 import { print } from './output.ts';
@@ -52,10 +52,15 @@ async function runDemo(folder: string): Promise<void> {
 }
 
 async function importSample(deps: Deps): Promise<number> {
-  const { importProfiles } = await import('../shared/profiles/import.ts');
+  const { eraserFor } = await import('../shared/erasure/erase-profile.ts');
+  const { importProfiles } = await import('../shared/profiles/write/import.ts');
   const { default: sample } = await import('../shared/sample/profiles.jsonl', { with: { type: 'text' } });
   const by = operatorOf(deps.config);
-  const { imported } = await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, by });
+  const { imported } = await importProfiles(deps, [Buffer.from(sample)], {
+    merge: false,
+    strict: true,
+    erase: eraserFor(by),
+  });
   return imported;
 }
 

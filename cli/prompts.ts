@@ -1,7 +1,7 @@
 import { createPrompt, isEnterKey, type Status, useEffect, useKeypress, usePrefix, useState } from '@inquirer/core';
 import inquirer from 'inquirer';
+import { PERMISSIONS, type Permission } from '../shared/db/key-columns.ts';
 import { AppError } from '../shared/errors.ts';
-import { PERMISSIONS, type Permission } from '../shared/keys/permissions.ts';
 
 // Prompts read stdin and write stderr; stdout is for results. Callers ask only where `canAsk()`.
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { isoTime } from '../shared/clock.ts';
-import type { Config } from '../shared/config.ts';
-import type { ErasureStatus } from '../shared/erasure-status.ts';
+import type { Config } from '../shared/config/config.ts';
 import { AppError } from '../shared/errors.ts';
-import type { Status } from '../shared/status.ts';
 import { cleanForTerminal } from '../shared/text.ts';
+import type { ErasureStatus } from '../shared/upkeep/erasure-status.ts';
+import type { Status } from '../shared/upkeep/status.ts';
 import { askServer, serverUrl } from './ask-server.ts';
 import { configOf, globalsOf } from './context.ts';
 import { sizeText } from './db/steps.ts';
@@ -39,7 +39,7 @@ Examples:
       const config = configOf(globals);
       const { closeDatabase, openDatabase } = await import('../shared/db/open.ts');
       const { createDeps } = await import('../shared/deps.ts');
-      const { readStatus } = await import('../shared/status.ts');
+      const { readStatus } = await import('../shared/upkeep/status.ts');
       const db = openDatabase(config.databasePath, 'look');
       try {
         const deps = createDeps(db, config);

@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia';
-import { answerExchange, type Route } from './chain.ts';
-import type { Exchange } from './exchange.ts';
+import type { Service } from './process/service.ts';
+import { answerExchange, type Route } from './request/chain.ts';
+import type { Exchange } from './request/exchange.ts';
 import { docs, home, openApi } from './routes/document.ts';
 import { hasContact, health, readiness, securityContact } from './routes/health.ts';
 import { ownKey } from './routes/key.ts';
 import { leaderboardPage } from './routes/leaderboard.ts';
 import { linksBy, profileBy, profilesOfMany } from './routes/lookup.ts';
 import { hasMetrics, metrics } from './routes/metrics.ts';
-import type { Service } from './service.ts';
 
 /** The whole HTTP surface. Tests run every refusal against every entry, and the OpenAPI document is made of it. */
 export const ROUTES: readonly Route[] = [

@@ -3,46 +3,15 @@ import { lockForServing } from '../shared/db/serving.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
-import { openExchange } from './chain.ts';
-import { type Fetch, type Listener, startListening } from './listener.ts';
-import { createLog } from './log.ts';
-import { type LogOutput, openLogOutput } from './log-output.ts';
-import type { Metrics } from './metrics.ts';
-import { startReminding } from './reminding.ts';
-import { closeService, createService, type Service } from './service.ts';
-import { startVacuuming, type VacuumOptions } from './vacuuming.ts';
-
-/** A server that accepts requests. */
-export type RunningServer = {
-  /** `http://127.0.0.1:3000`, without a trailing slash. */
-  url: string;
-  port: number;
-  /**
-   * Answers everything for a second more, each answer closing its connection; then accepts no more connections, finishes
-   * what is in flight (10 s at most), writes the quotas and releases everything but the database.
-   */
-  stop: () => Promise<void>;
-  /**
-   * Reads the certificate's files again; resolves a second later, when nobody is given the old one any more. Throws
-   * `bad_config`, and keeps the old one.
-   */
-  reloadTls: () => Promise<void>;
-  /** Resolves where the server can't go on and has to be stopped, with why. */
-  failed: Promise<AppError>;
-};
-
-/**
- * `port` instead of the configured one (0: any free one); how long a listener drains before it ends, for tests; where log
- * lines go instead of stdout; who is told of every worker that is started; how the database is vacuumed, without which it
- * never is.
- */
-export type ServerOptions = {
-  port?: number;
-  drainMs?: number;
-  log?: LogOutput;
-  onWorker?: (worker: Worker, number: number) => void;
-  vacuum?: VacuumOptions;
-};
+import { type Fetch, type Listener, startListening } from './process/listener.ts';
+import { startReminding } from './process/reminding.ts';
+import type { RunningServer, ServerOptions } from './process/running-server.ts';
+import { closeService, createService, type Service } from './process/service.ts';
+import { startVacuuming } from './process/vacuuming.ts';
+import { openExchange } from './request/chain.ts';
+import { createLog } from './watching/log.ts';
+import { type LogOutput, openLogOutput } from './watching/log-output.ts';
+import type { Metrics } from './watching/metrics.ts';
 
 const STDOUT = 1;
 
@@ -59,7 +28,7 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
   let service: Service | null = null;
   try {
     if (config.workers > 1) {
-      const { startWorkers } = await import('./workers/coordinator.ts');
+      const { startWorkers } = await import('./process/workers/coordinator.ts');
       return await startWorkers(deps, options, log, () => lock.close());
     }
     service = createService(deps, log.write, await metricsOf(deps));
@@ -81,7 +50,7 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
 
 async function metricsOf(deps: ServerDeps): Promise<Metrics | null> {
   if (deps.config.metricsToken === null) return null;
-  const { createMetrics } = await import('./metrics.ts');
+  const { createMetrics } = await import('./watching/metrics.ts');
   return createMetrics(deps);
 }
 

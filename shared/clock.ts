@@ -36,3 +36,6 @@ export async function openThreadClock(): Promise<Clock> {
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** The length of a day in UTC, milliseconds. */
+export const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config.ts';
-import type { Db, Opened } from './db/open.ts';
-import { type Random, systemRandom } from './keys/secret.ts';
+import type { Config } from './config/config.ts';
+import type { Db, Opened } from './db/connect.ts';
 import type { Mailer } from './mail/mail.ts';
+import { type Random, systemRandom } from './random.ts';
 
 /** What the rules need from outside, built once by a door and passed down; tests replace clock, randomness and lease. */
 export type Deps = {

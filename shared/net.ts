@@ -5,3 +5,8 @@ export function net(): typeof import('node:net') {
   loaded ??= require('node:net') as typeof import('node:net');
   return loaded;
 }
+
+/** Whether only this machine can reach an address: 127.0.0.0/8, ::1 or `localhost`. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}

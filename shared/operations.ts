@@ -1,15 +1,15 @@
 import type { Person } from './actor.ts';
+import type { KeyState } from './db/key-columns.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
 import { approveKey } from './keys/approve.ts';
 import type { Grant } from './keys/attempt.ts';
 import type { KeyRequestFields } from './keys/fields.ts';
 import { checkInput, FIELDS, type Field, optional } from './keys/input.ts';
-import type { KeyState } from './keys/key.ts';
 import { editKey, type Outcome, rejectKey, requestKey, revokeKey, withdrawKey } from './keys/lifecycle.ts';
 import { noSuchKey, noSuchProfile, readKey, readOwnerById, readOwnerByName, refuseBanned } from './keys/record.ts';
-import { keyUsage, lastUses, unusedKeys } from './keys/usage-view.ts';
 import { type HistoryView, type KeyView, keyHistory, listKeys, showKey } from './keys/view.ts';
+import { keyUsage, lastUses, unusedKeys } from './usage/usage-view.ts';
 
 /**
  * Which keys a kind of person may do something with. `all, asserted`: all, each time by an assertion of the admin's

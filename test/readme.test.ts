@@ -4,17 +4,19 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../cli/program.ts';
 import { ROUTES } from '../server/app.ts';
-import { ERROR_STATUSES } from '../server/refusals.ts';
-import { VARIABLES } from '../shared/config.ts';
+import { ERROR_STATUSES } from '../server/request/refusals.ts';
+import { VARIABLES } from '../shared/config/config.ts';
+import { KEY_STATES } from '../shared/db/key-columns.ts';
+import { eraserFor } from '../shared/erasure/erase-profile.ts';
 import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, REFUSALS, refusalOf } from '../shared/errors.ts';
 import { MAX_PROJECT_URL, TEXT_RULES } from '../shared/keys/fields.ts';
-import { KEY_STATES, KEYS_PER_PROFILE } from '../shared/keys/key.ts';
+import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
 import { RATE_LIMIT_BOUNDS } from '../shared/limits/rate-limit.ts';
 import { MAX_GROUPS } from '../shared/limits/ring.ts';
-import { importProfiles } from '../shared/profiles/import.ts';
-import { BOARD_SIZE } from '../shared/profiles/leaderboard.ts';
-import { MAX_LINE_BYTES } from '../shared/profiles/line.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
+import { BOARD_SIZE } from '../shared/profiles/read/board-bounds.ts';
+import { importProfiles } from '../shared/profiles/write/import.ts';
+import { MAX_LINE_BYTES } from '../shared/profiles/write/line.ts';
 import { type Results, tableRow } from './bench/results.ts';
 import { onBox } from './support/actors.ts';
 import { PROJECT } from './support/cli.ts';
@@ -129,7 +131,7 @@ test('the answer that it shows is the one that the sample profiles give', async 
   await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
     merge: false,
     strict: true,
-    by: onBox('test'),
+    erase: eraserFor(onBox('test')),
   });
   const shown = README.split('\n').find((line) => line.startsWith('{"id":7,"username":"Ada","displayName":"Ada L'));
   expect(shown).toBe(readingOf(deps).lookup.profile('username', 'Ada').text.body);
@@ -138,6 +140,10 @@ test('the answer that it shows is the one that the sample profiles give', async 
 test('the line that it shows for an import is one', async () => {
   const deps = testDeps();
   const line = README.split('\n').find((text) => text.startsWith('{"id":7,"username":"Ada","aliases"')) ?? '';
-  const result = await importProfiles(deps, [Buffer.from(line)], { merge: false, strict: true, by: onBox('test') });
+  const result = await importProfiles(deps, [Buffer.from(line)], {
+    merge: false,
+    strict: true,
+    erase: eraserFor(onBox('test')),
+  });
   expect(result).toEqual({ imported: 1, deleted: 0, refused: [], dropped: {} });
 });

@@ -21,7 +21,7 @@ Examples:
     )
     .action((file: string, _options: unknown, command: Command) =>
       withContext(command, 'look', async ({ deps, json }) => {
-        const { backupDatabase } = await import('../../shared/db/backup.ts');
+        const { backupDatabase } = await import('../../shared/upkeep/backup.ts');
         const steps = createSteps(deps.clock);
         const done = backupDatabase(deps.db, file, (step) =>
           steps.begin(step === 'copy' ? `Copying ${sizeText(deps.config.databasePath)}` : `Verifying ${file}`),

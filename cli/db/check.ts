@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { CheckStep } from '../../shared/db/check.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
+import type { CheckStep } from '../../shared/upkeep/check.ts';
 import { withContext } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';
 import { createSteps } from './steps.ts';
@@ -30,7 +30,7 @@ Examples:
     )
     .action((_options: unknown, command: Command) =>
       withContext(command, 'look', async ({ deps, json }) => {
-        const { checkDatabase } = await import('../../shared/db/check.ts');
+        const { checkDatabase } = await import('../../shared/upkeep/check.ts');
         const steps = createSteps(deps.clock);
         const { faults, profiles, keys } = checkDatabase(deps.db, (step) => steps.begin(STEPS[step]));
         steps.end();

@@ -26,7 +26,7 @@ Examples:
     .action(async (file: string, _options: unknown, command: Command) => {
       const globals = globalsOf(command);
       const { databasePath } = configOf(globals);
-      const { prepareRestore } = await import('../../shared/db/restore.ts');
+      const { prepareRestore } = await import('../../shared/upkeep/restore.ts');
       const restore = prepareRestore(databasePath, file);
       try {
         const { profiles, keys, schema, isOlder } = restore.source;

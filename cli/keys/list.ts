@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { KEY_STATES, type KeyState } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import { parseSpan } from '../../shared/keys/expiry.ts';
-import { KEY_STATES, type KeyState } from '../../shared/keys/key.ts';
 import { withContext } from '../context.ts';
 import { print, printJson } from '../output.ts';
 import { keysText } from './print.ts';

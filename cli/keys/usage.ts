@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tallies.ts';
-import type { UsageView } from '../../shared/keys/usage-view.ts';
+import { USAGE_DAYS } from '../../shared/keys/fields.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tally.ts';
+import type { UsageView } from '../../shared/usage/usage-view.ts';
 import { withContext } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';
 import { outputColumns } from '../stdout.ts';

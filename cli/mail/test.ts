@@ -21,7 +21,7 @@ Example:
       const globals = globalsOf(command);
       const config = configOf(globals);
       const { createMailDeps } = await import('../../shared/deps.ts');
-      const { tryMail } = await import('../../shared/mail/try.ts');
+      const { tryMail } = await import('../../shared/upkeep/mail-test.ts');
       await tryMail(createMailDeps(config), address);
       const where = config.mail?.kind === 'folder' ? { folder: config.mail.folder } : { server: serverOf(config.mail) };
       if (globals.json) printJson({ to: address, accepted: true, ...where });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Changes } from '../../shared/profiles/change.ts';
 import type { ExportedProfile } from '../../shared/profiles/export.ts';
+import type { Changes } from '../../shared/profiles/write/change.ts';
 import { withContext } from '../context.ts';
 import { printProfile } from './show.ts';
 
@@ -10,8 +10,8 @@ export function changeOne(
   username: string,
   decide: (profile: ExportedProfile) => Changes,
 ): Promise<void> {
-  return withContext(command, 'use', async ({ deps, actor, json }) => {
-    const { changeProfile } = await import('../../shared/profiles/change.ts');
-    printProfile(changeProfile(deps, { username, by: actor, decide }), json);
+  return withContext(command, 'use', async ({ deps, json }) => {
+    const { changeProfile } = await import('../../shared/profiles/write/change.ts');
+    printProfile(changeProfile(deps, { username, decide }), json);
   });
 }

@@ -23,7 +23,8 @@ Examples:
     )
     .action((name: string, _options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps, actor, yes, json }) => {
-        const { eraseProfile, findProfile } = await import('../../shared/profiles/erase.ts');
+        const { eraseProfile } = await import('../../shared/erasure/erase-profile.ts');
+        const { findProfile } = await import('../../shared/profiles/find.ts');
         const { id, username } = findProfile(deps.db, name);
         await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);
         const { warning, ...erased } = eraseProfile(deps, name, actor);

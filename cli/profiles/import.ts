@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import type { ImportResult, RefusedLine } from '../../shared/profiles/import-report.ts';
+import type { ImportResult, RefusedLine } from '../../shared/profiles/write/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { type Context, withContext } from '../context.ts';
 import { giveWay } from '../give-way.ts';
@@ -32,7 +32,7 @@ Examples:
   zcat profiles.jsonl.gz | profilectl profiles import -`,
     )
     .action(async (file: string, options: Options, command: Command) => {
-      const { checkSource } = await import('../../shared/profiles/import-source.ts');
+      const { checkSource } = await import('../../shared/profiles/write/import-source.ts');
       // Before a database is made for nothing.
       if (file !== '-') checkSource(file);
       else if (process.stdin.isTTY) notice('Reading lines from the terminal; Ctrl-D on an empty line ends them.');
@@ -45,7 +45,8 @@ const MAX_LINES_SAID = 20;
 
 async function importFile({ deps, actor, json }: Context, file: string, options: Options): Promise<void> {
   giveWay();
-  const { importProfiles } = await import('../../shared/profiles/import.ts');
+  const { eraserFor } = await import('../../shared/erasure/erase-profile.ts');
+  const { importProfiles } = await import('../../shared/profiles/write/import.ts');
   const progress = createProgress(deps.clock);
   let refusedCount = 0;
   const onRefused = ({ line, reason }: RefusedLine): void => {
@@ -58,7 +59,7 @@ async function importFile({ deps, actor, json }: Context, file: string, options:
     result = await importProfiles(deps, file === '-' ? process.stdin : file, {
       merge: options.merge === true,
       strict,
-      by: actor,
+      erase: eraserFor(actor),
       onProgress: ({ lines, bytes, totalBytes }) => progress.show(lines, bytes, totalBytes),
       onRefused,
       onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),

@@ -28,7 +28,7 @@ Examples:
 }
 
 async function readText(file: string): Promise<string> {
-  const { checkSource } = await import('../../shared/profiles/import-source.ts');
+  const { checkSource } = await import('../../shared/profiles/write/import-source.ts');
   if (file !== '-') checkSource(file);
   return file === '-' ? Bun.stdin.text() : readFileSync(file, 'utf8');
 }

@@ -16,7 +16,7 @@ export function addTo(parent: Command): void {
       '\nWithout --keep-alias the old name is free for others at once.\n\nExample:\n  profilectl profiles rename ada countess --keep-alias',
     )
     .action(async (username: string, name: string, options: { keepAlias?: boolean }, command: Command) => {
-      const { renamed } = await import('../../shared/profiles/change.ts');
+      const { renamed } = await import('../../shared/profiles/write/change.ts');
       await changeOne(command, username, (profile) => renamed(profile, name, options.keepAlias === true));
     });
   const alias = parent.command('alias').description('Add an alias to a profile, or remove one.');
@@ -27,7 +27,7 @@ export function addTo(parent: Command): void {
     .argument('<alias>', 'the new alias')
     .addHelpText('after', '\nExample:\n  profilectl profiles alias add ada lovelace')
     .action(async (username: string, name: string, _options: unknown, command: Command) => {
-      const { withAlias } = await import('../../shared/profiles/change.ts');
+      const { withAlias } = await import('../../shared/profiles/write/change.ts');
       await changeOne(command, username, (profile) => withAlias(profile, name));
     });
   alias
@@ -37,7 +37,7 @@ export function addTo(parent: Command): void {
     .argument('<alias>', 'the alias')
     .addHelpText('after', '\nExample:\n  profilectl profiles alias remove ada lovelace')
     .action(async (username: string, name: string, _options: unknown, command: Command) => {
-      const { withoutAlias } = await import('../../shared/profiles/change.ts');
+      const { withoutAlias } = await import('../../shared/profiles/write/change.ts');
       await changeOne(command, username, (profile) => withoutAlias(profile, name));
     });
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import type { Changes } from '../../shared/profiles/change.ts';
+import type { Changes } from '../../shared/profiles/write/change.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { changeOne } from './change.ts';
 

@@ -1,8 +1,8 @@
 import { etagOf } from '../../shared/etag.ts';
-import type { Answer, LateAnswer } from '../answers.ts';
-import type { Route } from '../chain.ts';
-import { publicPath } from '../public-path.ts';
-import type { Service } from '../service.ts';
+import type { Service } from '../process/service.ts';
+import type { Answer, LateAnswer } from '../request/answers.ts';
+import type { Route } from '../request/chain.ts';
+import { publicPath } from '../request/public-path.ts';
 
 type Handler = NonNullable<Route['answer']>;
 

@@ -2,11 +2,11 @@ import type { z } from 'zod';
 import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
-import type { Answer } from '../answers.ts';
-import type { Exchange } from '../exchange.ts';
-import { queryParameters } from '../parameters.ts';
-import { levelsOf, type Quota } from '../quota.ts';
-import type { Service } from '../service.ts';
+import type { Service } from '../process/service.ts';
+import type { Answer } from '../request/answers.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { queryParameters } from '../request/parameters.ts';
+import { levelsOf, type Quota } from '../request/quota.ts';
 
 /** `GET /api/key`: what the key that asks may do, and how much of its rate limits is left. */
 export function ownKey(_service: Service, { query, key, quota }: Exchange): Answer {

@@ -1,8 +1,8 @@
 import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
-import { answerOf, type MaybeBig } from '../big-answers.ts';
-import type { Exchange } from '../exchange.ts';
-import { queryParameters, wholeNumber } from '../parameters.ts';
-import type { Service } from '../service.ts';
+import type { Service } from '../process/service.ts';
+import { answerOf, type MaybeBig } from '../request/big-answers.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { queryParameters, wholeNumber } from '../request/parameters.ts';
 
 /** `GET /api/leaderboard?limit=&offset=`: one page, with links to its neighbours (RFC 8288). */
 export function leaderboardPage(service: Service, exchange: Exchange): MaybeBig {

@@ -1,13 +1,13 @@
 import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
-import { type Asked, type Found, parseUid, type Way } from '../../shared/profiles/lookup.ts';
-import type { Answer } from '../answers.ts';
-import { answerOf, type MaybeBig } from '../big-answers.ts';
-import type { Route } from '../chain.ts';
-import type { Exchange } from '../exchange.ts';
-import { pathParameter, queryParameters, queryValues } from '../parameters.ts';
-import { publicPath } from '../public-path.ts';
-import { admit, type Quota } from '../quota.ts';
-import type { Service } from '../service.ts';
+import { type Asked, type Found, parseUid, type Way } from '../../shared/profiles/read/lookup.ts';
+import type { Service } from '../process/service.ts';
+import type { Answer } from '../request/answers.ts';
+import { answerOf, type MaybeBig } from '../request/big-answers.ts';
+import type { Route } from '../request/chain.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { pathParameter, queryParameters, queryValues } from '../request/parameters.ts';
+import { publicPath } from '../request/public-path.ts';
+import { admit, type Quota } from '../request/quota.ts';
 
 /** Answers with the SimplifiedProfile that is found this way. */
 export function profileBy(way: Way): NonNullable<Route['answer']> {

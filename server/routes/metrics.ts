@@ -1,10 +1,10 @@
 import { AppError } from '../../shared/errors.ts';
-import type { LateAnswer } from '../answers.ts';
-import { credentialsOf } from '../authenticate.ts';
-import { blockOf } from '../client-address.ts';
-import type { Exchange } from '../exchange.ts';
-import type { Metrics } from '../metrics.ts';
-import type { Service } from '../service.ts';
+import type { Service } from '../process/service.ts';
+import type { LateAnswer } from '../request/answers.ts';
+import { credentialsOf } from '../request/authenticate.ts';
+import { blockOf } from '../request/client-address.ts';
+import type { Exchange } from '../request/exchange.ts';
+import type { Metrics } from '../watching/metrics.ts';
 
 /** How a request without, or with another, METRICS_TOKEN is refused; the OpenAPI document shows it too. */
 export const METRICS_REFUSALS = {

@@ -1,4 +1,4 @@
-import type { Sqlite } from './open.ts';
+import type { Sqlite } from './connect.ts';
 
 /** Runs a function while a connection waits so long, milliseconds, for the locks of others; 0 is not at all. */
 export function withBusyTimeout<T>(sqlite: Sqlite, timeoutMs: number, act: () => T): T {

@@ -1,4 +1,5 @@
-import { guardDatabase, type Opened } from './open.ts';
+import type { Opened } from './connect.ts';
+import { guardDatabase } from './faults.ts';
 
 /**
  * Folds the write-ahead log into the database and empties it, so that it holds nothing of what was erased. Returns a

@@ -1,4 +1,4 @@
-import type { Sqlite } from './open.ts';
+import type { Sqlite } from './connect.ts';
 
 // SQLite overwrites what is deleted (secure_delete), but not the copies of rows that its balancing of pages left earlier in
 // unused parts of other pages. Only a VACUUM writes a file without them. So each transaction that erases profiles leaves a

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { AppError } from '../errors.ts';
+import { openBare, type Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
-import { databaseFault, openBare, type Sqlite } from './open.ts';
+import { databaseFault } from './faults.ts';
 import { giveToOwnerOf } from './snapshot.ts';
 
 // An import takes the database's write lock for each of its batches, and a VACUUM for seconds. So that neither gets in the

@@ -1,4 +1,4 @@
-import type { Sqlite } from './open.ts';
+import type { Sqlite } from './connect.ts';
 
 /** Folds the write-ahead log into the database between the transactions of a long writer. */
 export type LogKeeper = {

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
+import type { Sqlite } from './connect.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
-import type { Sqlite } from './open.ts';
 
 /** Written into the file's header, so that another program's database is never touched: "PLK1". */
 export const APPLICATION_ID = 0x504c4b31;

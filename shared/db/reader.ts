@@ -1,5 +1,7 @@
 import { AppError } from '../errors.ts';
-import { databaseFault, openBeside, type Sqlite } from './open.ts';
+import type { Sqlite } from './connect.ts';
+import { databaseFault } from './faults.ts';
+import { openBeside } from './open.ts';
 
 /**
  * The server's connection for reading. It reads in views: a view is one read transaction, so that its requests share the

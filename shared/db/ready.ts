@@ -1,5 +1,5 @@
+import type { Opened } from './connect.ts';
 import { schemaState } from './migrate.ts';
-import type { Opened } from './open.ts';
 
 /** Whether the database is open, ours, and has this version's schema. */
 export function isReady(db: Opened): boolean {

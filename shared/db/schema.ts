@@ -11,14 +11,15 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../actor.ts';
-import type { AttemptResult, KeyEventName, KeyState, ReminderResult } from '../keys/key.ts';
-import type { Permission } from '../keys/permissions.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
+import type { AttemptResult, KeyEventName, KeyState, Permission, ReminderResult } from './key-columns.ts';
+
+/** A rate limit as it is stored: `quota` requests in any window of so many seconds. */
+export type StoredRateLimit = { quota: number; windowSeconds: number };
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
 
-/** A profile's own columns. Which of them are public is decided in `shared/profiles/public.ts`, by name. */
+/** A profile's own columns. Which of them are public is decided in `shared/profiles/read/public.ts`, by name. */
 export const profiles = sqliteTable(
   'profiles',
   {
@@ -131,7 +132,7 @@ export const apiKeys = sqliteTable(
     requestedPermissions: text('requested_permissions', { mode: 'json' }).$type<Permission[]>().notNull(),
     /** The grant: null until approved. */
     permissions: text({ mode: 'json' }).$type<Permission[]>(),
-    rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>(),
+    rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>(),
     requestedAt: integer('requested_at').notNull(),
     decidedAt: integer('decided_at'),
     expiresAt: integer('expires_at'),
@@ -180,7 +181,7 @@ export const keyAttempts = sqliteTable(
     /** Private; null once the profile is erased. */
     address: text(),
     permissions: text({ mode: 'json' }).$type<Permission[]>().notNull(),
-    rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>().notNull(),
+    rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>().notNull(),
     expiresAt: integer('expires_at'),
     result: text().$type<AttemptResult>().notNull(),
   },

@@ -1,8 +1,9 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
+import { openBare, type Sqlite } from './connect.ts';
 import { isOnReadOnlyDisk, realPath } from './disk.ts';
-import { databaseFault, openBare, type Sqlite } from './open.ts';
+import { databaseFault } from './faults.ts';
 
 // One database has one server: it holds a lock file beside the database, found from every name that the database has.
 

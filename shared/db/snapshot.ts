@@ -13,9 +13,10 @@ import {
 import { dirname } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
 import { AppError } from '../errors.ts';
+import { openBare, type Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
+import { databaseFault } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
-import { databaseFault, openBare, type Sqlite } from './open.ts';
 
 /** What a sound database file holds; `schema` is the number of its migrations, and `isOlder` whether more are known. */
 export type Verified = { bytes: number; profiles: number; keys: number; schema: number; isOlder: boolean };

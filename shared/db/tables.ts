@@ -1,5 +1,5 @@
 import { drizzle } from 'drizzle-orm/bun-sqlite';
-import type { Db, Opened } from './open.ts';
+import type { Db, Opened } from './connect.ts';
 import * as schema from './schema.ts';
 
 /** An open main database through Drizzle. The server does without: to load it would be a fifth of its start. */

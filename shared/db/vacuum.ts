@@ -3,11 +3,12 @@ import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { withBusyTimeout } from './busy-timeout.ts';
+import type { Opened, Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
 import { emptyLog } from './empty-log.ts';
 import { noteVacuum, readErasures } from './erasures.ts';
+import { guardDatabase } from './faults.ts';
 import { lockForVacuum } from './import-lock.ts';
-import { guardDatabase, type Opened, type Sqlite } from './open.ts';
 import { databaseSize } from './size.ts';
 
 /** What a VACUUM did: how long it took, and the size of the database file before and after. */

@@ -1,4 +1,4 @@
-import type { AttemptResult, KeyState } from './key.ts';
+import type { AttemptResult, KeyState } from '../db/key-columns.ts';
 
 // The approval protocol as pure decisions: each is taken inside one immediate transaction that then writes what it
 // says. `attemptNumber` is the fence. Whoever raises it makes every earlier mail worthless for good.

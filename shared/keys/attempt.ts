@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm';
 import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import { type Db, type Tx, write } from '../db/open.ts';
+import { type Db, type Tx, write } from '../db/connect.ts';
+import type { Permission } from '../db/key-columns.ts';
 import { apiKeys, keyAttempts } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -9,7 +10,6 @@ import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate
 import { closingResult, decideBegin, mayActivate } from './approval.ts';
 import { expireKeys } from './expire.ts';
 import { checkKeyRequest, checkPermissions } from './fields.ts';
-import type { Permission } from './permissions.ts';
 import {
   type Act,
   type ApiKey,

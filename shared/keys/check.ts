@@ -1,8 +1,9 @@
-import type { Sqlite } from '../db/open.ts';
+import type { Sqlite } from '../db/connect.ts';
+import type { KeyState } from '../db/key-columns.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { checkPermissions } from './fields.ts';
-import { canMove, KEYS_PER_PROFILE, type KeyState, MOVES, type Move } from './key.ts';
+import { canMove, KEYS_PER_PROFILE, MOVES, type Move } from './key.ts';
 
 type Key = {
   identifier: string;

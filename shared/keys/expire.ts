@@ -1,6 +1,6 @@
 import { and, eq, lte } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
-import { type Db, write } from '../db/open.ts';
+import { type Db, write } from '../db/connect.ts';
 import { apiKeys } from '../db/schema.ts';
 import { moveKey } from './record.ts';
 

@@ -1,6 +1,7 @@
+import type { Permission } from '../db/key-columns.ts';
 import { AppError } from '../errors.ts';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints } from '../text.ts';
-import { isPermission, normalisePermissions, type Permission } from './permissions.ts';
+import { isPermission, normalisePermissions } from './permissions.ts';
 
 /** What an owner says when asking for a key, as typed. */
 export type KeyRequestFields = {
@@ -99,3 +100,6 @@ export function checkKeyRequest(fields: KeyRequestFields): CheckedKeyRequest {
 function throwIfFault(fault: string | null): void {
   if (fault !== null) throw new AppError('usage', fault);
 }
+
+/** For how many days it is kept what a key was used for, today among them. */
+export const USAGE_DAYS = 400;

@@ -1,9 +1,10 @@
+import { DAY_MS } from '../clock.ts';
+import { KEY_STATES } from '../db/key-columns.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from './expiry.ts';
-import { permissionsFault, projectUrlFault, TEXT_RULES, type TextRule, textFault } from './fields.ts';
-import { isKeyState, KEY_STATES } from './key.ts';
-import { DAY_MS, USAGE_DAYS } from './tallies.ts';
+import { permissionsFault, projectUrlFault, TEXT_RULES, type TextRule, textFault, USAGE_DAYS } from './fields.ts';
+import { isKeyState } from './key.ts';
 
 /** One field of an operation's input: what doors ask for, and what `perform` checks whichever door it came through. */
 export type Field = {

@@ -1,7 +1,4 @@
-/** The states of an API key, spelled as in JSON, tables and the database (specification 3). */
-export const KEY_STATES = ['pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
-
-export type KeyState = (typeof KEY_STATES)[number];
+import { type AttemptResult, KEY_STATES, type KeyState } from '../db/key-columns.ts';
 
 /** What can happen to a key after it was requested, and where it leads; whatever is absent is refused. */
 export const MOVES = {
@@ -35,37 +32,7 @@ export function isExpired(expiresAtMs: number | null, nowMs: number): boolean {
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
-/** How an approval attempt stands; `open` past its lease reads as `not confirmed`. */
-export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 'voided'] as const;
-
-export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
-
 /** What a reader is told of an attempt: an open one whose lease is over crashed, so nobody confirmed it. */
 export function attemptResultAt(result: AttemptResult, leaseEndsAtMs: number, nowMs: number): AttemptResult {
   return result === 'open' && nowMs >= leaseEndsAtMs ? 'not confirmed' : result;
 }
-
-/**
- * What became of a reminder. `sending` is written before the mail goes out: what a crash leaves of it is never repeated,
- * as little as `not confirmed`. `to be repeated` and `refused` were certainly not accepted.
- */
-export const REMINDER_RESULTS = ['sending', 'accepted', 'refused', 'not confirmed', 'to be repeated'] as const;
-
-export type ReminderResult = (typeof REMINDER_RESULTS)[number];
-
-/** What `key_events` records. */
-export const KEY_EVENTS = [
-  'requested',
-  'approval started',
-  'approval refused',
-  'approval not confirmed',
-  'approved',
-  'rejected',
-  'withdrawn',
-  'revoked',
-  'expired',
-  'edited',
-  'erased',
-] as const;
-
-export type KeyEventName = (typeof KEY_EVENTS)[number];

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import { type Db, type Tx, write } from '../db/open.ts';
+import { type Db, type Tx, write } from '../db/connect.ts';
 import { apiKeys } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -116,7 +116,7 @@ async function endWithReason(
   const reason = isLeftOut ? null : checkText(TEXT_RULES.reason, given);
   const key = changeKey(deps, input.identifier, move, input.by, reason === null ? {} : { reason });
   const to = readOwner(deps.db, key)?.email ?? null;
-  const { rejectionMail, revocationMail } = await import('../mail/messages.ts');
+  const { rejectionMail, revocationMail } = await import('./mails.ts');
   const compose = move === 'reject' ? rejectionMail : revocationMail;
   const { identifier } = key;
   const warning = await notify(deps, to, (address) =>
@@ -165,7 +165,7 @@ async function tellAdmin(
 ): Promise<string | null> {
   const to = deps.config.adminEmail;
   if (to === null) return null;
-  const { requestMail } = await import('../mail/messages.ts');
+  const { requestMail } = await import('./mails.ts');
   const { name: keyName, permissions: requestedPermissions, ...rest } = fields;
   return notify(deps, to, (address) =>
     requestMail({ to: address, identifier, profile: owner.username, keyName, requestedPermissions, ...rest }),

@@ -1,7 +1,7 @@
 import { desc, eq, inArray } from 'drizzle-orm';
-import type { Db } from '../db/open.ts';
+import type { Db } from '../db/connect.ts';
+import type { KeyState } from '../db/key-columns.ts';
 import { apiKeys, profiles } from '../db/schema.ts';
-import type { KeyState } from './key.ts';
 
 /** As much of a key as tells it from others. */
 export type KeyName = { identifier: string; state: KeyState; profile: string | null; name: string };

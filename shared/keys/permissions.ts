@@ -1,8 +1,4 @@
-/** What a key may do, in the order in which they are listed everywhere (specification 5.4). */
-export const PERMISSIONS = ['api.lookup', 'api.leaderboard'] as const;
-
-/** `api.lookup` grants every lookup and links endpoint, `api.leaderboard` the leaderboard only. */
-export type Permission = (typeof PERMISSIONS)[number];
+import { PERMISSIONS, type Permission } from '../db/key-columns.ts';
 
 /** Whether a text names a permission. */
 export function isPermission(text: string): text is Permission {

@@ -1,12 +1,13 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import type { Db, Tx } from '../db/open.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profileNames, profiles } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
 import type { Approvable } from './approval.ts';
-import { canMove, type KeyEventName, type KeyState, MOVES, type Move, PLACE_HOLDERS } from './key.ts';
+import { canMove, MOVES, type Move, PLACE_HOLDERS } from './key.ts';
 
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;

@@ -1,23 +1,7 @@
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+import { BASE62, type Random, randomBase62 } from '../random.ts';
+
 const SECRET = /^plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
-
-/** Cryptographic randomness: so many bytes, anew on each call. Tests replace it. */
-export type Random = (bytes: number) => Uint8Array;
-
-/** The machine's cryptographic randomness. */
-export const systemRandom: Random = (bytes) => crypto.getRandomValues(new Uint8Array(bytes));
-
-/** So many base62 characters, each of the 62 equally likely (bytes of 248 and more are thrown away: no modulo bias). */
-export function randomBase62(length: number, random: Random): string {
-  let text = '';
-  while (text.length < length) {
-    for (const byte of random(length - text.length)) {
-      if (byte < 248) text += ALPHABET[byte % 62];
-    }
-  }
-  return text;
-}
 
 /** A new identifier: 8 base62 characters, safe to show and log. */
 export function newIdentifier(random: Random): string {
@@ -63,7 +47,7 @@ function checksum(ascii: string): string {
   let rest = Bun.hash.crc32(ascii);
   let digits = '';
   for (let place = 0; place < CHECKSUM_LENGTH; place++) {
-    digits = ALPHABET[rest % 62] + digits;
+    digits = BASE62[rest % 62] + digits;
     rest = Math.floor(rest / 62);
   }
   return digits;

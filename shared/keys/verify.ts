@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
-import type { Opened } from '../db/open.ts';
+import type { Opened } from '../db/connect.ts';
+import type { KeyState, Permission } from '../db/key-columns.ts';
 import { onCommit, type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import type { Account } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { isExpired, type KeyState } from './key.ts';
-import type { Permission } from './permissions.ts';
+import { isExpired } from './key.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
-import type { OpenTally } from './tallies.ts';
+import type { OpenTally } from './tally.ts';
 
 /** An Active key whose secret was presented. */
 export type VerifiedKey = {

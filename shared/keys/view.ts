@@ -1,12 +1,12 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import type { Db } from '../db/open.ts';
+import type { Db } from '../db/connect.ts';
+import type { KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profiles } from '../db/schema.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { expireKeys } from './expire.ts';
-import { attemptResultAt, type KeyEventName, type KeyState } from './key.ts';
-import type { Permission } from './permissions.ts';
+import { attemptResultAt } from './key.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */

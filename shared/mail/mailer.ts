@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import MimeNode from 'nodemailer/lib/mime-node';
 import { encode, wrap } from 'nodemailer/lib/qp';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { isLoopback } from '../config-network.ts';
+import { isLoopback } from '../net.ts';
 import { cleanForTerminal } from '../text.ts';
 import { isMailAddress } from './address.ts';
 import { writeToFolder } from './folder.ts';

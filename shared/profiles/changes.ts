@@ -1,4 +1,4 @@
-import type { Sqlite } from '../db/open.ts';
+import type { Sqlite } from '../db/connect.ts';
 
 /** Of a transaction that changes more profiles than these it is only noted that anything may have changed. */
 export const MAX_NOTED_IDS = 1_000;

@@ -1,7 +1,7 @@
-import type { Sqlite } from '../db/open.ts';
-import { parseLine } from './line.ts';
+import type { Sqlite } from '../db/connect.ts';
 import { foldName } from './name.ts';
 import { createProfileReader, lineOf, readAll, type StoredName } from './record.ts';
+import { parseLine } from './write/line.ts';
 
 /**
  * What is wrong with stored profiles beyond what the schema forbids, a clause a fault: names that are not in order or not

@@ -1,5 +1,6 @@
-import { type Db, guardDatabase } from '../db/open.ts';
-import { findProfile } from './erase.ts';
+import type { Db } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { findProfile } from './find.ts';
 import { createProfileReader, lineOf, readAll } from './record.ts';
 
 /** A line of the export, parsed. */

@@ -1,7 +1,7 @@
 import { isoTime } from '../clock.ts';
-import type { Sqlite } from '../db/open.ts';
-import type { LinkFields } from './line-values.ts';
-import { LINK_COLUMNS, linkJson } from './public.ts';
+import type { Sqlite } from '../db/connect.ts';
+import { LINK_COLUMNS, linkJson } from './read/public.ts';
+import type { LinkFields } from './write/line-values.ts';
 
 /** A row of `profiles` as the bare connection gives it: Drizzle's names, flags as 0 and 1. */
 export type StoredProfile = {

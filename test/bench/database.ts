@@ -1,8 +1,9 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
+import type { Db } from '../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../shared/db/migrations.ts';
-import { type Db, openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db/open.ts';
 import { apiKeys } from '../../shared/db/schema.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { hashSecret, newSecret } from '../../shared/keys/secret.ts';

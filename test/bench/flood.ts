@@ -1,4 +1,5 @@
-import { newIdentifier, newSecret, type Random } from '../../shared/keys/secret.ts';
+import { newIdentifier, newSecret } from '../../shared/keys/secret.ts';
+import type { Random } from '../../shared/random.ts';
 import type { Bench } from './bench.ts';
 import { generate } from './database.ts';
 import { type Load, load, type Question, traffic } from './load.ts';

@@ -1,8 +1,9 @@
 import { systemClock } from '../../shared/clock.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { eraserFor } from '../../shared/erasure/erase-profile.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
-import { importProfiles } from '../../shared/profiles/import.ts';
+import { importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from '../support/actors.ts';
 
 // Run by memory.test.ts in a process of its own: imports 100 000 made-up profiles from a generator, exports them, and
@@ -43,7 +44,7 @@ function measure(done: number): void {
 const { imported } = await importProfiles({ db, clock: systemClock, config: { maxProfileBytes: 65_536 } }, made(), {
   merge: false,
   strict: mode === 'strict',
-  by: onBox('test'),
+  erase: eraserFor(onBox('test')),
   onProgress: ({ lines }) => measure(lines),
 });
 measure(imported);

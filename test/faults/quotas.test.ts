@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { openDatabase, openFile } from '../../shared/db/open.ts';
-import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
+import { openFile } from '../../shared/db/connect.ts';
+import { openDatabase } from '../../shared/db/open.ts';
+import { newSecret } from '../../shared/keys/secret.ts';
 import { quotaPath } from '../../shared/limits/file/store.ts';
+import { systemRandom } from '../../shared/random.ts';
 import { get, serverOn, startTestServer } from '../support/http.ts';
 import { remainingInFile } from '../support/quota-file.ts';
 import { keyFor } from '../support/requests.ts';

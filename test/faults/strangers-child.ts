@@ -1,6 +1,6 @@
-import { blockOf } from '../../server/client-address.ts';
-import { createThrottleMemory, joinThrottle } from '../../server/throttle.ts';
-import { systemRandom } from '../../shared/keys/secret.ts';
+import { blockOf } from '../../server/request/client-address.ts';
+import { createThrottleMemory, joinThrottle } from '../../server/request/throttle.ts';
+import { systemRandom } from '../../shared/random.ts';
 
 // Run by strangers.test.ts in a process of its own: every address of a flood fails as often as it is let, and then half of
 // them again. Prints how far the memory has grown, in bytes, and how often an address was told to wait.

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkDatabase } from '../../shared/db/check.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { vacuumDatabase } from '../../shared/db/vacuum.ts';
-import { eraseProfile } from '../../shared/profiles/erase.ts';
+import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
+import { checkDatabase } from '../../shared/upkeep/check.ts';
 import { onBox } from '../support/actors.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
 import { exportText, importLines } from '../support/import.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import { changeProfile } from '../../shared/profiles/change.ts';
-import { onBox } from '../support/actors.ts';
+import { changeProfile } from '../../shared/profiles/write/change.ts';
 import { get } from '../support/http.ts';
 import { importLines } from '../support/import.ts';
 import { keyFor } from '../support/requests.ts';
@@ -102,7 +101,7 @@ test('a name that moves leads to its new profile at once, and a renamed profile 
     { id: 2, createdAt, username: 'two' },
   ]);
   const rename = (username: string, to: string) =>
-    changeProfile(deps, { username, by: onBox('operator'), decide: () => ({ username: to, aliases: [] }) });
+    changeProfile(deps, { username, decide: () => ({ username: to, aliases: [] }) });
   const keep = async (names: readonly string[]) => {
     for (let turn = 0; turn < 4; turn++) for (const name of names) await found(name);
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { openFile } from '../../shared/db/open.ts';
-import { keyUsage } from '../../shared/keys/usage-view.ts';
+import { openFile } from '../../shared/db/connect.ts';
+import { keyUsage } from '../../shared/usage/usage-view.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { keyFor, prepare } from '../support/requests.ts';
 

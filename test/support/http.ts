@@ -1,6 +1,7 @@
 import { afterAll } from 'bun:test';
 import { connect } from 'node:net';
-import { type RunningServer, type ServerOptions, startServer } from '../../server/main.ts';
+import { startServer } from '../../server/main.ts';
+import type { RunningServer, ServerOptions } from '../../server/process/running-server.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { checkAnswer, knowServer } from './document.ts';
 import { noteOutput } from './secret-search.ts';

@@ -1,6 +1,7 @@
 import type { Deps } from '../../shared/deps.ts';
+import { eraserFor } from '../../shared/erasure/erase-profile.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
-import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/import.ts';
+import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from './actors.ts';
 
 /** JSON Lines of these objects; a string goes in as it is. */
@@ -15,7 +16,7 @@ export function importLines(
   options: Partial<ImportOptions> = {},
 ) {
   const source = [Buffer.from(jsonLines(...lines))];
-  return importProfiles(deps, source, { merge: false, strict: false, by: onBox('operator'), ...options });
+  return importProfiles(deps, source, { merge: false, strict: false, erase: eraserFor(onBox('operator')), ...options });
 }
 
 /** The whole export as text. */

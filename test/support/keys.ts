@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
-import type { KeyState } from '../../shared/keys/key.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';

@@ -1,4 +1,4 @@
-import { joinThrottle } from '../../server/throttle.ts';
+import { joinThrottle } from '../../server/request/throttle.ts';
 import { type Clock, openThreadClock } from '../../shared/clock.ts';
 import type { RateLimit } from '../../shared/limits/rate-limit.ts';
 import { takeLock } from '../../shared/limits/threads/lock.ts';

@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../shared/config/config.ts';
+import { KEY_STATES } from '../../shared/db/key-columns.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps } from '../../shared/deps.ts';
+import { eraseProfile, eraserFor } from '../../shared/erasure/erase-profile.ts';
 import { beginAttempt } from '../../shared/keys/attempt.ts';
 import { expireKeys } from '../../shared/keys/expire.ts';
-import { KEY_STATES } from '../../shared/keys/key.ts';
 import { editKey } from '../../shared/keys/lifecycle.ts';
-import { eraseProfile } from '../../shared/profiles/erase.ts';
-import { importProfiles } from '../../shared/profiles/import.ts';
+import { importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from './actors.ts';
 import { PROJECT } from './cli.ts';
 import { keyIn, mailedSecrets, request } from './keys.ts';
@@ -38,7 +38,7 @@ async function make(file: string): Promise<void> {
   };
   const deps = { ...createDeps(db, config), clock };
   const source = join(PROJECT, 'shared/sample/profiles.jsonl');
-  await importProfiles(deps, source, { merge: false, strict: true, by: onBox('operator') });
+  await importProfiles(deps, source, { merge: false, strict: true, erase: eraserFor(onBox('operator')) });
   const names = db.$client
     .query('SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 ORDER BY id')
     .all();

@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/db/open.ts';
+import type { Db } from '../../shared/db/connect.ts';
 import { profileNames, profiles } from '../../shared/db/schema.ts';
 import { foldName } from '../../shared/profiles/name.ts';
 

@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
-import { openFile } from '../../shared/db/open.ts';
+import { openFile } from '../../shared/db/connect.ts';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { openLimits } from '../../shared/limits/one-thread.ts';
 import type { RateLimit } from '../../shared/limits/rate-limit.ts';

@@ -2,9 +2,9 @@ import { afterAll } from 'bun:test';
 import { closeReader, endView, openReader } from '../../shared/db/reader.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { prepareVerifier, type Verifier } from '../../shared/keys/verify.ts';
-import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/leaderboard.ts';
-import { type Lookup, prepareLookup } from '../../shared/profiles/lookup.ts';
-import { prepareProfiles } from '../../shared/profiles/source.ts';
+import { prepareProfiles } from '../../shared/profiles/read/cache.ts';
+import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read/leaderboard.ts';
+import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
 
 /** What a server reads with, where each call is in a turn of its own: it sees what was committed before it. */
 export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {

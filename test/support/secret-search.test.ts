@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newSecret, systemRandom } from '../../shared/keys/secret.ts';
+import { newSecret } from '../../shared/keys/secret.ts';
+import { systemRandom } from '../../shared/random.ts';
 import { searchForSecrets } from './secret-search.ts';
 
 /** A folder with a secret in a mail, another in the notes, and this in a file of a folder in it. */

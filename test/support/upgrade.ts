@@ -1,6 +1,6 @@
+import { openFile } from '../../shared/db/connect.ts';
 import { migrate } from '../../shared/db/migrate.ts';
 import { MIGRATIONS } from '../../shared/db/migrations.ts';
-import { openFile } from '../../shared/db/open.ts';
 
 /** Makes a database of an earlier schema: only the first so many migrations; `fill` puts something in. */
 export function makeOlderDatabase(path: string, applied = MIGRATIONS.length - 1, fill: readonly string[] = []): void {

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Sqlite } from '../../shared/db/open.ts';
+import type { Sqlite } from '../../shared/db/connect.ts';
 
 /**
  * Waits until the write-ahead log can be emptied on this connection: until no other one has a transaction open that reads

@@ -1,4 +1,4 @@
-import { HSTS } from '../../answers.ts';
+import { HSTS } from '../../request/answers.ts';
 import type { Header, Reference } from './types.ts';
 
 const WINDOW = '"[1-9][0-9]*[smhd]"';

@@ -1,6 +1,6 @@
 import { AppError, DOCUMENTED_CODES, type DocumentedCode, REFUSALS, refusalOf } from '../../../shared/errors.ts';
-import type { Route } from '../../chain.ts';
-import { type ShownRefusal, shownOf } from '../../refusals.ts';
+import type { Route } from '../../request/chain.ts';
+import { type ShownRefusal, shownOf } from '../../request/refusals.ts';
 import { COMMON_HEADERS, headerReferences } from './headers.ts';
 import type { Header, ResponseObject } from './types.ts';
 

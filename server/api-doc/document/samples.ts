@@ -2,19 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SERVICE } from '../../../shared/actor.ts';
-import { readConfig } from '../../../shared/config.ts';
+import { readConfig } from '../../../shared/config/config.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
+import { eraserFor } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { VerifiedKey } from '../../../shared/keys/verify.ts';
-import { importProfiles } from '../../../shared/profiles/import.ts';
+import { importProfiles } from '../../../shared/profiles/write/import.ts';
 import sample from '../../../shared/sample/profiles.jsonl' with { type: 'text' };
-import type { Answer } from '../../answers.ts';
-import type { Route } from '../../chain.ts';
-import type { Exchange } from '../../exchange.ts';
-import { admit, openQuota, type Quota } from '../../quota.ts';
-import { closeService, createService, type Service } from '../../service.ts';
+import { closeService, createService, type Service } from '../../process/service.ts';
+import type { Answer } from '../../request/answers.ts';
+import type { Route } from '../../request/chain.ts';
+import type { Exchange } from '../../request/exchange.ts';
+import { admit, openQuota, type Quota } from '../../request/quota.ts';
 
 /** Asks a route for a target (path and query), as a client with a new key would. */
 export type AskSample = (route: Route, target: string) => (Answer & { body: string }) | AppError;
@@ -37,7 +38,7 @@ export async function withSamples<T>(act: (samples: Samples) => T): Promise<T> {
   const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db'), SECURITY_CONTACT: 'security@example.org' });
   const deps = { ...createDeps(withTables(openDatabase(config.databasePath, 'serve')), config), clock: CLOCK };
   try {
-    await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, by: SERVICE });
+    await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, erase: eraserFor(SERVICE) });
     const service = createService(deps, () => {});
     try {
       return act(samplesOf(service));

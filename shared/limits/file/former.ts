@@ -1,4 +1,4 @@
-import type { Sqlite } from '../../db/open.ts';
+import type { Sqlite } from '../../db/connect.ts';
 import { RATE_LIMIT_BOUNDS } from '../rate-limit.ts';
 import { createRing, fitRing, MAX_GROUPS, newestGroup, type Ring, ringLength, usedAt } from '../ring.ts';
 import { type LogRow, rowsOf, type SavedAccount } from './row.ts';

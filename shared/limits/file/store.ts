@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync, renameSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { openFile, type Sqlite } from '../../db/connect.ts';
 import { realPath } from '../../db/disk.ts';
-import { openFile, type Sqlite } from '../../db/open.ts';
 import { convertFormerTables } from './former.ts';
 import { isIntact, type LogRow } from './row.ts';
 

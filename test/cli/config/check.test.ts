@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkTransport } from '../../../server/transport.ts';
-import { VARIABLES } from '../../../shared/config.ts';
-import { exposureFault } from '../../../shared/config-network.ts';
+import { checkTransport } from '../../../server/request/transport.ts';
+import { VARIABLES } from '../../../shared/config/config.ts';
+import { exposureFault } from '../../../shared/config/config-network.ts';
 import { cleanEnvironment, PROJECT, profilectl } from '../../support/cli.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 

@@ -10,10 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { readLastBackup } from '../../../shared/db/backup.ts';
-import { checkDatabase } from '../../../shared/db/check.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
+import { readLastBackup } from '../../../shared/upkeep/backup.ts';
+import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';

@@ -11,9 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { migrate } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
-import { openBare, openDatabase, openFile } from '../../../shared/db/open.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/server-process.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../shared/clock.ts';
 import { lockForVacuum } from '../../../shared/db/import-lock.ts';
-import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { usageText } from '../../../cli/keys/usage.ts';
-import { systemClock } from '../../../shared/clock.ts';
-import { openUsageStore } from '../../../shared/db/usage-store.ts';
-import { DAY_MS, dayOf } from '../../../shared/keys/tallies.ts';
+import { DAY_MS, systemClock } from '../../../shared/clock.ts';
+import { dayOf } from '../../../shared/usage/usage-counter.ts';
+import { openUsageStore } from '../../../shared/usage/usage-store.ts';
 import { profilectl } from '../../support/cli.ts';
 import { issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkDatabase } from '../../../shared/db/check.ts';
+import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { KEY_STATES } from '../../../shared/keys/key.ts';
-import { eraseProfile } from '../../../shared/profiles/erase.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, keyIn } from '../../support/keys.ts';

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { migrate } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
-import { openBare, openDatabase, openFile } from '../../../shared/db/open.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
 import { copyBeforeMigration } from '../../../shared/db/snapshot.ts';
 import { PROJECT, profilectl } from '../../support/cli.ts';
 import { startServerProcess } from '../../support/server-process.ts';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Db } from '../../../shared/db/open.ts';
+import type { Db } from '../../../shared/db/connect.ts';
+import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { parseExpiry } from '../../../shared/keys/expiry.ts';
-import { KEY_STATES, type KeyState } from '../../../shared/keys/key.ts';
 import { editKey, rejectKey, type requestKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import type { ListInput } from '../../../shared/operations.ts';
-import { eraseProfile } from '../../../shared/profiles/erase.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

@@ -6,10 +6,9 @@ import {
   identifierOfSecret,
   newIdentifier,
   newSecret,
-  randomBase62,
   secretMatches,
-  systemRandom,
 } from '../../../shared/keys/secret.ts';
+import { randomBase62, systemRandom } from '../../../shared/random.ts';
 
 const identifiers = fc.stringMatching(/^[0-9A-Za-z]{8}$/);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openFile } from '../../../shared/db/open.ts';
+import { openFile } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { left, use } from '../../support/limits.ts';

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { createThrottleMemory, freeThrottleLocksOf, joinThrottle } from '../../../server/throttle.ts';
+import { createThrottleMemory, freeThrottleLocksOf, joinThrottle } from '../../../server/request/throttle.ts';
 import { openThreadClock } from '../../../shared/clock.ts';
-import { systemRandom } from '../../../shared/keys/secret.ts';
 import type { Account } from '../../../shared/limits/account.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
@@ -18,6 +17,7 @@ import {
 import { emptyPlace, identifierOfWords, placeOf, wordsOfIdentifier } from '../../../shared/limits/threads/table.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { limitsTime } from '../../../shared/limits/time.ts';
+import { systemRandom } from '../../../shared/random.ts';
 import { left, use } from '../../support/limits.ts';
 import type { Task } from '../../support/limits-worker.ts';
 import { afterCrash } from '../../support/quota-file.ts';

@@ -1,5 +1,5 @@
+import { type ApprovalNews, approvalMail } from '../../../shared/keys/mails.ts';
 import type { Mail } from '../../../shared/mail/mail.ts';
-import { type ApprovalNews, approvalMail } from '../../../shared/mail/messages.ts';
 import type { MailTarget } from '../../../shared/mail/target.ts';
 
 /** A well-formed secret that belongs to no key. */

@@ -1,0 +1,111 @@
+import { etagOf } from '../../shared/etag.ts';
+import type { Body } from '../../shared/profiles/read/body.ts';
+import type { Exchange } from './exchange.ts';
+import { rateLimit, rateLimitPolicy } from './quota.ts';
+
+/** What a route found: the body of a 200 (or an empty one and the place to go), and the headers that only this has. */
+export type Answer = {
+  readonly body: string | Body['body'];
+  /** Noted here when it is first needed. */
+  etag?: string | undefined;
+  headers?: Record<string, string>;
+  status?: 302;
+};
+
+/** What a route found after it waited: a text, since other requests put their bodies together meanwhile (`bodyOf`). */
+export type LateAnswer = Answer & { readonly body: string };
+
+/** A 200 whose body is read as it is sent. Where it is not sent after all, the stream is cancelled. */
+export type StreamedAnswer = {
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly etag: string;
+  readonly headers: Record<string, string>;
+  readonly status?: undefined;
+};
+
+/** Sends what routes found. */
+export type Answers = {
+  /** To a holder of a key: with an ETag, or as 304 where the client has this body already. */
+  toKey: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
+  /** To anybody: JSON that nobody stores unless the answer says otherwise; one with an ETag may become a 304. */
+  toAnyone: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
+};
+
+/** Two years: what browsers' preload lists ask for (RFC 6797). */
+export const HSTS = 'max-age=63072000';
+
+/** What every answer of a server says, refusals too; `isSecure` where the server itself speaks TLS. */
+export function serverHeaders(isSecure: boolean): Record<string, string> {
+  return { 'X-Content-Type-Options': 'nosniff', ...(isSecure && { 'Strict-Transport-Security': HSTS }) };
+}
+
+/** Writes what every answer says of its request: the id and, where a valid key asked, how its rate limits stand. */
+export function stamp(headers: Headers, { requestId, quota }: Exchange): void {
+  headers.set('X-Request-Id', requestId);
+  if (quota === null) return;
+  headers.set('RateLimit-Policy', rateLimitPolicy(quota));
+  headers.set('RateLimit', rateLimit(quota));
+}
+
+const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
+
+/**
+ * Prepares answering. A Response copies the headers that it is made of, so one Headers object serves every answer of its
+ * kind: making one anew costs three times as much.
+ */
+export function prepareAnswers(isSecure: boolean): Answers {
+  const always = serverHeaders(isSecure);
+  const found = new Headers({ ...FOR_KEY, ...always, 'Content-Type': 'application/json' });
+  const unchanged = new Headers({ ...FOR_KEY, ...always });
+  const asFound = { status: 200, headers: found };
+  const asUnchanged = { status: 304, headers: unchanged };
+
+  return {
+    toKey: (exchange, answer) => {
+      const { body, headers: more } = answer;
+      const etag = answer.etag ?? noteTag(answer as Answer);
+      const isUnchanged = matches(exchange.headers.get('if-none-match'), etag);
+      if (isUnchanged && body instanceof ReadableStream) void body.cancel();
+      const { headers } = isUnchanged ? asUnchanged : asFound;
+      headers.set('ETag', etag);
+      stamp(headers, exchange);
+      const response = isUnchanged ? new Response(null, asUnchanged) : new Response(body, asFound);
+      if (more !== undefined) for (const name in more) response.headers.set(name, more[name] as string);
+      return response;
+    },
+    toAnyone: (exchange, { body, headers: more, status = 200 }) => {
+      const headers = new Headers({
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
+        ...always,
+        ...more,
+      });
+      stamp(headers, exchange);
+      const isUnchanged = more?.ETag !== undefined && matches(exchange.headers.get('if-none-match'), more.ETag);
+      if (isUnchanged || body === '') headers.delete('Content-Type');
+      return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });
+    },
+  };
+}
+
+function noteTag(answer: Answer): string {
+  answer.etag = etagOf(answer.body);
+  return answer.etag;
+}
+
+// RFC 9110, sections 5.6.1 and 8.8.3; a list may have empty elements.
+const TAG_LIST =
+  /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
+
+/**
+ * Whether `If-None-Match` names this tag: `*`, or a list compared weakly (RFC 9110, section 13.1.2). What is malformed
+ * matches nothing.
+ */
+export function matches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  if (ifNoneMatch === etag) return true;
+  if (ifNoneMatch.trim() === '*') return true;
+  if (!TAG_LIST.test(ifNoneMatch)) return false;
+  const tags = ifNoneMatch.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
+  return tags.some((tag) => tag.replace(/^W\//, '') === etag);
+}

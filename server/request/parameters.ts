@@ -1,0 +1,121 @@
+import type { WholeNumber } from '../../shared/api/parameters.ts';
+import { AppError } from '../../shared/errors.ts';
+
+/** A parameter name that may be repeated to its sender: too short for a secret, nothing but plain characters. */
+const NAMEABLE = /^[A-Za-z0-9_.[\]-]{1,32}$/;
+
+/**
+ * The `:name` part of a path, percent-decoded once and strictly (RFC 3986, section 2.1). `template` is the route's path;
+ * the path matches it. Throws `bad_parameter` naming the part for a broken sequence or invalid UTF-8.
+ */
+export function pathParameter(template: string, path: string): string {
+  const start = template.indexOf(':');
+  const end = path.indexOf('/', start);
+  const raw = path.slice(start, end === -1 ? undefined : end);
+  if (!raw.includes('%')) return raw;
+  const name = template.slice(start + 1).split('/', 1)[0] as string;
+  const value = decode(raw);
+  // Bun's URL parser has put U+FFFD for raw bytes that are no UTF-8, so a name with it can't be told from those.
+  return value?.includes('\ufffd') === false ? value : malformed(name);
+}
+
+/**
+ * The query's parameters, each at most once and one of `allowed`. `+` is a space. Throws `bad_parameter` naming what is
+ * unknown, repeated or not decodable, and saying what is allowed.
+ */
+export function queryParameters(query: string, allowed: readonly string[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const { name, value } of queryPairs(query, allowed)) {
+    if (found.has(name)) throw new AppError('bad_parameter', `${name} may be given only once.`);
+    found.set(name, value ?? malformed(name));
+  }
+  return found;
+}
+
+/**
+ * The query's parameters in the order given, where they may be repeated: the same one with the same decoded value counts
+ * once, at its first place, but all of them are counted against `most`. Throws `bad_parameter` as
+ * {@link queryParameters} does, and where there are none or too many.
+ */
+export function queryValues<Name extends string>(
+  query: string,
+  allowed: readonly Name[],
+  most: number,
+): { name: Name; value: string }[] {
+  const pairs = queryPairs(query, allowed);
+  if (pairs.length < 1 || pairs.length > most) {
+    throw new AppError('bad_parameter', `Give ${listed(allowed, 'or')} 1 to ${most} times in all.`);
+  }
+  const seen = new Map(allowed.map((name) => [name, new Set<string>()]));
+  return pairs.filter((pair): pair is { name: Name; value: string } => {
+    const { name, value = malformed(name) } = pair;
+    const values = seen.get(name) as Set<string>;
+    return values.size < values.add(value).size;
+  });
+}
+
+/** Names and values, decoded; a value that can't be is undefined. Throws `bad_parameter` for a name that is not allowed. */
+function queryPairs<Name extends string>(
+  query: string,
+  allowed: readonly Name[],
+): { name: Name; value: string | undefined }[] {
+  if (query === '') return [];
+  const read = ENCODED.test(query) ? decodeField : asItIs;
+  return query.split('&').map((part) => {
+    const equals = part.indexOf('=');
+    const name = read(equals === -1 ? part : part.slice(0, equals));
+    const known = allowed[allowed.indexOf(name as Name)];
+    if (known === undefined) throw unknown(name, allowed);
+    return { name: known, value: read(equals === -1 ? '' : part.slice(equals + 1)) };
+  });
+}
+
+/** What decoding changes; most queries have none of it. */
+const ENCODED = /[%+]/;
+
+function asItIs(text: string): string {
+  return text;
+}
+
+function decodeField(text: string): string | undefined {
+  return decode(text.replaceAll('+', ' '));
+}
+
+/**
+ * A whole number in decimal, without sign or leading zeros, within the bounds of the parameter's schema; its default
+ * where it is absent. Throws `bad_parameter`.
+ */
+export function wholeNumber(parameters: ReadonlyMap<string, string>, name: string, schema: WholeNumber): number {
+  const text = parameters.get(name);
+  if (text === undefined) return schema.default;
+  const value = Number(text);
+  if (DECIMAL.test(text) && value >= schema.minimum && value <= schema.maximum) return value;
+  throw new AppError('bad_parameter', `${name} must be a whole number from ${schema.minimum} to ${schema.maximum}.`);
+}
+
+const DECIMAL = /^(0|[1-9][0-9]{0,8})$/;
+
+/** Undefined for broken percent sequences and for invalid UTF-8, overlong forms and surrogates among it. */
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function malformed(name: string): never {
+  throw new AppError('bad_parameter', `${name} must be percent-encoded UTF-8.`);
+}
+
+function unknown(name: string | undefined, allowed: readonly string[]): AppError {
+  const subject = name !== undefined && NAMEABLE.test(name) ? `The query parameter ${name}` : 'A query parameter';
+  const rule = allowed.length === 0 ? 'takes none' : `takes ${listed(allowed, 'and')} only`;
+  return new AppError('bad_parameter', `${subject} is unknown: this path ${rule}.`);
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+function listed(names: readonly string[], word: 'and' | 'or'): string {
+  const head = names.slice(0, -1).join(', ');
+  return `${head}${head === '' ? '' : ` ${word} `}${names.at(-1)}`;
+}

@@ -1,0 +1,163 @@
+import type { Clock } from '../../shared/clock.ts';
+import type { Opened } from '../../shared/db/connect.ts';
+import { databaseSize } from '../../shared/db/size.ts';
+import type { ErrorCode } from '../../shared/errors.ts';
+import { readKeyFigures } from '../../shared/usage/key-stats.ts';
+import { VERSION } from '../../shared/version.ts';
+import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
+import { type Family, printFamilies, type Sample } from './prometheus.ts';
+
+/** What the server counts for whoever watches it. */
+export type Metrics = {
+  /** Counts one answer; `route` is its template, or null where nothing is there. A quarter of a microsecond. */
+  count: (route: string | null, status: number, code: ErrorCode | null, milliseconds: number) => void;
+  /** All of it in Prometheus' text form, with what the database holds now. Throws `busy`. */
+  read: () => Promise<string>;
+  /** The media type of this form. */
+  contentType: string;
+};
+
+/** How many workers have died and were started again; none where there are none. */
+export type Restarts = () => number;
+
+/** Begins to count, from zero. */
+export function createMetrics(
+  { db, clock }: { db: Opened; clock: Clock },
+  restarts: Restarts = () => 0,
+): Metrics & { add: (more: Counts) => void } {
+  const counts = createCounts();
+  const startedAtMs = clock.nowMs();
+  return {
+    count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
+    add: (more) => addCounts(counts, more),
+    read: async () =>
+      printFamilies([
+        ...requestFamilies(counts),
+        ...keyFamilies(db, clock.nowMs()),
+        ...processFamilies(db, startedAtMs, restarts()),
+      ]),
+    contentType: METRICS_TYPE,
+  };
+}
+
+function requestFamilies({ routes, refusals }: Counts): Family[] {
+  return [
+    {
+      name: 'profile_lookup_http_request_duration_seconds',
+      help: 'Time from taking a request in to its answer, by route.',
+      type: 'histogram',
+      samples: durationSamples(routes),
+    },
+    {
+      name: 'profile_lookup_http_requests_total',
+      help: 'Answers by route and status; the route is "none" where nothing is there.',
+      type: 'counter',
+      samples: [...routes].flatMap(([route, { byStatus }]) =>
+        [...byStatus].map(([status, count]): Sample => [{ route, status }, count]),
+      ),
+    },
+    {
+      name: 'profile_lookup_refusals_total',
+      help: 'Refused requests by what was wrong.',
+      type: 'counter',
+      samples: [...refusals].map(([code, count]) => [{ code }, count]),
+    },
+  ];
+}
+
+/** The samples of a Prometheus histogram: each bucket also counts what the smaller ones do. */
+function durationSamples(routes: Counts['routes']): Sample[] {
+  return [...routes].flatMap(([route, { buckets, seconds }]) => {
+    let sum = 0;
+    const samples = buckets.map((count, index): Sample => {
+      sum += count;
+      return [{ le: BUCKETS[index] ?? '+Inf', route }, sum, '_bucket'];
+    });
+    return [...samples, [{ route }, seconds, '_sum'], [{ route }, sum, '_count']];
+  });
+}
+
+/** What the database says of keys: it is the command line that approves and mails. Throws `busy`. */
+function keyFamilies(db: Opened, nowMs: number): Family[] {
+  const { states, oldestPendingAt, attempts, reminders } = readKeyFigures(db, nowMs);
+  const { open, ...ended } = attempts;
+  return [
+    {
+      name: 'profile_lookup_keys',
+      help: 'API keys by state; pending ones are the queue.',
+      type: 'gauge',
+      samples: samplesBy('state', states),
+    },
+    {
+      name: 'profile_lookup_oldest_pending_request_age_seconds',
+      help: 'How long the oldest pending request waits; 0 where none does.',
+      type: 'gauge',
+      samples: [[{}, oldestPendingAt === null ? 0 : Math.max(0, nowMs - oldestPendingAt) / 1000]],
+    },
+    {
+      name: 'profile_lookup_approval_attempts_open',
+      help: 'Approvals whose mail is on its way.',
+      type: 'gauge',
+      samples: [[{}, open]],
+    },
+    {
+      name: 'profile_lookup_approval_mails_total',
+      help: 'Approval mails by outcome, since the database was made.',
+      type: 'counter',
+      samples: samplesBy('outcome', ended),
+    },
+    {
+      name: 'profile_lookup_reminders',
+      help: 'Reminders of an expiry, by what became of the last try.',
+      type: 'gauge',
+      samples: samplesBy('result', reminders),
+    },
+  ];
+}
+
+function processFamilies(db: Opened, startedAtMs: number, restarts: number): Family[] {
+  const { user, system } = process.cpuUsage();
+  return [
+    {
+      name: 'profile_lookup_info',
+      help: 'The version, as a label.',
+      type: 'gauge',
+      samples: [[{ version: VERSION }, 1]],
+    },
+    {
+      name: 'profile_lookup_database_size_bytes',
+      help: 'The database file and its write-ahead log.',
+      type: 'gauge',
+      samples: samplesBy('file', databaseSize(db.$client.filename)),
+    },
+    {
+      name: 'profile_lookup_worker_restarts_total',
+      help: 'Workers that died and were replaced; there are none where WORKERS is 1.',
+      type: 'counter',
+      samples: [[{}, restarts]],
+    },
+    {
+      name: 'process_start_time_seconds',
+      help: 'When the server started, seconds since 1970.',
+      type: 'gauge',
+      samples: [[{}, startedAtMs / 1000]],
+    },
+    {
+      name: 'process_resident_memory_bytes',
+      help: 'Memory that the process holds.',
+      type: 'gauge',
+      samples: [[{}, process.memoryUsage.rss()]],
+    },
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'Processor time, user and system.',
+      type: 'counter',
+      samples: [[{}, (user + system) / 1e6]],
+    },
+  ];
+}
+
+/** A sample for each name, which becomes the value of this label: `not confirmed` is written `not_confirmed`. */
+function samplesBy(label: string, counts: Record<string, number>): Sample[] {
+  return Object.entries(counts).map(([name, count]) => [{ [label]: name.replaceAll(' ', '_') }, count]);
+}

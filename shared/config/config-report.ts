@@ -1,0 +1,132 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { isBinary } from '../binary.ts';
+import type { Clock } from '../clock.ts';
+import { looseMode, looseModes } from '../db/loose-modes.ts';
+import { AppError } from '../errors.ts';
+import { parseMailUrl } from '../mail/target.ts';
+import { type Config, readEnvironment, type Source, surveyConfig, VARIABLES, type Variable } from './config.ts';
+import { exposureFault } from './config-network.ts';
+
+/** A variable as it is in force: `value` is null where it is not set, secrets are masked. */
+export type VariableReport = { name: Variable; value: string | null; from: string };
+
+/** The whole configuration: what is in force, what stops the program or the server, and what only should be otherwise. */
+export type ConfigReport = { variables: VariableReport[]; faults: string[]; warnings: string[] };
+
+/**
+ * Reports on every variable, all faults at once. `envFile` and `databasePath` are the values of `--env-file` and `--db`.
+ * Throws `bad_config` where the environment file can't be read.
+ */
+export function reportConfig(
+  given: { envFile: string | undefined; databasePath: string | undefined },
+  clock: Clock,
+): ConfigReport {
+  const environment = readEnvironment(undefined);
+  const source = readEnvironment(given.envFile);
+  const dotFiles = readDotFiles(environment);
+  const { config, faults } = surveyConfig(source);
+  const variables = (Object.keys(VARIABLES) as Variable[]).map((name): VariableReport => {
+    if (name === 'DATABASE_PATH' && given.databasePath !== undefined) {
+      return { name, value: given.databasePath, from: '--db' };
+    }
+    if (name === 'PUBLIC_URL' && !source[name] && config.publicUrl !== '') {
+      return { name, value: config.publicUrl, from: 'HOST and PORT' };
+    }
+    const value = source[name] || VARIABLES[name];
+    return { name, value: masked(name, value) || null, from: originOf(name, environment, source, dotFiles) };
+  });
+  const sentences = faults.map(({ message }) => message);
+  // Where one of these is bad itself, what follows from it is not known.
+  const isReachKnown = !sentences.some((sentence) => /^(HOST|TLS_|TRUSTED_PROXIES)/.test(sentence));
+  const tls = tlsState(config, clock.nowMs());
+  const more = [isReachKnown ? exposureFault(config) : null, tls.fault];
+  const files = [
+    given.envFile,
+    ...dotFiles.map(({ path }) => path),
+    source.MAIL_URL_FILE,
+    source.METRICS_TOKEN_FILE,
+    source.TLS_KEY_FILE,
+  ];
+  const warnings = [
+    ...files.map((path) => (path ? looseMode(path) : null)),
+    ...looseModes(given.databasePath ?? config.databasePath),
+    tls.warning,
+    sentences.some((sentence) => sentence.startsWith('MAIL_URL')) ? null : mailWarning(config),
+  ];
+  return { variables, faults: [...sentences, ...more].filter(isSentence), warnings: warnings.filter(isSentence) };
+}
+
+function isSentence(text: string | null): text is string {
+  return text !== null;
+}
+
+type DotFile = { path: string; values: Source };
+
+/** The files that Bun has read into the environment before we could look, the last one winning; the binary reads none. */
+function readDotFiles(environment: Source): DotFile[] {
+  if (isBinary()) return [];
+  const names = ['.env.local', `.env.${environment.NODE_ENV || 'development'}`, '.env'];
+  return names.flatMap((path) => {
+    try {
+      return { path, values: parseEnv(readFileSync(path, 'utf8')) };
+    } catch {
+      return [];
+    }
+  });
+}
+
+function originOf(name: Variable, environment: Source, source: Source, dotFiles: readonly DotFile[]): string {
+  const value = source[name];
+  if (!value) return VARIABLES[name] === '' ? 'not set' : 'default';
+  if (environment[name] === undefined) return '--env-file';
+  // The environment wins over such a file; where both say the same it makes no difference.
+  return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';
+}
+
+/** A mail address without its password, and nothing at all of one that can't be read; a token's presence only. */
+function masked(name: Variable, value: string): string {
+  if (name === 'METRICS_TOKEN' && value !== '') return '(hidden)';
+  if (name !== 'MAIL_URL' || value === '') return value;
+  const target = parseMailUrl(value);
+  if (target === null) return '(hidden)';
+  if (target.kind === 'folder') return value;
+  const login = target.login === null ? '' : `${encodeURIComponent(target.login.user)}:***@`;
+  const host = target.host.includes(':') ? `[${target.host}]` : target.host;
+  return `${target.secure ? 'smtps' : 'smtp'}://${login}${host}:${target.port}`;
+}
+
+const EXPIRY_WARNING_DAYS = 14;
+
+function tlsState({ tls }: Config, nowMs: number): { fault: string | null; warning: string | null } {
+  if (tls === null) return { fault: null, warning: null };
+  try {
+    const certificate = new X509Certificate(readWanted('TLS_CERT_FILE', tls.certFile));
+    const key = createPrivateKey(readWanted('TLS_KEY_FILE', tls.keyFile));
+    if (!certificate.checkPrivateKey(key)) throw new Error('the key belongs to another certificate');
+    const daysLeft = Math.floor((Date.parse(certificate.validTo) - nowMs) / 86_400_000);
+    if (daysLeft >= EXPIRY_WARNING_DAYS) return { fault: null, warning: null };
+    const when = daysLeft < 0 ? 'has expired' : `expires in ${daysLeft} days`;
+    return { fault: null, warning: `The certificate in ${tls.certFile} ${when}.` };
+  } catch (error) {
+    const fault =
+      error instanceof AppError
+        ? error.message
+        : 'TLS_CERT_FILE and TLS_KEY_FILE must hold a PEM certificate and the private key that belongs to it.';
+    return { fault, warning: null };
+  }
+}
+
+function readWanted(name: Variable, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch {
+    throw new AppError('bad_config', `${name} names a file that can't be read: ${path}.`);
+  }
+}
+
+function mailWarning({ mail }: Config): string | null {
+  if (mail === null) return 'MAIL_URL is not set: no key can be approved.';
+  return mail.kind === 'folder' ? `Mails are written to the folder ${mail.folder}, not sent.` : null;
+}

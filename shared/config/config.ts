@@ -1,0 +1,201 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { BlockList } from 'node:net';
+import { parseEnv } from 'node:util';
+import { AppError } from '../errors.ts';
+import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
+import type { MailTarget } from '../mail/target.ts';
+import { checkAddress, checkContact, checkMail, checkSender } from './config-mail.ts';
+import {
+  badVariable,
+  checkHost,
+  checkProxies,
+  checkPublicUrl,
+  checkTls,
+  checkToken,
+  type TlsFiles,
+} from './config-network.ts';
+
+/** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
+export type Config = {
+  databasePath: string;
+  host: string;
+  port: number;
+  /** Origin and optional prefix, without a trailing slash and without `/api`. */
+  publicUrl: string;
+  tls: TlsFiles | null;
+  /** Null when `TRUSTED_PROXIES` is not set. */
+  trustedProxies: BlockList | null;
+  mail: MailTarget | null;
+  mailFrom: string | null;
+  adminEmail: string | null;
+  securityContact: string | null;
+  /** The most that lookups may show of a profile that is put in, its links included: bytes of JSON. */
+  maxProfileBytes: number;
+  defaultRateLimits: RateLimit[];
+  workers: number;
+  logLevel: LogLevel;
+  metricsToken: string | null;
+  /** Who called sudo, where someone did. */
+  sudoUser: string | null;
+};
+
+/** From chatty to quiet; requests are logged at `info`. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Every variable with its default as a person would write it; the README's table is compared with this. */
+export const VARIABLES = {
+  DATABASE_PATH: 'data/profiles.db',
+  HOST: '127.0.0.1',
+  PORT: '3000',
+  PUBLIC_URL: '',
+  TLS_CERT_FILE: '',
+  TLS_KEY_FILE: '',
+  TRUSTED_PROXIES: '',
+  MAIL_URL: '',
+  MAIL_URL_FILE: '',
+  MAIL_FROM: '',
+  ADMIN_EMAIL: '',
+  SECURITY_CONTACT: '',
+  MAX_PROFILE_KIB: '64',
+  DEFAULT_RATE_LIMITS: '60/1m,5000/1d',
+  WORKERS: '1',
+  LOG_LEVEL: 'info',
+  METRICS_TOKEN: '',
+  METRICS_TOKEN_FILE: '',
+} as const;
+
+/** The name of a variable. */
+export type Variable = keyof typeof VARIABLES;
+
+/** Variables and their values, as an environment has them. */
+export type Source = Record<string, string | undefined>;
+
+/**
+ * The process's environment, completed by a file where one is given; the environment wins, as with Node's `--env-file`.
+ * Throws `bad_config` when the file can't be read.
+ */
+export function readEnvironment(envFile: string | undefined): Source {
+  const environment: Source = { ...process.env };
+  if (envFile === undefined) return environment;
+  return { ...parseEnv(readTextFile('--env-file', envFile)), ...environment };
+}
+
+/** Whether `LOG_LEVEL` asks for everything, before anything else is known of the configuration. Never throws. */
+export function isDebugging(): boolean {
+  return process.env.LOG_LEVEL === 'debug';
+}
+
+/** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
+export function readConfig(source: Source): Config {
+  return parseConfig(source, (check) => check());
+}
+
+/**
+ * Every fault of the environment at once, each as {@link readConfig} would throw it, in the same order; in `config` a
+ * harmless value stands in for each bad one.
+ */
+export function surveyConfig(source: Source): { config: Config; faults: AppError[] } {
+  const faults: AppError[] = [];
+  const config = parseConfig(source, (check, fallback) => {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      faults.push(error);
+      return fallback;
+    }
+  });
+  return { config, faults };
+}
+
+/** Runs one variable's check; where it lets a fault pass, `fallback` stands in for the value. */
+type Attempt = <T>(check: () => T, fallback: T) => T;
+
+function parseConfig(source: Source, attempt: Attempt): Config {
+  const read = (name: Variable): string => source[name] || VARIABLES[name];
+  const optional = (name: Variable): string | null => read(name) || null;
+  const address = (name: Variable) => attempt(() => checkAddress(name, optional(name)), null);
+
+  const host = attempt(() => checkHost(read('HOST')), VARIABLES.HOST);
+  const port = attempt(() => wholeNumber('PORT', read('PORT'), 0, 65_535), Number(VARIABLES.PORT));
+  const tls = attempt(() => checkTls(optional('TLS_CERT_FILE'), optional('TLS_KEY_FILE')), null);
+  const mail = attempt(() => checkMail(...secretOf(source, 'MAIL_URL')), null);
+  return {
+    databasePath: attempt(() => checkDatabasePath('DATABASE_PATH', read('DATABASE_PATH')), VARIABLES.DATABASE_PATH),
+    host,
+    port,
+    mail,
+    mailFrom: attempt(() => checkSender(checkAddress('MAIL_FROM', optional('MAIL_FROM')), mail), null),
+    publicUrl: attempt(() => checkPublicUrl(optional('PUBLIC_URL'), host, port, tls !== null), ''),
+    tls,
+    trustedProxies: attempt(() => checkProxies(optional('TRUSTED_PROXIES')), null),
+    adminEmail: address('ADMIN_EMAIL'),
+    securityContact: attempt(() => checkContact(optional('SECURITY_CONTACT')), null),
+    maxProfileBytes:
+      1024 *
+      attempt(() => wholeNumber('MAX_PROFILE_KIB', read('MAX_PROFILE_KIB'), 1, 256), Number(VARIABLES.MAX_PROFILE_KIB)),
+    defaultRateLimits: attempt(() => checkRateLimits(read('DEFAULT_RATE_LIMITS')), []),
+    workers: attempt(() => wholeNumber('WORKERS', read('WORKERS'), 1, 64), Number(VARIABLES.WORKERS)),
+    logLevel: attempt(() => oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS), VARIABLES.LOG_LEVEL),
+    metricsToken: attempt(() => checkToken(...secretOf(source, 'METRICS_TOKEN')), null),
+    sudoUser: source.SUDO_USER || null,
+  };
+}
+
+/** A file's path. SQLite would take an empty one and `:memory:` for a database that is gone with the process. */
+export function checkDatabasePath(name: 'DATABASE_PATH' | '--db', text: string): string {
+  if (text.trim() === '' || text.startsWith(':') || text.includes('\0')) throw badVariable(name, 'must name a file');
+  if (statSync(text, { throwIfNoEntry: false })?.isDirectory()) {
+    throw badVariable(name, `must name a file, and ${text} is a folder`);
+  }
+  return text;
+}
+
+function readTextFile(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new AppError('bad_config', `${name} names a file that can't be read: ${path}.`, { cause });
+  }
+}
+
+function wholeNumber(name: Variable, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
+    throw badVariable(name, `must be a whole number from ${least} to ${most}`);
+  }
+  return value;
+}
+
+function oneOf<T extends string>(name: Variable, text: string, allowed: readonly T[]): T {
+  const found = allowed.find((value) => value === text);
+  if (found === undefined) throw badVariable(name, `must be one of ${allowed.join(', ')}`);
+  return found;
+}
+
+/**
+ * A secret from `NAME`, or from the file that `NAME_FILE` names (without the white space at its ends), not from both;
+ * and the variable that it came by.
+ */
+function secretOf(source: Source, name: 'MAIL_URL' | 'METRICS_TOKEN'): [text: string | null, variable: Variable] {
+  const path = source[`${name}_FILE`] || null;
+  const value = source[name] || null;
+  if (path === null) return [value, name];
+  if (value !== null) throw badVariable(`${name}_FILE`, `and ${name} may not both be set`);
+  const text = readTextFile(`${name}_FILE`, path).trim();
+  if (text === '') throw badVariable(`${name}_FILE`, `names an empty file: ${path}`);
+  return [text, `${name}_FILE`];
+}
+
+function checkRateLimits(text: string): RateLimit[] {
+  try {
+    return parseRateLimits(text.split(',').map((part) => part.trim()));
+  } catch {
+    throw badVariable(
+      'DEFAULT_RATE_LIMITS',
+      `must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`,
+    );
+  }
+}

@@ -1,0 +1,38 @@
+import { SQLiteError } from 'bun:sqlite';
+import { AppError } from '../errors.ts';
+
+/** Runs a function and turns SQLite's faults into sentences: `busy` for a lock, `refused` for a full disk and the like. */
+export function guardDatabase<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw error instanceof AppError ? error : (databaseFault(path, error) ?? error);
+  }
+}
+
+/** The refusal that a SQLite fault amounts to, or null where the error is something else. */
+export function databaseFault(path: string, error: unknown): AppError | null {
+  const fault = error instanceof SQLiteError ? error : error instanceof Error ? error.cause : null;
+  if (!(fault instanceof SQLiteError)) return isFileFault(error) ? unusable(path, error) : null;
+  const code = fault.code ?? '';
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
+    return new AppError('busy', `The database ${path} is locked by another process; try again.`, { cause: error });
+  }
+  if (code === 'SQLITE_NOTADB') return new AppError('refused', `${path} is not a Profile Lookup database.`);
+  // The second: no room for the `-shm` file.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
+    return new AppError('refused', `There is no room left on the disk of ${path}; nothing of this step was written.`);
+  }
+  if (/^SQLITE_(CANTOPEN|READONLY|IOERR|CORRUPT|PERM|AUTH)/.test(code)) return unusable(path, error);
+  return null;
+}
+
+function isFileFault(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'code' in error;
+}
+
+function unusable(path: string, cause: unknown): AppError {
+  const code = (cause as { code?: string }).code ?? 'unknown fault';
+  const sentence = `The database ${path} can't be used (${code}); check the file, its folder and its disk.`;
+  return new AppError('refused', sentence, { cause });
+}

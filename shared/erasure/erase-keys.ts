@@ -1,0 +1,27 @@
+import { eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
+import type { Tx } from '../db/connect.ts';
+import { apiKeys, keyAttempts, keyEvents } from '../db/schema.ts';
+import { isExpired } from '../keys/key.ts';
+import { addEvent, moveKey, readKey } from '../keys/record.ts';
+
+/**
+ * What erasing a profile does to its keys, inside the transaction that deletes the profile and before it does: pending
+ * ones are withdrawn, Active ones revoked, every text that people wrote and every address is blanked, and an `erased`
+ * event is added. Identifiers, times and states stay.
+ */
+export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
+  const act = { by, atMs: nowMs };
+  for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
+    if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
+    if (key.state === 'Active') moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
+    tx.update(apiKeys)
+      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })
+      .where(eq(apiKeys.identifier, key.identifier))
+      .run();
+    tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();
+    tx.update(keyEvents).set({ detail: null }).where(eq(keyEvents.identifier, key.identifier)).run();
+    const { state } = readKey(tx, key.identifier);
+    addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
+  }
+}

@@ -1,0 +1,210 @@
+import type { Permission } from '../db/key-columns.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
+import { renderHtml } from '../mail/html.ts';
+import { type Block, renderText } from '../mail/layout.ts';
+import type { Mail } from '../mail/mail.ts';
+import { curlLine, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
+
+/** What the owner is told when a key is approved: the only place where a secret ever stands. */
+export type ApprovalNews = {
+  to: string;
+  identifier: string;
+  secret: string;
+  keyName: string;
+  profile: string;
+  requestedPermissions: readonly Permission[];
+  permissions: readonly Permission[];
+  rateLimits: readonly RateLimit[];
+  /** Milliseconds since 1970, or null for a key that does not expire. */
+  expiresAtMs: number | null;
+  /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
+  publicUrl: string;
+};
+
+/** What the owner is told when a request is rejected or a key revoked. */
+export type DecisionNews = {
+  to: string;
+  identifier: string;
+  keyName: string;
+  /** Null where the owner gave none. */
+  reason: string | null;
+  publicUrl: string;
+};
+
+/** What the admin is told about a new request. */
+export type RequestNews = {
+  to: string;
+  identifier: string;
+  profile: string;
+  keyName: string;
+  description: string;
+  requestedPermissions: readonly Permission[];
+  projectUrl: string | null;
+  expectedUsage: string | null;
+};
+
+/** The mail that carries the secret. */
+export function approvalMail(news: ApprovalNews): Mail {
+  const { identifier, publicUrl } = news;
+  return compose('approval', news, `Your API key ${identifier} is approved`, [
+    {
+      kind: 'paragraph',
+      text: `Your request for a key to the Profile Lookup API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
+    },
+    { kind: 'code', text: news.secret },
+    {
+      kind: 'paragraph',
+      text: 'The service keeps no copy and will not send it again, so store it now. It voids every secret that an earlier mail gave for this key.',
+    },
+    { kind: 'facts', facts: grantFacts(news) },
+    { kind: 'heading', text: 'Try it' },
+    {
+      kind: 'paragraph',
+      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not enter the history. The answer lists what the key may do and costs none of its requests. If it says that the key is not valid, look for a newer mail about this key: only the latest secret works.',
+    },
+    { kind: 'code', text: curlLine(publicUrl) },
+    { kind: 'link', label: 'How to use the API', url: `${publicUrl}/docs` },
+    { kind: 'heading', text: 'Keep it secret' },
+    { kind: 'list', items: keeping(publicUrl) },
+    { kind: 'heading', text: 'If you lose it' },
+    {
+      kind: 'paragraph',
+      text: 'A lost secret cannot be retrieved. Request a new key, the way you requested this one. A profile can hold three keys at a time; if all places are taken, have the lost key revoked first.',
+    },
+    {
+      kind: 'paragraph',
+      text: `If somebody else may have seen the secret, ask the people who run ${publicUrl} to revoke key ${identifier}. The identifier is safe to share.`,
+    },
+  ]);
+}
+
+/** Tells the owner that a request was rejected, and why. */
+export function rejectionMail(news: DecisionNews): Mail {
+  const { identifier, publicUrl } = news;
+  return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
+    { kind: 'paragraph', text: `Your request for a key to the Profile Lookup API at ${publicUrl} was rejected.` },
+    { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
+    ...reasonBlocks(news),
+    { kind: 'paragraph', text: 'You can make a new request once that is settled. This one no longer takes a place.' },
+  ]);
+}
+
+/** Tells the owner that a key was revoked, and why. */
+export function revocationMail(news: DecisionNews): Mail {
+  const { identifier, publicUrl } = news;
+  return compose('revocation', news, `Your API key ${identifier} was revoked`, [
+    {
+      kind: 'paragraph',
+      text: `A key of yours to the Profile Lookup API at ${publicUrl} was revoked. Every request that uses it is now refused.`,
+    },
+    { kind: 'facts', facts: [fact('Key', identifier), fact('Name', foreign(news.keyName))] },
+    ...reasonBlocks(news),
+    {
+      kind: 'paragraph',
+      text: 'Remove its secret from wherever you keep it. If you still need access, request a new key; this one no longer takes a place.',
+    },
+  ]);
+}
+
+function reasonBlocks({ reason }: DecisionNews): Block[] {
+  if (reason === null) return [];
+  return [
+    { kind: 'paragraph', text: 'The reason that was given:' },
+    { kind: 'quote', text: foreign(reason, true) },
+  ];
+}
+
+/** Tells the admin that a request waits, with all that its owner wrote. */
+export function requestMail(news: RequestNews): Mail {
+  const { identifier } = news;
+  const facts = [
+    fact('Identifier', identifier),
+    fact('Profile', foreign(news.profile)),
+    fact('Name', foreign(news.keyName)),
+    fact('Permissions', ...news.requestedPermissions),
+    ...(news.projectUrl === null ? [] : [fact('Project', foreign(news.projectUrl))]),
+  ];
+  return compose('request', news, `API key request ${identifier} waits for a decision`, [
+    { kind: 'paragraph', text: 'Somebody asks for a key to the Profile Lookup API. What follows is as they wrote it.' },
+    { kind: 'facts', facts },
+    { kind: 'paragraph', text: 'Description:' },
+    { kind: 'quote', text: foreign(news.description, true) },
+    ...quoted('Expected usage:', news.expectedUsage),
+    { kind: 'heading', text: 'Decide' },
+    { kind: 'paragraph', text: 'On the machine that runs the service:' },
+    {
+      kind: 'code',
+      text: [`show ${identifier}`, `approve ${identifier}`, `reject ${identifier} --reason "..."`]
+        .map((command) => `profilectl keys ${command}`)
+        .join('\n'),
+    },
+  ]);
+}
+
+/** Shows that mail goes out; holds nothing of anybody. */
+export function testMail(news: { to: string; sentAt: string; publicUrl: string }): Mail {
+  return compose('test', { to: news.to, identifier: '' }, 'A test mail of Profile Lookup', [
+    {
+      kind: 'paragraph',
+      text: `Somebody who runs the Profile Lookup API at ${news.publicUrl} wanted to see whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
+    },
+  ]);
+}
+
+function keeping(publicUrl: string): string[] {
+  return [
+    'Keep it in a password manager or in the secret store of your server.',
+    'Never put it into client-side code (a web page, a mobile or desktop app) or into a repository.',
+    'Never put it into a URL, a chat, a ticket or a screenshot.',
+    `Send it only as "Authorization: Bearer <secret>", and only to ${publicUrl}/api.`,
+  ];
+}
+
+const GRANTS: Record<Permission, string> = {
+  'api.lookup': 'api.lookup (profiles and their links)',
+  'api.leaderboard': 'api.leaderboard (the leaderboard)',
+};
+
+function grantFacts(news: ApprovalNews): Fact[] {
+  return [
+    fact('Identifier', news.identifier),
+    fact('Name', foreign(news.keyName)),
+    fact('Profile', foreign(news.profile)),
+    fact('Granted', ...news.permissions.map((permission) => GRANTS[permission])),
+    fact('Requested', news.requestedPermissions.join(', ')),
+    fact('Rate limits', ...news.rateLimits.map(rateLimitInWords)),
+    fact('Expires', news.expiresAtMs === null ? 'never, unless it is revoked' : timeInWords(news.expiresAtMs)),
+  ];
+}
+
+type Fact = { label: string; values: readonly string[] };
+
+/** A line of a list of facts. */
+export function fact(label: string, ...values: readonly string[]): Fact {
+  return { label, values };
+}
+
+function quoted(label: string, text: string | null): Block[] {
+  if (text === null) return [];
+  return [
+    { kind: 'paragraph', text: label },
+    { kind: 'quote', text: foreign(text, true) },
+  ];
+}
+
+/** A mail whose text and HTML say the same. */
+export function compose(
+  kind: Mail['kind'],
+  to: { to: string; identifier: string },
+  title: string,
+  blocks: Block[],
+): Mail {
+  return {
+    kind,
+    identifier: to.identifier,
+    to: to.to,
+    subject: title,
+    text: renderText(blocks),
+    html: renderHtml(title, blocks),
+  };
+}

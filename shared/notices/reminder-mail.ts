@@ -1,0 +1,37 @@
+import { foreign, timeInWords } from '../keys/mail-wording.ts';
+import { compose, fact } from '../keys/mails.ts';
+import type { Mail } from '../mail/mail.ts';
+
+/** What the owner is told some days before a key expires. */
+export type ReminderNews = {
+  to: string;
+  identifier: string;
+  keyName: string;
+  /** Milliseconds since 1970. */
+  expiresAtMs: number;
+  /** Whole days until then, rounded up. */
+  daysLeft: number;
+  publicUrl: string;
+};
+
+/** Tells the owner that a key will soon stop working, and what to do. */
+export function reminderMail(news: ReminderNews): Mail {
+  const { identifier, publicUrl, daysLeft } = news;
+  const soon = daysLeft <= 1 ? 'within a day' : `in ${daysLeft} days`;
+  return compose('reminder', news, `Your API key ${identifier} expires soon`, [
+    { kind: 'paragraph', text: `A key of yours to the Profile Lookup API at ${publicUrl} expires ${soon}.` },
+    {
+      kind: 'facts',
+      facts: [
+        fact('Key', identifier),
+        fact('Name', foreign(news.keyName)),
+        fact('Expires', timeInWords(news.expiresAtMs)),
+      ],
+    },
+    {
+      kind: 'paragraph',
+      text: 'From that moment on every request that uses it is refused. An expiry can not be moved: if you still need access, request a new key, the way you requested this one, early enough for somebody to decide on it. A profile can hold three keys at a time, and this one takes a place until it expires.',
+    },
+    { kind: 'paragraph', text: 'If you no longer need it, there is nothing to do.' },
+  ]);
+}

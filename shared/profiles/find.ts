@@ -1,0 +1,24 @@
+import { eq } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connect.ts';
+import { profileNames, profiles } from '../db/schema.ts';
+import { AppError } from '../errors.ts';
+import { checkedFold } from './name.ts';
+
+/** Which profile a name leads to. */
+export type ProfileRef = { id: number; username: string };
+
+/** The profile with this username or alias, compared in folded form. Throws `not_found`. */
+export function findProfile(db: Db | Tx, username: string): ProfileRef {
+  const folded = checkedFold(username);
+  const found =
+    folded === null
+      ? undefined
+      : db
+          .select({ id: profiles.id, username: profiles.username })
+          .from(profileNames)
+          .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
+          .where(eq(profileNames.folded, folded))
+          .get();
+  if (found === undefined) throw new AppError('not_found', 'There is no profile with this username or alias.');
+  return found;
+}

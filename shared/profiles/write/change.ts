@@ -1,0 +1,74 @@
+import { type Tx, write } from '../../db/connect.ts';
+import type { Deps } from '../../deps.ts';
+import { AppError } from '../../errors.ts';
+import type { ExportedProfile } from '../export.ts';
+import { findProfile } from '../find.ts';
+import { foldName } from '../name.ts';
+import { createProfileReader } from '../record.ts';
+import { createApplier } from './apply.ts';
+import { parseLine } from './line.ts';
+
+/** The fields that are to change, as in a line of an import. */
+export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
+
+/**
+ * Changes a profile by hand: what `decide` makes of it goes through the rules of an import's merged line, in the one
+ * transaction in which the profile was read. Returns the profile as it is then, as an export line. Throws `not_found`,
+ * `usage` for a value that breaks its rule or a field that nobody knows, `refused` for a name or auth ID that another
+ * profile holds.
+ */
+export function changeProfile(
+  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
+  input: { username: string; decide: (profile: ExportedProfile) => Changes },
+): string {
+  const sqlite = deps.db.$client;
+  const apply = createApplier(sqlite, deps.config.maxProfileBytes);
+  const reader = createProfileReader(sqlite);
+  return write(deps.db, (tx: Tx) => {
+    const { id } = findProfile(tx, input.username);
+    const text = JSON.stringify({ ...input.decide(JSON.parse(reader.line(id)) as ExportedProfile), id });
+    const line = parseLine(text, true);
+    if ('reason' in line) throw new AppError('usage', `${capitalised(line.reason)}.`);
+    if (line.unknown.length > 0) throw new AppError('usage', `There is no field ${line.unknown[0]}.`);
+    const refuse = (reason: string): never => {
+      throw new AppError('refused', `${capitalised(reason)}.`);
+    };
+    apply(tx, [{ number: 1, bytes: Buffer.byteLength(text), line }], {
+      merge: true,
+      // No change that a command makes erases a profile.
+      erase: () => false,
+      nowMs: deps.clock.nowMs(),
+      takenAt: new Map(),
+      refuse: (_number, reason) => refuse(reason),
+      clash: ({ reason }) => refuse(reason),
+    });
+    return reader.line(id);
+  });
+}
+
+/** Gives a profile another username; the old one can stay as its first alias. An alias can become the username. */
+export function renamed(profile: ExportedProfile, username: string, keepOld: boolean): Changes {
+  const names = keepOld ? [profile.username, ...profile.aliases] : profile.aliases;
+  return { username, aliases: names.filter((name) => foldName(name) !== foldName(username)) };
+}
+
+/** Gives a profile one more alias, as its last. */
+export function withAlias({ aliases }: ExportedProfile, alias: string): Changes {
+  return { aliases: [...aliases, alias] };
+}
+
+/** Takes an alias away, however it is spelled. Throws `refused` where the profile has no such alias. */
+export function withoutAlias({ username, aliases }: ExportedProfile, alias: string): Changes {
+  const left = aliases.filter((name) => foldName(name) !== foldName(alias));
+  if (left.length < aliases.length) return { aliases: left };
+  const isUsername = foldName(username) === foldName(alias);
+  throw new AppError(
+    'refused',
+    isUsername ? `${username} is the username itself; rename the profile instead.` : `${username} has no such alias.`,
+  );
+}
+
+/** The reasons of an import read on after a line's number; the field names that some begin with stay as they are. */
+function capitalised(reason: string): string {
+  return reason.startsWith('the ') ? `T${reason.slice(1)}` : reason;
+}

@@ -1,0 +1,87 @@
+import { type Db, write } from '../../db/connect.ts';
+import type { Applied, Applier, Entry, EraseById } from './apply.ts';
+import type { RefusedLine } from './import-report.ts';
+import type { Clash } from './name-claims.ts';
+
+/** What every batch of an import shares. */
+export type BatchContext = { db: Db; apply: Applier; merge: boolean; erase: EraseById; nowMs: number };
+
+/** What became of a batch; `refused` are the lines that clashed with others or with what is there. */
+export type BatchResult = Applied & { refused: RefusedLine[] };
+
+/** Thrown through a transaction to undo it; never leaves this folder. */
+export const ROLL_BACK = new Error('rolled back on purpose');
+
+// Refusing a line gives its profile back its old names, which can make the next line clash, and so on.
+const MAX_ROUNDS = 8;
+
+/**
+ * Applies a batch as one transaction. Where lines clash, the transaction is undone, the losers are refused and the rest
+ * is applied anew, so that what the losers would have given up stays where it was. Each round is a transaction of its
+ * own: the lock is never held for longer than one takes. After eight rounds the batch is halved.
+ */
+export function applyBatch(context: BatchContext, entries: readonly Entry[]): BatchResult {
+  const losers = new Map<number, string>();
+  for (let round = 1; ; round++) {
+    const left = entries.filter(({ number }) => !losers.has(number));
+    const attempt = tryBatch(context, left);
+    if (attempt.clashes.length === 0) {
+      for (const [line, reason] of losers) attempt.refused.push({ line, reason });
+      return attempt;
+    }
+    if (round >= MAX_ROUNDS && left.length > 1) return halve(context, left, losers);
+    for (const [line, reason] of losersOf(attempt.clashes)) losers.set(line, reason);
+  }
+}
+
+function halve(context: BatchContext, entries: readonly Entry[], losers: ReadonlyMap<number, string>): BatchResult {
+  const middle = Math.ceil(entries.length / 2);
+  const first = applyBatch(context, entries.slice(0, middle));
+  const second = applyBatch(context, entries.slice(middle));
+  const already = Array.from(losers, ([line, reason]) => ({ line, reason }));
+  return {
+    imported: first.imported + second.imported,
+    deleted: first.deleted + second.deleted,
+    refused: [...already, ...first.refused, ...second.refused],
+  };
+}
+
+function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { clashes: Clash[] } {
+  const { db, apply, merge, erase, nowMs } = context;
+  const refused: RefusedLine[] = [];
+  const clashes: Clash[] = [];
+  const result = { imported: 0, deleted: 0, refused, clashes };
+  try {
+    const applied = write(db, (tx) => {
+      const done = apply(tx, entries, {
+        merge,
+        erase,
+        nowMs,
+        takenAt: new Map(),
+        refuse: (line, reason) => refused.push({ line, reason }),
+        clash: (clash) => clashes.push(clash),
+      });
+      if (clashes.length > 0) throw ROLL_BACK;
+      return done;
+    });
+    return { ...result, ...applied };
+  } catch (error) {
+    if (error !== ROLL_BACK) throw error;
+    return result;
+  }
+}
+
+/**
+ * Whom to refuse in this round. A line loses to what was there before; to another line it loses only if that one stays,
+ * and the earlier lines are decided first.
+ */
+function losersOf(clashes: readonly Clash[]): Map<number, string> {
+  const losers = new Map<number, string>();
+  const lose = ({ loser, reason }: Clash): void => {
+    if (!losers.has(loser)) losers.set(loser, reason);
+  };
+  for (const clash of clashes) if (clash.winner === null) lose(clash);
+  const between = clashes.filter(({ winner }) => winner !== null).toSorted((a, b) => a.loser - b.loser);
+  for (const clash of between) if (!losers.has(clash.winner as number)) lose(clash);
+  return losers;
+}

@@ -1,0 +1,165 @@
+import { parseIsoTime } from '../../iso-time.ts';
+import { isMailAddress } from '../../mail/address.ts';
+import { authIdFault, foldName, nameFault } from '../name.ts';
+import type { LinkRow } from '../read/public.ts';
+
+// Readers of one value of an import line: each returns what is stored, or throws a LineFault that names the field and the
+// rule and never repeats the value, which may be private.
+
+/** A username or an alias with the form it is compared in. */
+export type Name = { name: string; folded: string };
+
+/** A link as stored; null is absent. */
+export type LinkFields = LinkRow;
+
+/** How deep `customize` and `discordClean` may be nested, themselves included. */
+export const MAX_DEPTH = 64;
+
+/** Why a line is left out; caught where the line is parsed, so it never reaches a person as an error. */
+export class LineFault extends Error {
+  constructor(field: string, rule: string) {
+    super(`${field} ${rule}`);
+    this.name = 'LineFault';
+  }
+}
+
+/** A text that the database and JSON carry back unchanged. */
+export function readText(field: string, value: unknown): string {
+  if (typeof value !== 'string') throw new LineFault(field, 'must be a string');
+  if (!value.isWellFormed() || value.includes('\0')) {
+    throw new LineFault(field, 'may not hold unpaired surrogates or NUL');
+  }
+  return value;
+}
+
+/** A text, or null. */
+export function readTextOrNull(field: string, value: unknown): string | null {
+  if (value !== null && typeof value !== 'string') throw new LineFault(field, 'must be a string or null');
+  return value === null ? null : readText(field, value);
+}
+
+/** `true` or `false`. */
+export function readFlag(field: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new LineFault(field, 'must be true or false');
+  return value;
+}
+
+/** A whole number from `least` to 2^53−1. */
+export function readCount(field: string, value: unknown, least = 0): number {
+  if (!Number.isSafeInteger(value) || (value as number) < least) {
+    throw new LineFault(field, `must be a whole number from ${least} to ${Number.MAX_SAFE_INTEGER}`);
+  }
+  return (value as number) + 0; // -0 becomes 0
+}
+
+/** A username or an alias. */
+export function readName(field: string, value: unknown): Name {
+  if (typeof value !== 'string') throw new LineFault(field, 'must be a string');
+  const fault = nameFault(value);
+  if (fault !== null) throw new LineFault(field, fault);
+  return { name: value, folded: foldName(value) };
+}
+
+/** An auth ID, or null. */
+export function readAuthId(field: string, value: unknown): string | null {
+  const text = readTextOrNull(field, value);
+  const fault = text === null ? null : authIdFault(text);
+  if (fault !== null) throw new LineFault(field, fault);
+  return text;
+}
+
+/** An e-mail address, or null. */
+export function readEmail(field: string, value: unknown): string | null {
+  const text = readTextOrNull(field, value);
+  if (text !== null && !isMailAddress(text)) throw new LineFault(field, 'must be one plain e-mail address, or null');
+  return text;
+}
+
+/** A time, as milliseconds since 1970. */
+export function readTime(field: string, value: unknown): number {
+  const ms = typeof value === 'string' ? parseIsoTime(value) : null;
+  if (ms === null) {
+    throw new LineFault(field, 'must be an ISO 8601 time with its zone, such as 2024-05-01T00:00:00.000Z');
+  }
+  return ms;
+}
+
+/** A list, each item read by `read` with its own field name. */
+export function readList<T>(field: string, value: unknown, read: (field: string, item: unknown) => T): T[] {
+  if (!Array.isArray(value)) throw new LineFault(field, 'must be a list');
+  return value.map((item, index) => read(`${field}[${index}]`, item));
+}
+
+/** A badge. Names of fields it should not have go to `unknown`. */
+export function readBadge(field: string, value: unknown, unknown: string[]): { name: string; enabled: boolean } {
+  const badge = readObject(field, value);
+  noteUnknown(badge, BADGE_FIELDS, 'badges', unknown);
+  return { name: readText(`${field}.name`, badge.name), enabled: readFlag(`${field}.enabled`, badge.enabled) };
+}
+
+/** A link. Names of fields it should not have go to `unknown`. */
+export function readLink(field: string, value: unknown, unknown: string[]): LinkFields {
+  const link = readObject(field, value);
+  noteUnknown(link, LINK_FIELDS, 'links', unknown);
+  const optional = (name: string): string | null => readTextOrNull(`${field}.${name}`, link[name] ?? null);
+  return {
+    id: readText(`${field}.id`, link.id),
+    name: readText(`${field}.name`, link.name),
+    link: readText(`${field}.link`, link.link),
+    title: optional('title'),
+    image: optional('image'),
+    clicksCount: link.clicksCount == null ? null : readCount(`${field}.clicksCount`, link.clicksCount),
+    linkMode: optional('linkMode'),
+  };
+}
+
+/** A map from string to string or null, as compact JSON text. */
+export function readAssets(field: string, value: unknown): string {
+  const assets = readObject(field, value);
+  for (const key of Object.keys(assets)) {
+    readText(`a key of ${field}`, key);
+    readTextOrNull(`each value of ${field}`, assets[key]);
+  }
+  return JSON.stringify(assets);
+}
+
+/** Any JSON object, as compact JSON text. Refused is what would not come back as it went in. */
+export function readOpenObject(field: string, value: unknown): string {
+  checkOpen(field, readObject(field, value), 1);
+  return JSON.stringify(value);
+}
+
+/** A JSON object. */
+export function readObject(field: string, value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new LineFault(field, 'must be an object');
+  }
+  return value as Record<string, unknown>;
+}
+
+const BADGE_FIELDS = new Set(['name', 'enabled']);
+const LINK_FIELDS = new Set(['id', 'name', 'link', 'title', 'image', 'clicksCount', 'linkMode']);
+
+function noteUnknown(value: object, known: ReadonlySet<string>, list: string, unknown: string[]): void {
+  for (const key of Object.keys(value)) if (!known.has(key)) unknown.push(`${list}.${key}`);
+}
+
+function checkOpen(field: string, value: unknown, depth: number): void {
+  if (depth > MAX_DEPTH) throw new LineFault(field, `may be nested at most ${MAX_DEPTH} deep`);
+  if (typeof value === 'string') readText(`each text in ${field}`, value);
+  else if (typeof value === 'number') checkNumber(field, value);
+  else if (Array.isArray(value)) for (const item of value) checkOpen(field, item, depth + 1);
+  else if (typeof value === 'object' && value !== null) {
+    for (const key of Object.keys(value)) {
+      readText(`each key in ${field}`, key);
+      checkOpen(field, (value as Record<string, unknown>)[key], depth + 1);
+    }
+  }
+}
+
+function checkNumber(field: string, value: number): void {
+  // 1e400 has become Infinity, and a number such as 123456789012345678 has lost its last digits.
+  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+    throw new LineFault(field, 'holds a number beyond 2^53−1, which would not keep its digits; write it as a string');
+  }
+}

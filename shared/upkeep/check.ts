@@ -1,0 +1,92 @@
+import { type Db, openFile, type Sqlite } from '../db/connect.ts';
+import { appliedMigrations, migrate } from '../db/migrate.ts';
+import { MIGRATIONS } from '../db/migrations.ts';
+import { countRows, damages } from '../db/snapshot.ts';
+import { keyFaults } from '../keys/check.ts';
+import { profileFaults } from '../profiles/check.ts';
+
+/** What a check found: each fault is a clause that holds nothing private; after the first 1000 one speaks for the rest. */
+export type Checked = { faults: string[]; profiles: number; keys: number };
+
+/** The steps of a check, for whoever wants to say how far it is. */
+export type CheckStep = 'file' | 'schema' | 'profiles' | 'keys';
+
+const MAX_FAULTS = 1_000;
+
+/**
+ * Looks for faults: in the file (pages, indexes, checks, references), in the schema, and in what the schema can't say of
+ * profiles and keys. All is read from one snapshot, while others go on. Profiles and keys are looked at only where the
+ * schema is the newest and SQLite can read it all.
+ */
+export function checkDatabase(db: Db, onStep: (step: CheckStep) => void = () => {}): Checked {
+  const sqlite = db.$client;
+  sqlite.run('BEGIN');
+  try {
+    return check(sqlite, onStep);
+  } finally {
+    sqlite.run('ROLLBACK');
+  }
+}
+
+function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
+  const faults: string[] = [];
+  let unlisted = 0;
+  const add = (found: Iterable<string>): void => {
+    for (const fault of found) {
+      if (faults.length < MAX_FAULTS) faults.push(fault);
+      else unlisted++;
+    }
+  };
+  onStep('file');
+  add(guarded(() => damages(sqlite)));
+  onStep('schema');
+  const isCurrent = appliedMigrations(sqlite) === MIGRATIONS.length;
+  add(guarded(() => schemaFaults(sqlite)));
+  const isReadable = isCurrent && faults.length === 0;
+  onStep('profiles');
+  add(guarded(() => (isCurrent ? profileFaults(sqlite) : [])));
+  onStep('keys');
+  add(guarded(() => (isCurrent ? keyFaults(sqlite) : [])));
+  if (unlisted > 0) faults.push(`and ${unlisted} more`);
+  return { faults, ...(isReadable ? countRows(sqlite) : { profiles: 0, keys: 0 }) };
+}
+
+/** What SQLite can't read is a fault like the others, and ends this part of the check. */
+function* guarded(find: () => Iterable<string>): Generator<string> {
+  try {
+    yield* find();
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (typeof code !== 'string' || !code.startsWith('SQLITE_')) throw error;
+    yield `a part of the file can't be read (${code})`;
+  }
+}
+
+type SchemaRow = { type: string; name: string; sql: string | null };
+
+/** Compares every table, index, trigger and view with what the database's own migrations make in a new one. */
+function schemaFaults(sqlite: Sqlite): string[] {
+  const fresh = openFile(':memory:', 0);
+  try {
+    migrate(fresh, ':memory:', MIGRATIONS.slice(0, appliedMigrations(sqlite)));
+    const wanted = new Map(readSchema(fresh).map((row) => [row.name, row]));
+    const found = new Map(readSchema(sqlite).map((row) => [row.name, row]));
+    const missing = [...wanted.values()].filter(({ name }) => !found.has(name));
+    const foreign = [...found.values()].filter(({ name }) => !wanted.has(name));
+    const other = [...found.values()].filter(({ name, sql }) => wanted.has(name) && wanted.get(name)?.sql !== sql);
+    return [
+      ...missing.map(({ type, name }) => `the ${type} ${name} is missing`),
+      ...foreign.map(({ type, name }) => `the ${type} ${name} is not ours`),
+      ...other.map(({ type, name }) => `the ${type} ${name} is not as its migration made it`),
+    ];
+  } finally {
+    fresh.close();
+  }
+}
+
+function readSchema(sqlite: Sqlite): SchemaRow[] {
+  // sqlite_stat1 and its like are SQLite's own notes.
+  return sqlite
+    .query("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY name")
+    .all() as SchemaRow[];
+}

@@ -1,0 +1,53 @@
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isoTime } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Opened } from '../db/connect.ts';
+import { realPath } from '../db/disk.ts';
+import { readErasures } from '../db/erasures.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { roomSentence, vacuumRoom } from '../db/vacuum.ts';
+
+/** What is left of erased profiles: in the database file until it is vacuumed, and where no erasure reaches. */
+export type ErasureStatus = {
+  /** Since when copies of erased texts may be left in the file, ISO 8601; null where there are none. */
+  tracesSince: string | null;
+  /** When a vacuum last removed such copies, ISO 8601; null where that never was. */
+  vacuumedAt: string | null;
+  /** Databases that `db restore` or an upgrade kept beside this one. */
+  keptCopies: string[];
+  /** The folder that mails are written into; null where they are sent, or `MAIL_URL` is unset. */
+  mailFolder: string | null;
+};
+
+/** A running server vacuums on the day (UTC) after the last time at the latest. */
+const PATIENCE_MS = 86_400_000;
+
+/** Reads it from a database of the newest schema, the names of the files beside it, and the configuration. Throws `busy`. */
+export function readErasureStatus(db: Opened, { mail }: Pick<Config, 'mail'>): ErasureStatus {
+  const path = db.$client.filename;
+  const { tracesSinceMs, vacuumedAtMs } = guardDatabase(path, () => readErasures(db.$client));
+  return {
+    tracesSince: tracesSinceMs === null ? null : isoTime(tracesSinceMs),
+    vacuumedAt: vacuumedAtMs === null ? null : isoTime(vacuumedAtMs),
+    keptCopies: keptCopies(realPath(path)),
+    mailFolder: mail?.kind === 'folder' ? mail.folder : null,
+  };
+}
+
+/** Sentences where copies of erased texts wait for longer than they should, or there is no room to vacuum. */
+export function erasureWarnings({ tracesSince }: ErasureStatus, databasePath: string, nowMs: number): string[] {
+  if (tracesSince === null) return [];
+  const room = vacuumRoom(databasePath);
+  if (room.freeBytes < room.neededBytes) return [`Erased texts can't be vacuumed. ${roomSentence(room)}`];
+  if (nowMs - Date.parse(tracesSince) < PATIENCE_MS) return [];
+  return [`Erased texts may be left in the database file since ${tracesSince}; "profilectl db vacuum" removes them.`];
+}
+
+function keptCopies(path: string): string[] {
+  const kinds = ['before-restore', 'before-schema'].map((kind) => `${basename(path)}.${kind}-`);
+  return readdirSync(dirname(path))
+    .filter((name) => kinds.some((kind) => name.startsWith(kind)))
+    .sort()
+    .map((name) => join(dirname(path), name));
+}

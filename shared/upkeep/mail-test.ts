@@ -1,0 +1,22 @@
+import { isoTime } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
+import { testMail } from '../keys/mails.ts';
+import { isMailAddress } from '../mail/address.ts';
+
+/**
+ * Sends a mail of no consequence the way a secret would go. Throws `usage` for an address that is none, `refused` where
+ * `MAIL_URL` is unset or the mail was refused for good, `try_later` where it was not accepted, or perhaps, this time.
+ */
+export async function tryMail(deps: Pick<Deps, 'mailer' | 'clock' | 'config'>, to: string): Promise<void> {
+  if (!isMailAddress(to)) throw new AppError('usage', 'The address must be one plain e-mail address.');
+  const mailer = await deps.mailer();
+  if (mailer === null) {
+    throw new AppError('refused', 'MAIL_URL is not set; set it to smtp://user:password@host:587, or to file:<folder>.');
+  }
+  const sentAt = isoTime(deps.clock.nowMs());
+  const delivery = await mailer.send(testMail({ to, sentAt, publicUrl: deps.config.publicUrl }));
+  if (delivery.outcome === 'accepted') return;
+  const isForGood = delivery.outcome === 'refused' && delivery.permanent;
+  throw new AppError(isForGood ? 'refused' : 'try_later', delivery.reason);
+}

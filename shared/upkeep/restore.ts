@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { openBare, type Sqlite } from '../db/connect.ts';
+import { realPath } from '../db/disk.ts';
+import { databaseFault } from '../db/faults.ts';
+import { APPLICATION_ID } from '../db/migrate.ts';
+import { lockForServing } from '../db/serving.ts';
+import { fileTime, giveToOwnerOf, syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
+import { AppError } from '../errors.ts';
+
+/** A restore that is ready to be done: the source is sound, and no server runs while this is held. */
+export type Restore = {
+  source: Verified;
+  /** Puts the source in the database's place; returns where the old database is now, null where there was none. */
+  run: () => KeptAside | null;
+  /** Lets servers start again. */
+  release: () => void;
+};
+
+/** Where the old database went. `isWhole`: it could be read, so its write-ahead log is in it; else that lies beside it. */
+export type KeptAside = { path: string; isWhole: boolean };
+
+const SIDE_FILES = ['-wal', '-shm'] as const;
+
+/**
+ * Verifies a backup and makes sure that no server runs. Throws `refused` where one does, and for a source that is
+ * missing, damaged, not ours, of a newer schema, or the database itself.
+ */
+export function prepareRestore(databasePath: string, file: string): Restore {
+  const path = realPath(databasePath);
+  const source = statSync(file, { throwIfNoEntry: false });
+  if (source === undefined) throw new AppError('refused', `There is no file ${file}.`);
+  if (!source.isFile()) throw new AppError('refused', `${file} is not a file.`);
+  const current = statSync(path, { throwIfNoEntry: false });
+  if (current?.ino === source.ino && current.dev === source.dev) {
+    throw new AppError('refused', `${file} is the database itself; name a backup of it.`);
+  }
+  const lock = lockForServing(path);
+  try {
+    return {
+      source: verifyFile(file, 'read'),
+      run: () => replaceDatabase(path, file),
+      release: () => lock.close(),
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function replaceDatabase(path: string, file: string): KeptAside | null {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomUUID()}.unfinished`;
+  try {
+    const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
+    copyWhole(file, temporary);
+    giveToOwnerOf(like, temporary);
+    syncPath(temporary);
+    const kept = setAside(path, () => renameSync(temporary, path));
+    syncPath(dirname(path));
+    return kept;
+  } catch (error) {
+    throw error instanceof AppError ? error : (databaseFault(path, error) ?? error);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** Through SQLite, so that a source with a write-ahead log of its own is whole in the copy, which is checked again. */
+function copyWhole(file: string, temporary: string): void {
+  closeSync(openSync(temporary, 'wx', 0o600));
+  const source = openBare(file, 'read');
+  try {
+    source.prepare('VACUUM INTO ?').run(temporary);
+  } finally {
+    source.close();
+  }
+  verifyFile(temporary, 'write', file);
+}
+
+/**
+ * Gives the old database another name and lets `replace` put the new one in its place, in this order, so that there is
+ * always a database under the name. Throws `busy` while somebody else has the database open.
+ */
+function setAside(path: string, replace: () => void): KeptAside | null {
+  const aside = `${path}.before-restore-${fileTime()}`;
+  const old = statSync(path, { throwIfNoEntry: false }) === undefined ? null : foldOld(path);
+  try {
+    if (old === null) {
+      // Either there is no database, and what lies beside its name is of an earlier one; or it can't be read, and its
+      // log may be worth something to whoever tries to save it.
+      for (const suffix of SIDE_FILES) moveIfThere(path + suffix, aside + suffix);
+    }
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+      replace();
+      return null;
+    }
+    keepUnder(path, aside);
+    replace();
+    return { path: aside, isWhole: old !== null };
+  } finally {
+    old?.close();
+  }
+}
+
+/**
+ * Puts the write-ahead log into the old database, which also shows that nobody else has it open, and locks it. Null
+ * where it is too damaged for that.
+ */
+function foldOld(path: string): Sqlite | null {
+  let old: Sqlite | null = null;
+  try {
+    old = openBare(path, 'write');
+    const { application_id: id } = old.query('PRAGMA application_id').get() as { application_id: number };
+    if (id !== APPLICATION_ID && id !== 0) {
+      throw new AppError('refused', `${path} is another program's database; nothing was changed.`);
+    }
+    old.run('PRAGMA journal_mode = DELETE');
+    old.run('BEGIN EXCLUSIVE');
+    return old;
+  } catch (error) {
+    old?.close();
+    if (error instanceof AppError) throw error;
+    const fault = databaseFault(path, error);
+    if (fault?.code !== 'busy') return null;
+    throw new AppError('busy', `Another command is using the database ${path}; try again when it is done.`);
+  }
+}
+
+/** A second name for the file; where the file system has none, the first one goes, and for a moment there is no database. */
+function keepUnder(path: string, aside: string): void {
+  try {
+    linkSync(path, aside);
+  } catch {
+    renameSync(path, aside);
+  }
+}
+
+function moveIfThere(from: string, to: string): void {
+  if (statSync(from, { throwIfNoEntry: false }) !== undefined) renameSync(from, to);
+}

@@ -1,0 +1,134 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { isoTime } from '../clock.ts';
+import type { Opened } from '../db/connect.ts';
+import { diskWarning } from '../db/disk.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { looseModes } from '../db/loose-modes.ts';
+import { appliedMigrations } from '../db/migrate.ts';
+import { MIGRATIONS } from '../db/migrations.ts';
+import { isServed } from '../db/serving.ts';
+import { databaseSize } from '../db/size.ts';
+import type { ServerDeps } from '../deps.ts';
+import { quotaPath } from '../limits/file/store.ts';
+import { countOversized } from '../profiles/read/shown-size.ts';
+import { type KeyFigures, readKeyFigures } from '../usage/key-stats.ts';
+import { versionText } from '../version.ts';
+import { type LastBackup, readLastBackup } from './backup.ts';
+import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
+
+/** How the service is, but for what only the running server can tell. */
+export type Status = {
+  version: string;
+  /** How many migrations the database has, and how many this program knows. */
+  schema: { applied: number; known: number };
+  /** Whether a server holds the lock of this database; null on a read-only disk, where servers take none. */
+  isServed: boolean | null;
+  database: { path: string; bytes: number; walBytes: number };
+  /** Null where no server has made one yet. */
+  quotas: { path: string; bytes: number } | null;
+  /** The numbers of keys; null while the schema is older. */
+  keys: KeyFigures['states'] | null;
+  queue: { pending: number; oldestAt: string | null };
+  openAttempts: number;
+  /** Profiles that show more than MAX_PROFILE_KIB allows: stored before it did. Null while the schema is older. */
+  oversizedProfiles: number | null;
+  lastBackup: LastBackup | null;
+  /** Null while the schema is older. */
+  erasure: ErasureStatus | null;
+  /** Whole sentences: what an operator should look at. */
+  warnings: string[];
+};
+
+const DAY_MS = 86_400_000;
+
+/** How old the last backup and the oldest pending request may be. */
+const PATIENCE_DAYS = 7;
+
+/** How long before its end an expiry, of a key or of the certificate, is said. */
+const FORESIGHT_DAYS = 30;
+
+/** Looks at the database, the files beside it and the configuration; changes nothing. Throws `busy`. */
+export function readStatus({ db, clock, config }: ServerDeps): Status {
+  const path = config.databasePath;
+  const nowMs = clock.nowMs();
+  const applied = guardDatabase(path, () => appliedMigrations(db.$client));
+  const figures = applied === MIGRATIONS.length ? readKeyFigures(db, nowMs) : null;
+  const { main: bytes, wal: walBytes } = databaseSize(path);
+  const oversizedProfiles =
+    figures === null ? null : guardDatabase(path, () => countOversized(db.$client, config.maxProfileBytes));
+  const quotas = statSync(quotaPath(path), { throwIfNoEntry: false });
+  const lastBackup = readLastBackup(path);
+  const erasure = figures === null ? null : readErasureStatus(db, config);
+  return {
+    version: versionText(),
+    schema: { applied, known: MIGRATIONS.length },
+    isServed: isServed(path),
+    database: { path, bytes, walBytes },
+    quotas: quotas === undefined ? null : { path: quotaPath(path), bytes: quotas.size },
+    keys: figures?.states ?? null,
+    queue: {
+      pending: figures?.states.pending ?? 0,
+      oldestAt: figures?.oldestPendingAt ? isoTime(figures.oldestPendingAt) : null,
+    },
+    openAttempts: figures?.attempts.open ?? 0,
+    oversizedProfiles,
+    lastBackup,
+    erasure,
+    warnings: [
+      ...looseModes(path),
+      diskWarning(path) ?? [],
+      figures === null ? 'The database has an older schema; "profilectl serve" upgrades it when it starts.' : [],
+      config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
+      backupWarning(lastBackup, nowMs),
+      erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
+      oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
+      queueWarning(figures?.oldestPendingAt ?? null, nowMs),
+      figures === null ? [] : expiryWarning(db, nowMs),
+      certificateWarning(config.tls?.certFile, nowMs),
+    ].flat(),
+  };
+}
+
+function backupWarning(last: LastBackup | null, nowMs: number): string[] {
+  if (last === null) return ['No backup was ever made; "profilectl db backup <file>" makes one.'];
+  const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
+  return days < PATIENCE_DAYS ? [] : [`The last backup is ${days} days old.`];
+}
+
+function oversizeWarning(profiles: number, maxBytes: number): string[] {
+  if (profiles === 0) return [];
+  const shows = profiles === 1 ? '1 profile shows' : `${profiles} profiles show`;
+  return [
+    `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; what is there is served, and not imported again.`,
+  ];
+}
+
+function queueWarning(oldestAt: number | null, nowMs: number): string[] {
+  const days = oldestAt === null ? 0 : Math.floor((nowMs - oldestAt) / DAY_MS);
+  return days < PATIENCE_DAYS ? [] : [`A request has been waiting for a decision for ${days} days.`];
+}
+
+function expiryWarning({ $client: sqlite }: Opened, nowMs: number): string[] {
+  const keys = sqlite
+    .query(
+      "SELECT identifier FROM api_keys WHERE state = 'Active' AND expires_at > ? AND expires_at <= ? ORDER BY expires_at",
+    )
+    .all(nowMs, nowMs + FORESIGHT_DAYS * DAY_MS) as { identifier: string }[];
+  if (keys.length === 0) return [];
+  const named = keys.slice(0, 5).map(({ identifier }) => identifier);
+  const rest = keys.length > named.length ? ` and ${keys.length - named.length} more` : '';
+  return [`Within ${FORESIGHT_DAYS} days these keys expire: ${named.join(', ')}${rest}.`];
+}
+
+function certificateWarning(certFile: string | undefined, nowMs: number): string[] {
+  if (certFile === undefined) return [];
+  try {
+    const { validTo } = new X509Certificate(readFileSync(certFile));
+    const days = Math.floor((Date.parse(validTo) - nowMs) / DAY_MS);
+    if (days >= FORESIGHT_DAYS) return [];
+    return [`The certificate in ${certFile} ${days < 0 ? 'has expired' : `expires in ${days} days`}.`];
+  } catch {
+    return [`The certificate in ${certFile} can't be read.`];
+  }
+}

@@ -1,0 +1,53 @@
+import { guardDatabase } from '../db/faults.ts';
+import { openBeside } from '../db/open.ts';
+import type { Tally } from '../keys/tally.ts';
+import { noteNoChange } from '../profiles/changes.ts';
+
+/** Where counts of requests go, on a connection of its own beside the one that answers. */
+export type UsageStore = {
+  /**
+   * Adds these to what is stored, all or nothing, and takes away what is of `lastExpiredDay` or before. Waits so long for
+   * another's lock; throws `busy` where it is still held then. Where `more` follow at once it notes that no profile has
+   * changed, for the memories of servers; the last one does not, so that these are never wrong for long
+   * (`shared/profiles/read/cache.ts`).
+   */
+  add: (tallies: readonly Tally[], lastExpiredDay: number, waitMs: number, more: boolean) => void;
+  close: () => void;
+};
+
+/** So many old rows go in one write. */
+const PRUNE_AT_ONCE = 500;
+
+/** Opens the store in an existing, current database. Throws `busy`, or `refused` where the file can't be used. */
+export function openUsageStore(path: string): UsageStore {
+  const sqlite = openBeside(path);
+  // NORMAL: survives a crash of the program; a power cut may take the latest minute of counts.
+  sqlite.run('PRAGMA synchronous = NORMAL');
+  const addTally = sqlite.prepare<undefined, [string, number, number, number, number, number, number, number, number]>(
+    `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (identifier, day) DO UPDATE SET ok = ok + excluded.ok, not_found = not_found + excluded.not_found,
+       forbidden = forbidden + excluded.forbidden, malformed = malformed + excluded.malformed,
+       limited = limited + excluded.limited, failed = failed + excluded.failed,
+       last_used_at = max(last_used_at, excluded.last_used_at)`,
+  );
+  const prune = sqlite.prepare<undefined, [number, number]>(
+    `DELETE FROM key_usage WHERE (identifier, day) IN
+       (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
+  );
+  const addAll = sqlite.transaction((tallies: readonly Tally[], lastExpiredDay: number, more: boolean) => {
+    for (const { identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt } of tallies) {
+      addTally.run(identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt);
+    }
+    prune.run(lastExpiredDay, PRUNE_AT_ONCE);
+    if (more) noteNoChange(sqlite);
+  });
+  return {
+    add: (tallies, lastExpiredDay, waitMs, more) =>
+      guardDatabase(path, () => {
+        if (waitMs > 0) sqlite.run(`PRAGMA busy_timeout = ${waitMs}`);
+        addAll.immediate(tallies, lastExpiredDay, more);
+      }),
+    close: () => sqlite.close(),
+  };
+}

@@ -1,0 +1,61 @@
+import type { ActorKind } from '../actor.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
+import { USAGE_DAYS } from '../keys/fields.ts';
+import { readKey } from '../keys/record.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
+import { type KeyView, listKeys, type Reader } from '../keys/view.ts';
+import { dayOf } from './usage-counter.ts';
+
+/** What a key was used for, as `--json` prints it: every day up to today, oldest first; `lastUsedAt` is null if never. */
+export type UsageView = {
+  identifier: string;
+  days: ({ day: string } & Record<UsageOutcome, number>)[];
+  lastUsedAt: string | null;
+};
+
+/** The last so many days (1 to 400) of a key, in UTC. What was asked in the last ten seconds may be missing. Throws `not_found`. */
+export function keyUsage(reader: Reader, identifier: string, days: number): UsageView {
+  readKey(reader.db, identifier);
+  const today = dayOf(reader.clock.nowMs());
+  const first = today - days + 1;
+  const rows = reader.db.$client
+    .query(
+      `SELECT day, ok, not_found AS notFound, forbidden, malformed, limited, failed FROM key_usage
+         WHERE identifier = ? AND day BETWEEN ? AND ?`,
+    )
+    .all(identifier, first, today) as ({ day: number } & Record<UsageOutcome, number>)[];
+  const byDay = new Map(rows.map((row) => [row.day, row]));
+  const lastUsedAt = lastUses(reader).get(identifier);
+  return {
+    identifier,
+    days: Array.from({ length: days }, (_, index) => {
+      const day = first + index;
+      const counts = USAGE_OUTCOMES.map((outcome) => [outcome, byDay.get(day)?.[outcome] ?? 0]);
+      return { day: isoTime(day * DAY_MS).slice(0, 10), ...Object.fromEntries(counts) };
+    }),
+    lastUsedAt: lastUsedAt === undefined ? null : isoTime(lastUsedAt),
+  };
+}
+
+/** When each key was last used, milliseconds since 1970; absent are those that were not in the last 400 days. */
+export function lastUses(reader: Reader): Map<string, number> {
+  const rows = reader.db.$client
+    .query('SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day > ? GROUP BY identifier')
+    .all(dayOf(reader.clock.nowMs()) - USAGE_DAYS) as { identifier: string; at: number }[];
+  return new Map(rows.map(({ identifier, at }) => [identifier, at]));
+}
+
+/**
+ * Active keys, of all profiles or of the one with this id, that were not used for this long (at most 400 days); one that never was counts from its approval. */
+export function unusedKeys(
+  reader: Reader,
+  spanMs: number,
+  profileId?: number,
+  viewer: ActorKind = 'operator',
+): KeyView[] {
+  const before = reader.clock.nowMs() - spanMs;
+  const uses = lastUses(reader);
+  return listKeys(reader, { states: ['Active'], profileId }, viewer).filter(
+    ({ identifier, decidedAt }) => (uses.get(identifier) ?? Date.parse(decidedAt as string)) <= before,
+  );
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'bun:test';
+import { createApp } from '../../../server/app.ts';
+import { createService } from '../../../server/process/service.ts';
+import { openExchange } from '../../../server/request/chain.ts';
+import { createThrottleMemory, joinThrottle } from '../../../server/request/throttle.ts';
+import { createUnsentMemory, joinUnsent } from '../../../server/request/unsent.ts';
+import { closeReader } from '../../../shared/db/reader.ts';
+import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
+import { createSharedBuffers } from '../../../shared/limits/threads/memory.ts';
+import { joinLimits } from '../../../shared/limits/threads/worker.ts';
+import { createTallies } from '../../../shared/usage/usage-counter.ts';
+import { prepare } from '../../support/requests.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+test('a key for whose rate limits a worker has no memory left is told to come back, and counted', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const secret = await prepare(deps);
+  const keeper = openMainThreadLimits(deps.config.databasePath, clock, () => {}, 9, createSharedBuffers(2 ** 20));
+  const limits = joinLimits(keeper.shared, 1, clock);
+  const throttle = joinThrottle(createThrottleMemory(deps.random), 1, clock);
+  const tallies = createTallies(clock);
+  const usage = { ...tallies, save: () => true, close: () => {} };
+  const unsent = joinUnsent(createUnsentMemory(1), 0);
+  const service = createService(deps, () => {}, null, { limits, throttle, usage, unsent });
+  const app = createApp(service);
+  const rateLimits = [{ quota: 1_000, windowSeconds: 60 }];
+  const fill = () => {
+    for (let index = 0; ; index++) {
+      limits.spend(limits.accountOf({ identifier: `k${index}`.padEnd(8, '_'), rateLimits }), 1);
+    }
+  };
+  expect(fill).toThrow(expect.objectContaining({ code: 'busy' }));
+  const request = new Request('http://h/api/lookup/uid/7', { headers: { Authorization: `Bearer ${secret}` } });
+  const response = await app(openExchange(service, request, '127.0.0.1'));
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '1']);
+  expect(response.headers.get('RateLimit')).not.toBeNull();
+  expect(tallies.take(10).length).toBe(1);
+  closeReader(service.reader);
+  keeper.close();
+});

@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { get, serverOn } from '../../support/http.ts';
+import { issue } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { startSmtp } from '../../support/smtp.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+/** A server that starts a week before a key expires; the mail server waits with its answer. */
+async function world() {
+  const { promise: mayAccept, resolve: accept } = Promise.withResolvers<void>();
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  let isHeld = false;
+  const smtp = await startSmtp({
+    onMessage: async () => {
+      if (!isHeld) return;
+      arrive();
+      await mayAccept;
+    },
+  });
+  const clock = testClock();
+  const deps = testDeps({ clock, variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' } });
+  insertProfile(deps.db);
+  const { identifier } = await issue({ ...deps }, {}, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
+  clock.advance(83 * DAY_MS);
+  isHeld = true;
+  const server = await serverOn({ ...deps, clock });
+  await arrived;
+  const lines = () => server.log.map(({ message }) => message).filter((text) => String(text).includes(identifier));
+  return { server, smtp, accept, lines };
+}
+
+test('a server that starts reminds owners, answers meanwhile, and logs no address', async () => {
+  const w = await world();
+  expect((await get(w.server, '/readyz')).status).toBe(200);
+  expect(w.lines()).toEqual([]);
+  w.accept();
+  while (w.lines().length === 0) await Bun.sleep(1);
+  expect(w.lines().join()).toMatch(/expires within 7 days was sent\.$/);
+  expect(JSON.stringify(w.server.log)).not.toContain('owner1@');
+  expect(w.smtp.received.at(-1)?.to).toEqual(['owner1@example.org']);
+  await w.server.stop();
+});
+
+test('a server that stops waits for the reminder that is on its way, and says what became of it', async () => {
+  const w = await world();
+  const stopped = w.server.stop();
+  w.accept();
+  await stopped;
+  expect(w.lines()).toHaveLength(1);
+  const { results } = w.server.deps.db.$client
+    .query('SELECT group_concat(result) AS results FROM key_reminders')
+    .get() as { results: string };
+  expect(results).toBe('accepted');
+});

@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'bun:test';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { connect as tlsConnect } from 'node:tls';
+import { serve, startServer } from '../../../server/main.ts';
+import { DRAIN_MS } from '../../../server/process/listener.ts';
+import { openLogOutput } from '../../../server/watching/log-output.ts';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { TEST_CA, testCertificate } from '../../support/certificates.ts';
+import { get, sendRaw, serverOn, startTestServer, takeApart } from '../../support/http.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { keyFor, prepare } from '../../support/requests.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+/** A connection that reads only when it is told to. */
+function slowClient(port: number): Promise<Socket> {
+  const { promise, resolve } = Promise.withResolvers<Socket>();
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.pause();
+    resolve(socket);
+  });
+  return promise;
+}
+
+/** All that a connection says until it is closed. */
+function readAll(socket: Socket): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => resolve(text));
+  socket.resume();
+  return promise;
+}
+
+describe('stopping', () => {
+  test('an answer in flight is finished, new connections are refused, quotas are written', async () => {
+    const deps = { ...testDeps(), clock: testClock() };
+    const server = await serverOn(deps);
+    await prepare(deps);
+    // An answer far larger than what the sockets hold.
+    const padding = JSON.stringify({ padding: 'x'.repeat(1_000_000) });
+    for (let id = 100; id < 130; id++) insertProfile(deps.db, { id, viewsCount: 5, customize: padding });
+    const { secret } = await keyFor(deps, ['9/1h']);
+    const socket = await slowClient(server.port);
+    const request = `GET /api/leaderboard?limit=30 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
+    socket.write(request);
+    while (!server.log.some((line) => line.route === '/api/leaderboard')) await Bun.sleep(1);
+
+    const stopped = server.stop();
+    while ((await fetch(`${server.url}/healthz`).catch(() => null)) !== null) await Bun.sleep(5);
+    // Nothing more is sent meanwhile: Bun 1.4.5 cuts off an answer when another request comes before it is through.
+    const text = await readAll(socket);
+    await stopped;
+    const { status, body } = takeApart(text);
+    expect(status).toBe(200);
+    expect(JSON.parse(body).leaderboard.length).toBe(30);
+    expect(server.log.at(-1)).toMatchObject({ level: 'info', message: 'Stopped.' });
+
+    const again = await serverOn(deps);
+    expect((await get(again, '/api/key', secret)).headers.get('ratelimit')).toBe('"1h";r=8;t=3600');
+    await again.stop();
+  });
+
+  test('a request that had arrived is answered, and idle connections, over TLS too, hold nothing up', async () => {
+    const { certFile, keyFile } = testCertificate();
+    const deps = testDeps({ variables: { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } });
+    const server = await serverOn({ ...deps, clock: testClock() });
+    const idle = tlsConnect({ port: server.port, host: '127.0.0.1', ca: TEST_CA, servername: 'localhost' });
+    await new Promise((resolve) => idle.once('secureConnect', resolve));
+    idle.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await new Promise((resolve) => idle.once('data', resolve));
+    const closed = new Promise<string>((resolve) => idle.once('close', () => resolve('closed')));
+    const stopped = server.stop().then(() => 'stopped');
+    // Before the ten seconds are over that an answer in flight would get.
+    const tooLate = new Promise<string>((resolve) => setTimeout(resolve, 8_000, 'too late').unref());
+    expect(await Promise.race([stopped, tooLate])).toBe('stopped');
+    expect(await Promise.race([closed, tooLate])).toBe('closed');
+  });
+
+  // Bun closes what is idle at once, a connection with half a request on it too.
+  test('a connection that waits is closed, and nobody on it is kept waiting', async () => {
+    const server = await startTestServer();
+    const socket = await slowClient(server.port);
+    const text = readAll(socket);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\n');
+    while (server.log.length < 2) await Bun.sleep(1);
+    await server.stop();
+    const answers = (await text).split(/(?=HTTP\/1\.1 )/);
+    expect(answers.map((answer) => takeApart(answer).status)).toEqual([200]);
+  });
+
+  test('for a second all that arrives, on old and new connections, is answered as ever, and then closed', async () => {
+    const deps = { ...testDeps(), clock: testClock() };
+    const server = await serverOn(deps, DRAIN_MS);
+    const secret = await prepare(deps);
+    const padding = JSON.stringify({ padding: 'x'.repeat(1_000_000) });
+    for (let id = 100; id < 130; id++) insertProfile(deps.db, { id, viewsCount: 5, customize: padding });
+    const [old, slow] = [await slowClient(server.port), await slowClient(server.port)];
+    const requestOf = (path: string, line = '', method = 'GET') =>
+      `${method} ${path} HTTP/1.1\r\nHost: a\r\n${line}Authorization: Bearer ${secret}\r\n\r\n`;
+    old.write(requestOf('/healthz'));
+    while (server.log.length < 2) await Bun.sleep(1);
+
+    const stopped = server.stop();
+    old.write(requestOf('/api/lookup/uid/7'));
+    slow.write(requestOf('/api/leaderboard?limit=30'));
+    // sendRaw resolves when the server has closed the connection, which no request here asks for.
+    const answers = await Promise.all([
+      readAll(old).then((text) => text.slice(text.lastIndexOf('HTTP/1.1 '))),
+      sendRaw(server, requestOf('/api/lookup/uid/7', '', 'HEAD')),
+      sendRaw(server, requestOf('/api/lookup/uid/7', 'If-None-Match: *\r\n')),
+      sendRaw(server, requestOf('/api/lookup/username/nobody')),
+      sendRaw(server, requestOf('/api/key', '', 'POST')),
+      sendRaw(server, requestOf('/metrics')),
+    ]);
+    const heads = answers.map(takeApart).map(({ status, headers }) => [status, headers.get('connection')]);
+    expect(heads).toEqual([200, 200, 304, 404, 405, 404].map((status) => [status, 'close']));
+    const { headers, body } = takeApart(await readAll(slow));
+    expect([headers.get('connection'), JSON.parse(body).leaderboard.length]).toEqual(['close', 30]);
+    await stopped;
+    expect(await fetch(`${server.url}/healthz`).catch(() => 'refused')).toBe('refused');
+  });
+
+  test('twice is once', async () => {
+    const server = await startTestServer();
+    await Promise.all([server.stop(), server.stop()]);
+    await server.stop();
+    expect(server.log.filter((line) => line.message === 'Stopped.').length).toBe(1);
+  });
+});
+
+describe('one server', () => {
+  test('per database, until it has stopped', async () => {
+    const deps = { ...testDeps(), clock: testClock() };
+    const server = await serverOn(deps);
+    const error = await startServer(deps, { port: 0 }).catch((error) => error);
+    expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('is running on')]);
+    await server.stop();
+    await (await serverOn(deps)).stop();
+  });
+
+  test('per port: the next is told which one and what to set, and leaves its database free', async () => {
+    const server = await startTestServer();
+    const deps = { ...testDeps(), clock: testClock() };
+    const error = await startServer(deps, { port: server.port }).catch((error) => error);
+    expect(error.code).toBe('refused');
+    expect(error.message).toContain(`Port ${server.port} on 127.0.0.1 is in use`);
+    expect(error.message).toContain('PORT');
+    await (await serverOn(deps)).stop();
+  });
+
+  test('whose start nobody could be told of is stopped, and leaves its database free', async () => {
+    const deps = testDeps({ variables: { PORT: '0', LOG_LEVEL: 'silent' } });
+    const unheard = serve(deps, {}, () => {
+      throw new Error('nobody listens');
+    });
+    expect(await unheard.catch((error) => error.message)).toBe('nobody listens');
+    await (await serverOn({ ...deps, clock: testClock() })).stop();
+  });
+
+  test('that could not be started has written what it had to say before', async () => {
+    const server = await startTestServer();
+    const deps = testDeps();
+    writeFileSync(quotaPath(deps.config.databasePath), 'not a quota file');
+    const path = join(tempFolder(), 'log');
+    const descriptor = openSync(path, 'w');
+    const options = { port: server.port, log: openLogOutput(descriptor) };
+    expect(await startServer(deps, options).catch((error) => error.code)).toBe('refused');
+    expect(readFileSync(path, 'utf8')).toContain('The quota file was unreadable');
+    closeSync(descriptor);
+  });
+});

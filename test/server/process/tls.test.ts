@@ -1,0 +1,139 @@
+import { expect, test } from 'bun:test';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type SecureVersion } from 'node:tls';
+import { startServer } from '../../../server/main.ts';
+import { TEST_CA, testCertificate } from '../../support/certificates.ts';
+import { startTestServer } from '../../support/http.ts';
+import { prepare } from '../../support/requests.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+const folder = tempFolder();
+const certFile = join(folder, 'tls.pem');
+const keyFile = join(folder, 'tls.key');
+
+function put(name: 'localhost' | 'elsewhere'): void {
+  copyFileSync(testCertificate(name).certFile, certFile);
+  copyFileSync(testCertificate(name).keyFile, keyFile);
+}
+
+put('localhost');
+const variables = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
+const server = await startTestServer({ variables });
+const secret = await prepare(server.deps);
+
+/** The answer to one request over TLS, and who the certificate says it comes from. */
+function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureVersion, port = server.port) {
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    text: string;
+    subject: string;
+    protocol: string | null;
+  }>();
+  const options = {
+    port,
+    host: '127.0.0.1',
+    ca: TEST_CA,
+    servername: 'localhost',
+    checkServerIdentity: () => undefined,
+  };
+  const socket = connect({ ...options, ...(maxVersion && { maxVersion, minVersion: maxVersion }) }, () => {
+    const subject = String(socket.getPeerCertificate().subjectaltname);
+    const protocol = socket.getProtocol();
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('close', () => resolve({ text, subject, protocol }));
+    socket.write(`GET ${target} HTTP/1.1\r\n${['Host: a', ...lines].join('\r\n')}\r\nConnection: close\r\n\r\n`);
+  });
+  socket.on('error', reject);
+  return promise;
+}
+
+test('the server speaks TLS itself, says so for two years, and finds its paths behind a short Host', async () => {
+  expect(server.url).toBe(`https://127.0.0.1:${server.port}`);
+  const { text, protocol } = await ask('/api/lookup/uid/7', [`Authorization: Bearer ${secret}`]);
+  expect(protocol).toBe('TLSv1.3');
+  expect(text).toStartWith('HTTP/1.1 200');
+  expect(text).toContain('Strict-Transport-Security: max-age=63072000');
+  expect(text).toContain('"username":"Ada"');
+  for (const [target, status] of [
+    ['/healthz', 200],
+    ['/api/key', 401],
+    ['/x/healthz', 404],
+    ['/https://a/healthz', 404],
+  ] as const) {
+    const answer = await ask(target);
+    expect(answer.text).toStartWith(`HTTP/1.1 ${status}`);
+    expect(answer.text).toContain('Strict-Transport-Security: max-age=63072000');
+  }
+});
+
+test('TLS 1.2 is the oldest', async () => {
+  expect((await ask('/healthz', [], 'TLSv1.2')).protocol).toBe('TLSv1.2');
+  for (const version of ['TLSv1.1', 'TLSv1'] as const) await expect(ask('/healthz', [], version)).rejects.toThrow();
+});
+
+test('a new certificate is taken over while requests go on; a broken one changes nothing', async () => {
+  expect((await ask('/healthz')).subject).toContain('localhost');
+  put('elsewhere');
+  await server.reloadTls();
+  for (let turn = 0; turn < 10; turn++) expect((await ask('/healthz')).subject).toContain('mail.example.org');
+
+  writeFileSync(certFile, 'no certificate');
+  expect(await server.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
+  expect((await ask('/healthz')).subject).toContain('mail.example.org');
+  put('localhost');
+  writeFileSync(keyFile, testCertificate('elsewhere').key);
+  expect(await server.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
+  expect((await ask('/healthz')).subject).toContain('mail.example.org');
+  put('localhost');
+  await server.reloadTls();
+  expect((await ask('/healthz')).subject).toContain('localhost');
+});
+
+test('several workers change over together, and one that is started later has what they have', async () => {
+  const workers: Worker[] = [];
+  const messages: string[] = [];
+  const crew = await startServer(testDeps({ variables: { ...variables, WORKERS: '2' } }), {
+    port: 0,
+    log: { write: (lines) => void messages.push(lines), drain: async () => {} },
+    onWorker: (worker) => void workers.push(worker),
+  });
+  const subjects = async () => {
+    const asked = Array.from({ length: 12 }, () => ask('/healthz', [], undefined, crew.port));
+    return [...new Set((await Promise.all(asked)).map(({ subject }) => subject))];
+  };
+  expect(await subjects()).toEqual([expect.stringContaining('localhost')]);
+  put('elsewhere');
+  await crew.reloadTls();
+  expect(await subjects()).toEqual([expect.stringContaining('mail.example.org')]);
+  writeFileSync(certFile, 'no certificate');
+  expect(await crew.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
+  workers[0]?.terminate();
+  while (!messages.some((line) => line.includes('serves again'))) await Bun.sleep(5);
+  expect(workers.length).toBe(3);
+  expect(await subjects()).toEqual([expect.stringContaining('mail.example.org')]);
+  put('localhost');
+  await crew.stop();
+});
+
+test('a certificate that can’t be used stops the start with both variables’ names', async () => {
+  const bad = join(folder, 'bad.pem');
+  writeFileSync(bad, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+  for (const [cert, key] of [
+    [bad, keyFile],
+    [certFile, bad],
+    [certFile, testCertificate('elsewhere').keyFile],
+  ] as const) {
+    const deps = testDeps({ variables: { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } });
+    const error = await startServer(deps, { port: 0 }).catch((error) => error);
+    expect([error.code, error.message]).toEqual(['bad_config', expect.stringMatching(/TLS_CERT_FILE.*TLS_KEY_FILE/)]);
+  }
+});
+
+test('the port is nobody else’s, though two listeners share it while a certificate changes', async () => {
+  const deps = testDeps({ variables });
+  const error = await startServer(deps, { port: server.port }).catch((error) => error);
+  expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('in use')]);
+});

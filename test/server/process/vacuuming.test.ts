@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startVacuuming } from '../../../server/process/vacuuming.ts';
+import { createLog } from '../../../server/watching/log.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { readErasures } from '../../../shared/db/erasures.ts';
+import { lockForImport } from '../../../shared/db/import-lock.ts';
+import { vacuumDatabase } from '../../../shared/db/vacuum.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { onBox } from '../../support/actors.ts';
+import { profilectlWords } from '../../support/cli.ts';
+import { get, serverOn, type TestServer } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
+import { keyFor } from '../../support/requests.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A database with profiles, of which one was erased; `m<id>q` are their marks. */
+async function world(profiles = 3) {
+  const clock = testClock(systemClock.nowMs());
+  const deps = { ...testDeps({ clock }), clock };
+  const { secret } = await keyFor(deps, ['1000000/1d']);
+  const ids = Array.from({ length: profiles }, (_, index) => index + 10);
+  const bio = (id: number) => `m${id}q `.repeat(100);
+  await importLines(
+    deps,
+    ids.map((id) => ({ id, username: `m${id}q`, customize: { bio: bio(id) } })),
+  );
+  eraseProfile(deps, 'm10q', onBox('operator'));
+  const words = profilectlWords(['db', 'vacuum', '--json', '--db', deps.config.databasePath]);
+  return { deps, clock, secret, words };
+}
+
+/** A program that notes in a file that it was started, and then does this. */
+function program(folder: string, then: string): { words: string[]; runs: () => number } {
+  const script = join(folder, 'program.ts');
+  const noted = join(folder, 'runs');
+  const note = `require('node:fs').appendFileSync(${JSON.stringify(noted)}, process.pid + '\\n');`;
+  writeFileSync(script, `${note}\n${then}`);
+  const runs = () => (existsSync(noted) ? readFileSync(noted, 'utf8').trim().split('\n').length : 0);
+  return { words: [process.execPath, '--no-env-file', script], runs };
+}
+
+const messages = (server: TestServer, pattern: RegExp) =>
+  server.log.map(({ message }) => String(message)).filter((text) => pattern.test(text));
+
+async function until(isTrue: () => boolean): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!isTrue()) {
+    if (performance.now() > deadline) throw new Error('That never came.');
+    await Bun.sleep(1);
+  }
+}
+
+test('a server vacuums by itself where something was erased, answers every lookup meanwhile, and does it once', async () => {
+  const { deps, secret, words } = await world(4_000);
+  const server = await serverOn(deps, undefined, { vacuum: { words, everyMs: 5 } });
+  let lookups = 0;
+  while (messages(server, /vacuumed/).length === 0) {
+    const answer = await get(server, `/api/lookup/uid/${11 + (lookups++ % 3_900)}`, secret);
+    expect(answer.status).toBe(200);
+  }
+  expect(lookups).toBeGreaterThan(1);
+  expect(messages(server, /vacuumed/)).toEqual([expect.stringMatching(/^The database was vacuumed in \d+ ms/)]);
+  expect(readErasures(deps.db.$client).tracesSinceMs).toBeNull();
+  const files = readdirSync(deps.folder).filter((name) => name.startsWith('profiles.db'));
+  for (const name of files) expect(readFileSync(join(deps.folder, name), 'latin1')).not.toContain('m10q');
+  expect((await get(server, '/api/lookup/uid/11', secret)).status).toBe(200);
+  await server.stop();
+}, 30_000);
+
+/** The server's own vacuuming on these dependencies, without a server: how often it has looked, and what it has logged. */
+function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: readonly string[]) {
+  let looks = 0;
+  const monotonicMs = () => {
+    looks++;
+    return clock.monotonicMs();
+  };
+  const lines: string[] = [];
+  const log = createLog('info', clock.nowMs, (line) => void lines.push(line));
+  const { stop } = startVacuuming({ ...deps, clock: { ...clock, monotonicMs } }, log, { words, everyMs: 1 });
+  /** Resolves when it has looked many times more. */
+  const looked = async () => {
+    const enough = looks + 20;
+    await until(() => looks >= enough);
+  };
+  const logged = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
+  return { stop, looked, logged };
+}
+
+test('while an import is open, or nothing waits, no process is started; one that is sees no variable of the server', async () => {
+  const w = await world();
+  const { words, runs } = program(
+    w.deps.folder,
+    'console.log(JSON.stringify({ milliseconds: Object.keys(process.env).length }));',
+  );
+  const lock = await lockForImport(w.deps.config.databasePath);
+  const vacuuming = startAlone(w, words);
+  await vacuuming.looked();
+  expect(runs()).toBe(0);
+  lock.close();
+  await until(() => vacuuming.logged(/vacuumed in 0 ms/) > 0);
+  await vacuuming.stop();
+  vacuumDatabase(w.deps.db, w.clock);
+  const before = runs();
+  const idle = startAlone(w, words);
+  await idle.looked();
+  await idle.stop();
+  expect(runs()).toBe(before);
+});
+
+test('one that fails is logged with its reason and tried again after an hour', async () => {
+  const w = await world();
+  const refuse = `console.error('Warning: nothing.'); console.error('{"error":"No room."}'); process.exit(1);`;
+  const { words, runs } = program(w.deps.folder, refuse);
+  const vacuuming = startAlone(w, words);
+  const failures = () => vacuuming.logged(/could not be vacuumed\. No room\."/);
+  await until(() => failures() === 1);
+  await vacuuming.looked();
+  expect([runs(), failures()]).toEqual([1, 1]);
+  w.clock.advance(HOUR_MS);
+  await until(() => failures() === 2);
+  await vacuuming.stop();
+  expect(runs()).toBe(2);
+});
+
+test('a program that can not be started is logged, and harms nothing', async () => {
+  const w = await world();
+  const vacuuming = startAlone(w, [join(w.deps.folder, 'none')]);
+  await until(() => vacuuming.logged(/could not be vacuumed/) === 1);
+  await vacuuming.stop();
+});
+
+test('a server that stops ends the vacuum that is under way, and logs no failure', async () => {
+  const { deps } = await world();
+  const { words, runs } = program(deps.folder, 'setInterval(() => {}, 1_000);');
+  const server = await serverOn(deps, undefined, { vacuum: { words, everyMs: 1 } });
+  await until(() => runs() === 1);
+  await server.stop();
+  const pid = Number(readFileSync(join(deps.folder, 'runs'), 'utf8'));
+  expect(() => process.kill(pid, 0)).toThrow();
+  expect(messages(server, /vacuum/)).toEqual([]);
+});
+
+describe('as a process', () => {
+  for (const WORKERS of ['1', '2']) {
+    test(`"profilectl serve" with WORKERS=${WORKERS} starts one vacuum, by its own program`, async () => {
+      const { deps } = await world();
+      const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });
+      await server.see(/The database was vacuumed in \d+ ms/);
+      expect(await server.end()).toBe(0);
+      expect(server.printed().match(/vacuum/g)).toHaveLength(1);
+      expect(readErasures(deps.db.$client).tracesSinceMs).toBeNull();
+    });
+  }
+});

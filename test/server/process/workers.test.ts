@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'bun:test';
+import { startServer } from '../../../server/main.ts';
+import type { RunningServer } from '../../../server/process/running-server.ts';
+import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { keyUsage } from '../../../shared/usage/usage-view.ts';
+import { onBox } from '../../support/actors.ts';
+import { get, type LogLine } from '../../support/http.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { keyFor, prepare } from '../../support/requests.ts';
+import { testDeps } from '../../support/world.ts';
+
+// Several workers on one port, with real clocks: windows are long, so that nothing depends on speed.
+
+const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
+
+type Crew = RunningServer & {
+  deps: ReturnType<typeof testDeps>;
+  log: LogLine[];
+  /** The latest of each number. */
+  workers: Map<number, Worker>;
+};
+
+/** A server with so many workers; it is stopped by the test. */
+async function startCrew(deps = testDeps({ variables: { WORKERS: '3', METRICS_TOKEN } })): Promise<Crew> {
+  const log: LogLine[] = [];
+  const workers = new Map<number, Worker>();
+  const server = await startServer(deps, {
+    port: 0,
+    log: {
+      write: (lines) =>
+        void log.push(
+          ...lines
+            .trimEnd()
+            .split('\n')
+            .map((line) => JSON.parse(line)),
+        ),
+      drain: async () => {},
+    },
+    onWorker: (worker, number) => void workers.set(number, worker),
+  });
+  return { ...server, deps, log, workers };
+}
+
+/** One answer on a connection of its own, so that the system chooses the worker. */
+async function ask(server: { url: string }, path: string, secret: string): Promise<Response> {
+  return get(server, path, secret, { headers: { Connection: 'close' } });
+}
+
+/** Which workers have answered: each has a prefix of its own for its request ids. */
+const prefixOf = (answer: Response) => (answer.headers.get('x-request-id') ?? '').slice(0, 12);
+
+test('one key asked for on many connections: every worker answers, and in all exactly the quota is admitted', async () => {
+  const server = await startCrew();
+  insertProfile(server.deps.db, { id: 7 });
+  const { secret, identifier } = await keyFor(server.deps, ['200/1h', '1000/1d']);
+  const answers = await Promise.all(Array.from({ length: 300 }, () => ask(server, '/api/lookup/uid/7', secret)));
+  const byStatus = Map.groupBy(answers, ({ status }) => status);
+  expect([byStatus.get(200)?.length, byStatus.get(429)?.length]).toEqual([200, 100]);
+  expect(new Set(answers.map(prefixOf)).size).toBe(3);
+  // Each admitted request saw a level of its own.
+  const levels = (byStatus.get(200) ?? []).map((answer) => /r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1]);
+  expect(new Set(levels).size).toBe(200);
+  expect((await ask(server, '/api/key', secret)).headers.get('ratelimit')).toMatch(
+    /^"1h";r=0;t=\d+, "1d";r=800;t=\d+$/,
+  );
+  await server.stop();
+  expect(keyUsage(server.deps, identifier, 2).days.reduce((sum, { ok, limited }) => sum + ok + limited, 0)).toBe(301);
+  expect(server.log.filter((line) => line.route !== undefined).length).toBe(301);
+  expect(server.log.at(-1)?.message).toBe('Stopped.');
+});
+
+test('Retry-After is enough, whichever worker says so and whichever is asked then', async () => {
+  const server = await startCrew();
+  insertProfile(server.deps.db, { id: 7 });
+  const { secret } = await keyFor(server.deps, ['30/1s']);
+  const burst = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => ask(server, '/api/lookup/uid/7', secret)));
+  for (let turn = 0; turn < 2; turn++) {
+    let wait: string | null = null;
+    while (wait === null)
+      wait = (await burst(31)).find(({ status }) => status === 429)?.headers.get('retry-after') ?? null;
+    await Bun.sleep(Number(wait) * 1_000);
+    expect((await burst(30)).map(({ status }) => status)).toEqual(Array(30).fill(200));
+  }
+  await server.stop();
+});
+
+test('a worker that dies is replaced, said and counted; limits go on exactly, and the port answers all the time', async () => {
+  const server = await startCrew();
+  insertProfile(server.deps.db, { id: 7 });
+  const { secret } = await keyFor(server.deps, ['400/1h']);
+  const statuses: number[] = [];
+  let isOver = false;
+  const client = async () => {
+    while (!isOver) {
+      // A connection that the dying worker held is lost; the request may have been counted.
+      const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
+      statuses.push(answer?.status ?? 0);
+    }
+  };
+  const clients = [client(), client(), client(), client()];
+  const replaced = new Map(server.workers);
+  // Nobody but the main thread speaks to a worker; an order that is none is a fault that nothing catches.
+  const kill = [
+    () => server.workers.get(1)?.terminate(),
+    () => server.workers.get(2)?.postMessage({ kind: 'order', id: 0, order: null }),
+  ];
+  for (const [index, die] of kill.entries()) {
+    const number = index + 1;
+    die();
+    while (!server.log.some(({ message }) => message === `Worker ${number} serves again.`)) await Bun.sleep(5);
+  }
+  while (statuses.filter((status) => status === 429).length < 50) await Bun.sleep(5);
+  isOver = true;
+  await Promise.all(clients);
+  const count = (status: number) => statuses.filter((one) => one === status).length;
+  expect(count(200)).toBeLessThanOrEqual(400);
+  expect(count(200)).toBeGreaterThanOrEqual(400 - count(0));
+  expect(statuses.length).toBe(count(200) + count(429) + count(0));
+  expect(server.workers.get(1)).not.toBe(replaced.get(1));
+  expect(server.workers.get(3)).toBe(replaced.get(3));
+  expect(server.log.filter(({ level }) => level === 'error')).toEqual([
+    expect.objectContaining({ message: 'Worker 1 died and is replaced.' }),
+    expect.objectContaining({ message: 'Worker 2 died and is replaced.', cause: expect.stringContaining('null') }),
+  ]);
+  const text = await (await get(server, '/metrics', METRICS_TOKEN)).text();
+  expect(text).toContain('\nprofile_lookup_worker_restarts_total 2\n');
+  await server.stop();
+});
+
+test('/metrics of any worker has the sums of all, at once', async () => {
+  const server = await startCrew();
+  insertProfile(server.deps.db, { id: 7 });
+  const { secret } = await keyFor(server.deps, ['1000/1h']);
+  for (let turn = 1; turn <= 4; turn++) {
+    const answers = await Promise.all(Array.from({ length: 25 }, () => ask(server, '/api/lookup/uid/7', secret)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const [one, other] = await Promise.all([
+      ask(server, '/metrics', METRICS_TOKEN),
+      ask(server, '/metrics', METRICS_TOKEN),
+    ]);
+    for (const answer of [one, other]) {
+      expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+      const text = await answer.text();
+      const uid = 'route="/api/lookup/uid/:uid"';
+      expect(text).toContain(`profile_lookup_http_requests_total{${uid},status="200"} ${25 * turn}\n`);
+      expect(text).toContain(`profile_lookup_http_request_duration_seconds_count{${uid}} ${25 * turn}\n`);
+    }
+  }
+  await server.stop();
+});
+
+test('a revocation holds on every worker from its commit on, a ban of an address too', async () => {
+  const server = await startCrew(
+    testDeps({ variables: { WORKERS: '2', METRICS_TOKEN, TRUSTED_PROXIES: '127.0.0.1' } }),
+  );
+  const secret = await prepare(server.deps);
+  const seen = new Set<string>();
+  while (seen.size < 2) seen.add(prefixOf(await ask(server, '/api/key', secret)));
+  await revokeKey(server.deps, { identifier: secret.slice(4, 12), reason: 'Leaked.', by: onBox('admin') });
+  // A request that is begun more than this after the commit is refused.
+  await Bun.sleep(10);
+  const from = (address: string) => {
+    const headers = { Connection: 'close', 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
+    return get(server, '/api/key', secret, { headers });
+  };
+  const answers = await Promise.all(Array.from({ length: 50 }, () => from('192.0.2.1')));
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+  expect([count(401), count(429)]).toEqual([30, 20]);
+  expect(new Set(answers.map(prefixOf)).size).toBe(2);
+  expect((await from('192.0.2.2')).status).toBe(401);
+  await server.stop();
+});
+
+test('a stop under load finishes what is in flight, and the next server, with any number of workers, goes on exactly', async () => {
+  const deps = testDeps({ variables: { WORKERS: '2' } });
+  insertProfile(deps.db, { id: 7 });
+  const { secret, identifier } = await keyFor(deps, ['100000/1d', '90000/31d']);
+  let admitted = 0;
+  for (const workers of [2, 1, 3]) {
+    const server = await startCrew({ ...deps, config: { ...deps.config, workers } });
+    const levels = (await ask(server, '/api/key', secret)).headers.get('ratelimit') ?? '';
+    const left = [...levels.matchAll(/r=(\d+)/g)].map(([, remaining]) => Number(remaining));
+    expect(left).toEqual([100_000 - admitted, 90_000 - admitted]);
+    const before = admitted;
+    let isOver = false;
+    const client = async () => {
+      while (!isOver) {
+        const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
+        if (answer === null) return;
+        if (answer.status === 200) admitted++;
+        else expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+      }
+    };
+    const clients = [client(), client(), client()];
+    while (admitted - before < 100) await Bun.sleep(1);
+    await server.stop();
+    isOver = true;
+    await Promise.all(clients);
+    expect(await fetch(`${server.url}/healthz`).catch(() => null)).toBeNull();
+    const requests = server.log.filter(({ route, status }) => route === '/api/lookup/uid/:uid' && status === 200);
+    expect(requests.length).toBe(admitted - before);
+  }
+  expect(keyUsage(deps, identifier, 2).days.reduce((sum, { ok }) => sum + ok, 0)).toBe(admitted + 3);
+}, 20_000);
+
+describe('what can’t be started', () => {
+  test('a port that is taken, a second server on the database: said as ever, and nothing is left', async () => {
+    const server = await startCrew();
+    const other = testDeps({ variables: { WORKERS: '2' } });
+    const taken = await startServer(other, { port: server.port }).catch((error) => error);
+    expect([taken.code, taken.message]).toEqual(['refused', expect.stringContaining('in use')]);
+    const twice = await startServer(server.deps, { port: 0 }).catch((error) => error);
+    expect([twice.code, twice.message]).toEqual(['refused', expect.stringContaining('is running on')]);
+    await server.stop();
+    const again = await startCrew(server.deps);
+    expect((await get(again, '/readyz')).status).toBe(200);
+    await again.stop();
+  });
+
+  test('workers that die as soon as they are started end the server with a sentence', async () => {
+    const server = await startCrew(testDeps({ variables: { WORKERS: '2' } }));
+    // Whatever is started from now on ends at once.
+    const end = () => {
+      for (const worker of server.workers.values()) worker.terminate();
+    };
+    const timer = setInterval(end, 1);
+    expect(await server.failed).toMatchObject({ code: 'refused', message: expect.stringContaining('Workers die') });
+    clearInterval(timer);
+    await server.stop();
+    expect(server.log.at(-1)?.message).toBe('Stopped.');
+  }, 20_000);
+});

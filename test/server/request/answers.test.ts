@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'bun:test';
+import { matches } from '../../../server/request/answers.ts';
+import { etagOf } from '../../../shared/etag.ts';
+import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { KEY_ROUTES, pathOf, prepare, withQuery } from '../../support/requests.ts';
+
+const server = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles' } });
+const secret = await prepare(server.deps);
+
+// What differs from one answer to the next, whatever was asked for.
+const CHANGING = ['x-request-id', 'date', 'ratelimit'];
+
+function lasting(headers: Headers, ...without: string[]): [string, string][] {
+  return [...headers].filter(([name]) => !CHANGING.includes(name) && !without.includes(name)).sort();
+}
+
+/** Their tags are made of the profiles'. */
+const OF_SEVERAL = ['/api/leaderboard', '/api/lookup'];
+
+for (const route of KEY_ROUTES) {
+  describe(route.path, () => {
+    const path = pathOf(route);
+
+    test('a success has exactly these headers', async () => {
+      const answer = await get(server, path, secret);
+      expect(answer.status).toBe(200);
+      const body = await answer.text();
+      expect(Object.fromEntries(lasting(answer.headers))).toEqual({
+        'cache-control': 'private, no-cache',
+        'content-length': String(Buffer.byteLength(body)),
+        'content-type': 'application/json',
+        etag: OF_SEVERAL.includes(route.path) ? expect.stringMatching(/^"[\w+/]{22}"$/) : etagOf(body),
+        'ratelimit-policy': '"1s";q=1000000;w=1',
+        vary: 'Authorization',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(JSON.stringify(JSON.parse(body))).toBe(body);
+    });
+
+    test('HEAD is GET without the body', async () => {
+      const whole = await get(server, path, secret);
+      await whole.text();
+      server.deps.clock.advance(2_000);
+      const head = await getRaw(server, path, [`Authorization: Bearer ${secret}`], 'HEAD');
+      expect(head).toMatchObject({ status: 200, body: '' });
+      if (route.spends === 'nothing') return;
+      expect(lasting(head.headers)).toEqual(lasting(whole.headers));
+      expect(head.headers.get('date')).toMatch(/GMT$/);
+      const missing = await getRaw(server, withQuery(path, 'nope'), [`Authorization: Bearer ${secret}`], 'HEAD');
+      expect(missing).toMatchObject({ status: 400, body: '' });
+    });
+
+    test('a client that has the body gets 304, with the same headers but type and length', async () => {
+      const whole = await get(server, path, secret);
+      const etag = whole.headers.get('etag') as string;
+      for (const method of ['GET', 'HEAD']) {
+        for (const condition of [etag, `W/${etag}`, '*', `"x", ${etag}`, `"x,y",W/"z" , W/${etag}`]) {
+          const lines = [`Authorization: Bearer ${secret}`, `If-None-Match: ${condition}`];
+          const again = await getRaw(server, path, lines, method);
+          if (route.spends === 'nothing' && condition !== '*') continue;
+          expect(again).toMatchObject({ status: 304, body: '' });
+          expect(again.headers.get('ratelimit')).toMatch(/^"1s";r=\d+;t=\d$/);
+          const wanted = lasting(whole.headers, 'content-type', 'content-length');
+          if (route.spends !== 'nothing') expect(lasting(again.headers)).toEqual(wanted);
+        }
+        for (const condition of ['"x"', etag.slice(1, -1), etag.toLowerCase(), '', 'W/', '"']) {
+          const lines = [`Authorization: Bearer ${secret}`, `If-None-Match: ${condition}`];
+          expect((await getRaw(server, path, lines, method)).status).toBe(200);
+        }
+      }
+    });
+  });
+}
+
+test('an ETag is a function of the body alone', async () => {
+  insertProfile(server.deps.db, { id: 71, username: 'twin' });
+  const byId = await get(server, '/api/lookup/uid/71', secret);
+  const byName = await get(server, '/api/lookup/username/TWIN', secret);
+  expect(byId.headers.get('etag')).toBe(byName.headers.get('etag'));
+  server.deps.db.$client.run('UPDATE profiles SET views_count = 1 WHERE id = 71');
+  expect((await get(server, '/api/lookup/uid/71', secret)).headers.get('etag')).not.toBe(byId.headers.get('etag'));
+  const quoted = byId.headers.get('etag') as string;
+  expect(quoted).toMatch(/^"[\x21\x23-\x7e]{22}"$/);
+  expect(matches(quoted, quoted)).toBe(true);
+  expect(matches(null, quoted)).toBe(false);
+});
+
+test('a refusal is never 304', async () => {
+  for (const path of ['/api/lookup/uid/404', '/api/nothing', '/api/key?x=1']) {
+    const answer = await get(server, path, secret, { headers: { 'If-None-Match': '*' } });
+    expect(answer.status).toBeGreaterThan(304);
+  }
+});
+
+describe('an alias', () => {
+  insertProfile(server.deps.db, { id: 72, username: 'Zoë & Co?', aliases: ['zed', 'ZOO'] });
+
+  test('answers with the profile and the place of its own name, behind the public prefix', async () => {
+    const home = '/profiles/api/lookup/username/Zo%C3%AB%20%26%20Co%3F';
+    for (const [path, location] of [
+      ['/api/lookup/username/zed', home],
+      ['/api/lookup/username/ZED', home],
+      ['/api/lookup/username/zoo/links', `${home}/links`],
+      ['/api/lookup/username/Zo%C3%AB%20%26%20Co%3F', null],
+      ['/api/lookup/username/zo%C3%AB%20%26%20co%3F/links', null],
+      ['/api/lookup/uid/72', null],
+    ] as const) {
+      const answer = await get(server, path, secret);
+      expect([path, answer.status, answer.headers.get('content-location')]).toEqual([path, 200, location]);
+      const again = await get(server, path, secret, { headers: { 'If-None-Match': '*' } });
+      expect([again.status, again.headers.get('content-location')]).toEqual([304, location]);
+      expect((await get(server, '/api/lookup/uid/72', secret)).headers.has('content-location')).toBe(false);
+    }
+  });
+});
+
+describe('the key itself', () => {
+  test('reads what it may do', async () => {
+    const { clock } = server.deps;
+    clock.advance(5_000);
+    await get(server, '/api/lookup/uid/7', secret);
+    const body = await (await get(server, '/api/key', secret)).json();
+    expect(body).toEqual({
+      identifier: secret.slice(4, 12),
+      name: 'Bot',
+      permissions: ['api.lookup', 'api.leaderboard'],
+      rateLimits: [{ quota: 1_000_000, windowSeconds: 1, remaining: 999_999, resetSeconds: 1 }],
+      expiresAt: null,
+    });
+  });
+});
+
+describe('outside the API', () => {
+  test('health and readiness', async () => {
+    for (const path of ['/healthz', '/readyz']) {
+      const answer = await get(server, path);
+      expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.headers.has('x-request-id')).toBe(true);
+    }
+  });
+
+  test('the security contact is there once it is configured (RFC 9116)', async () => {
+    expect((await get(server, '/.well-known/security.txt')).status).toBe(404);
+    const { config } = server.deps;
+    config.securityContact = 'mailto:security@example.org';
+    const answer = await get(server, '/.well-known/security.txt');
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(await answer.text()).toBe(
+      'Contact: mailto:security@example.org\nExpires: 2026-06-30T00:00:00.000Z\nPreferred-Languages: en\n',
+    );
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { admit, levelsOf, openQuota, showLevels } from '../../../server/request/quota.ts';
+import type { VerifiedKey } from '../../../shared/keys/verify.ts';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { keyFor, prepare } from '../../support/requests.ts';
+import { tempFolder, testClock } from '../../support/world.ts';
+
+const server = await startTestServer();
+await prepare(server.deps);
+const { clock } = server.deps;
+
+const ask = (secret: string, path = '/api/lookup/uid/7', init?: RequestInit) => get(server, path, secret, init);
+
+describe('what the headers say', () => {
+  test('the levels after each request', async () => {
+    const { secret } = await keyFor(server.deps, ['3/90s', '5000/1d']);
+    const first = await ask(secret);
+    expect(first.headers.get('ratelimit-policy')).toBe('"90s";q=3;w=90, "1d";q=5000;w=86400');
+    expect(first.headers.get('ratelimit')).toBe('"90s";r=2;t=90, "1d";r=4999;t=86400');
+    clock.advance(10_500);
+    expect((await ask(secret)).headers.get('ratelimit')).toBe('"90s";r=1;t=79, "1d";r=4998;t=86400');
+    clock.advance(80_000);
+    // The first has left its window; the group that it was in has not.
+    expect((await ask(secret)).headers.get('ratelimit')).toBe('"90s";r=1;t=10, "1d";r=4997;t=86400');
+  });
+
+  test('asking for the key spends nothing, and shows an unused window at its length', async () => {
+    const { secret } = await keyFor(server.deps, ['2/1m']);
+    for (let turn = 0; turn < 5; turn++) {
+      const answer = await ask(secret, '/api/key');
+      expect(answer.headers.get('ratelimit')).toBe('"1m";r=2;t=60');
+      expect((await ask(secret, '/api/key', { method: 'POST' })).headers.get('ratelimit')).toBe('"1m";r=2;t=60');
+      expect((await ask(secret, '/api/key?x')).status).toBe(400);
+    }
+    await ask(secret);
+    await ask(secret);
+    expect((await ask(secret)).status).toBe(429);
+    const used = await ask(secret, '/api/key');
+    expect([used.status, used.headers.get('ratelimit')]).toEqual([200, '"1m";r=0;t=60']);
+    expect(await used.json()).toMatchObject({ rateLimits: [{ remaining: 0, resetSeconds: 60 }] });
+  });
+
+  test('every admitted request spends, whatever became of it', async () => {
+    const { secret } = await keyFor(server.deps, ['9/1m'], ['api.lookup']);
+    const paths = [
+      '/api/lookup/uid/7',
+      '/api/lookup/uid/0',
+      '/api/lookup/uid/404',
+      '/api/leaderboard',
+      '/api/nothing',
+      '/api/lookup/uid/7?x=1',
+    ];
+    for (const [index, path] of paths.entries()) {
+      expect((await ask(secret, path)).headers.get('ratelimit')).toBe(`"1m";r=${8 - index};t=60`);
+    }
+    const unchanged = await ask(secret, '/api/lookup/uid/7', { headers: { 'If-None-Match': '*' } });
+    expect([unchanged.status, unchanged.headers.get('ratelimit')]).toEqual([304, '"1m";r=2;t=60']);
+    const method = await ask(secret, '/api/lookup/uid/7', { method: 'POST' });
+    expect([method.status, method.headers.get('ratelimit')]).toEqual([405, '"1m";r=1;t=60']);
+    const head = await ask(secret, '/api/lookup/uid/7', { method: 'HEAD' });
+    expect([head.status, head.headers.get('ratelimit')]).toEqual([200, '"1m";r=0;t=60']);
+  });
+});
+
+describe('over a limit', () => {
+  test('only what is used up is shown, and the longest wait is true', async () => {
+    const { secret } = await keyFor(server.deps, ['2/10s', '2/1m', '100/1h']);
+    await ask(secret);
+    clock.advance(2_250);
+    await ask(secret);
+    const refused = await ask(secret);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('ratelimit')).toBe('"10s";r=0;t=7, "1m";r=0;t=57');
+    expect(refused.headers.get('retry-after')).toBe('58');
+    clock.advance(57_000);
+    expect((await ask(secret)).headers.get('retry-after')).toBe('1');
+    clock.advance(1_000);
+    expect((await ask(secret)).status).toBe(200);
+  });
+
+  test('a refusal spends nothing of any limit', async () => {
+    const { secret } = await keyFor(server.deps, ['1/10s', '3/1h']);
+    for (let turn = 0; turn < 3; turn++) {
+      expect((await ask(secret)).status).toBe(200);
+      for (let more = 0; more < 5; more++) expect((await ask(secret)).status).toBe(429);
+      clock.advance(10_001);
+    }
+    expect((await ask(secret)).headers.get('ratelimit')).toBe('"1h";r=0;t=3569');
+  });
+
+  test('one key’s use is nobody else’s', async () => {
+    const one = await keyFor(server.deps, ['1/1m']);
+    const other = await keyFor(server.deps, ['1/1m']);
+    await ask(one.secret);
+    expect((await ask(one.secret)).status).toBe(429);
+    expect((await ask(other.secret)).status).toBe(200);
+  });
+});
+
+test('a key that was unused for its windows, and so dropped, counts and is saved from then on as any other', async () => {
+  const clock = testClock();
+  const folder = tempFolder();
+  const open = () => openLimits(join(folder, 'profiles.db'), clock, () => undefined);
+  const newKey = (): VerifiedKey => ({
+    identifier: 'k7Qm2XaB',
+    name: 'Bot',
+    permissions: ['api.lookup'],
+    rateLimits: [{ quota: 5, windowSeconds: 60 }],
+    expiresAt: null,
+  });
+  const key = newKey();
+  let limits = open();
+  admit(limits, openQuota(limits, key), 1);
+  const { account } = key;
+  clock.advance(60_001);
+  await limits.save();
+  expect(account?.isDropped).toBe(true);
+  for (let turn = 0; turn < 3; turn++) admit(limits, openQuota(limits, key), 1);
+  expect(key.account).not.toBe(account as never);
+  limits.close();
+  limits = open();
+  const again = openQuota(limits, newKey());
+  showLevels(limits, again);
+  expect(levelsOf(again)[0]?.remaining).toBe(2);
+  limits.close();
+});

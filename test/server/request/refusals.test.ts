@@ -1,0 +1,218 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { ROUTES } from '../../../server/app.ts';
+import { ERROR_STATUSES } from '../../../server/request/refusals.ts';
+import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { newSecret } from '../../../shared/keys/secret.ts';
+import { systemRandom } from '../../../shared/random.ts';
+import { onBox } from '../../support/actors.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { issue, keyIn } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import {
+  BOTH,
+  expectRefusal,
+  KEY_ROUTES,
+  keyFor,
+  PERMISSION_ROUTES,
+  pathOf,
+  prepare,
+  withQuery,
+} from '../../support/requests.ts';
+
+// Every refusal against every route, from the application's own list: a route that is added without its guards fails.
+
+const REALM = 'Bearer realm="profile-lookup"';
+const INVALID = `${REALM}, error="invalid_token"`;
+
+const server = await startTestServer();
+const secret = await prepare(server.deps);
+
+/** A refused credential counts against the address, a minute long. */
+const nextMinute = () => server.deps.clock.advance(60_001);
+
+const ask = (path: string, authorization?: string, init: RequestInit = {}) =>
+  get(server, path, null, { ...init, headers: authorization === undefined ? {} : { authorization } });
+
+const PATHS = [...KEY_ROUTES.map(pathOf), '/api', '/api/', '/api/nothing', '/api/key/', '/api/lookup/uid/7/links/'];
+
+describe('without credentials', () => {
+  for (const path of PATHS) {
+    test(path, async () => {
+      nextMinute();
+      await expectRefusal(await ask(path), 401, { 'WWW-Authenticate': REALM, RateLimit: null });
+      await expectRefusal(await ask(path, undefined, { method: 'POST' }), 401, { 'WWW-Authenticate': REALM });
+    });
+  }
+});
+
+describe('malformed credentials, or of another scheme', () => {
+  const malformed = [
+    'Bearer',
+    'Bearer a b',
+    'Bearer a,b',
+    'Bearer "a"',
+    'Basic dTpw',
+    'Token abc',
+    'Bearer é',
+    'Bearer\ta',
+  ];
+  for (const path of PATHS) {
+    test(path, async () => {
+      nextMinute();
+      for (const value of [...malformed, secret, `Bearer ${secret}, Bearer ${secret}`]) {
+        await expectRefusal(await ask(path, value), 401, { 'WWW-Authenticate': REALM, RateLimit: null });
+      }
+    });
+  }
+});
+
+describe('a key that does not work: one answer for all of them', () => {
+  const bad = new Map<string, string>();
+
+  beforeAll(async () => {
+    const { deps } = server;
+    for (const [index, state] of (['pending', 'rejected', 'withdrawn'] as const).entries()) {
+      const id = insertProfile(deps.db, { id: 100 + index });
+      bad.set(state, newSecret(await keyIn(state, deps, `user${id}`), systemRandom));
+    }
+    insertProfile(deps.db, { id: 200 });
+    const revoked = await issue(deps, { profile: 'user200' });
+    await revokeKey(deps, { identifier: revoked.identifier, reason: 'Leaked.', by: onBox('admin') });
+    const expiring = await issue(deps, { profile: 'user200' }, { expiresAtMs: deps.clock.nowMs() + 1 });
+    deps.clock.advance(1);
+    bad.set('revoked', revoked.secret);
+    bad.set('expired', expiring.secret);
+    bad.set('unknown', newSecret('00000000', systemRandom));
+    bad.set('of an Active key, but another secret', newSecret(secret.slice(4, 12), systemRandom));
+    bad.set('mistyped', secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0'));
+    bad.set('no key of ours', 'abc');
+    bad.set('with padding', `${secret}=`);
+    bad.set('enormous', 'a'.repeat(8_000));
+  });
+
+  for (const path of PATHS) {
+    test(path, async () => {
+      nextMinute();
+      const sentences = new Set<string>();
+      for (const value of bad.values()) {
+        const answer = await ask(path, `Bearer ${value}`);
+        sentences.add(await expectRefusal(answer, 401, { 'WWW-Authenticate': INVALID, RateLimit: null }));
+      }
+      expect(bad.size).toBe(11);
+      expect(sentences.size).toBe(1);
+    });
+  }
+});
+
+describe('a valid key', () => {
+  test('the scheme is case-insensitive, and several spaces are one', async () => {
+    for (const scheme of ['bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
+      expect((await ask('/api/key', `${scheme} ${secret}`)).status).toBe(200);
+    }
+  });
+
+  for (const route of PERMISSION_ROUTES) {
+    test(`without the permission: ${route.path}`, async () => {
+      const other = BOTH.filter((permission) => permission !== route.access);
+      const { secret: lesser } = await keyFor(server.deps, ['3/1m'], other);
+      const scope = `${REALM}, error="insufficient_scope", scope="${route.access}"`;
+      const counted = (left: number) => ({ 'WWW-Authenticate': scope, RateLimit: `"1m";r=${left};t=60` });
+      expect(await expectRefusal(await get(server, pathOf(route), lesser), 403, counted(2))).toContain(route.access);
+      // The permission comes before the parameters, and after the method.
+      await expectRefusal(await get(server, withQuery(pathOf(route), 'nope=1'), lesser), 403, counted(1));
+      await expectRefusal(await get(server, pathOf(route), lesser, { method: 'POST' }), 405);
+    });
+  }
+
+  for (const path of PATHS.filter((path) => path !== '/api/key')) {
+    test(`over a rate limit: ${path}`, async () => {
+      const { secret: narrow } = await keyFor(server.deps, ['1/1m', '5/1h']);
+      const first = await get(server, path, narrow);
+      expect(first.headers.get('ratelimit')).toBe('"1m";r=0;t=60, "1h";r=4;t=3600');
+      server.deps.clock.advance(1_500);
+      for (const method of ['GET', 'POST']) {
+        await expectRefusal(await get(server, path, narrow, { method }), 429, {
+          'Retry-After': '59',
+          RateLimit: '"1m";r=0;t=58',
+          'RateLimit-Policy': '"1m";q=1;w=60, "1h";q=5;w=3600',
+          'WWW-Authenticate': null,
+        });
+      }
+    });
+  }
+
+  for (const path of ['/api', '/api/', '/api/nothing', '/api/key/', '/api/lookup/uid/', '/api/lookup/uid/7/links/']) {
+    test(`unknown path: ${path}`, async () => {
+      const { secret: counted } = await keyFor(server.deps, ['9/1m']);
+      await expectRefusal(await get(server, path, counted), 404, { RateLimit: '"1m";r=8;t=60' });
+      await expectRefusal(await get(server, path, counted, { method: 'DELETE' }), 404, { RateLimit: '"1m";r=7;t=60' });
+    });
+  }
+
+  for (const route of KEY_ROUTES) {
+    test(`another method: ${route.path}`, async () => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+        const answer = await get(server, pathOf(route), secret, { method });
+        await expectRefusal(answer, 405, { Allow: 'GET, HEAD', RateLimit: /^"1s";r=\d+;t=\d$/ });
+      }
+    });
+
+    test(`unknown and repeated parameters: ${route.path}`, async () => {
+      for (const [query, named] of [
+        ['nope=1', 'nope'],
+        ['NOPE', 'NOPE'],
+        ['limit=5&limit=5', 'limit'],
+        ['limit=5&offset=0&limi%74=5', 'limit'],
+        ['callback[]=x', 'callback[]'],
+        ['%zz=1', 'A query parameter'],
+        ['=1', 'A query parameter'],
+        [`${secret}=1`, 'A query parameter'],
+      ] as const) {
+        const answer = await get(server, withQuery(pathOf(route), query), secret);
+        expect(await expectRefusal(answer, 400, { RateLimit: /^"1s"/ })).toContain(named);
+      }
+    });
+  }
+});
+
+describe('outside the API', () => {
+  // Those that the configuration leaves out are not there for any method.
+  for (const route of ROUTES.filter(({ access, isThere }) => access === 'anyone' && isThere === undefined)) {
+    test(`another method: ${route.path}`, async () => {
+      await expectRefusal(await ask(route.path, undefined, { method: 'POST' }), 405, { Allow: 'GET, HEAD' });
+    });
+  }
+
+  for (const path of [
+    '/nothing',
+    '/apix',
+    '/API/key',
+    '/api%2Fkey',
+    '/healthz/',
+    '/metrics',
+    '/.well-known/security.txt',
+  ]) {
+    test(`nothing at ${path}`, async () => {
+      await expectRefusal(await ask(path), 404, { RateLimit: null });
+      await expectRefusal(await ask(path, `Bearer ${secret}`, { method: 'POST' }), 404, { RateLimit: null });
+    });
+  }
+});
+
+test('a fault is a 500 that says nothing, counted, and logged with its cause under the request id', async () => {
+  const { deps, log } = server;
+  const { secret: counted } = await keyFor(deps, ['9/1m']);
+  insertProfile(deps.db, { id: 66, createdAt: 8_640_000_000_000_001 });
+  const answer = await get(server, '/api/lookup/uid/66', counted);
+  const requestId = answer.headers.get('x-request-id');
+  expect(await expectRefusal(answer, 500, { RateLimit: '"1m";r=8;t=60' })).toBe(
+    'The server failed to answer this request.',
+  );
+  const line = log.find((entry) => entry.level === 'error' && entry.requestId === requestId);
+  expect(line?.cause).toContain('What is stored of profile 66 is damaged');
+  expect(log.find((entry) => entry.status === 500)).toMatchObject({ requestId, level: 'info' });
+});
+
+test('the statuses are these', () => {
+  expect(ERROR_STATUSES).toEqual([400, 401, 403, 404, 405, 414, 429, 500, 503]);
+});

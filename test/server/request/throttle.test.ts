@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'bun:test';
+import { get, startTestServer } from '../../support/http.ts';
+import { expectRefusal, prepare } from '../../support/requests.ts';
+
+const server = await startTestServer({ variables: { TRUSTED_PROXIES: '127.0.0.1' } });
+const secret = await prepare(server.deps);
+const { clock } = server.deps;
+
+/** One request from this address, as the trusted proxy tells it. */
+const from = (address: string, authorization?: string, path = '/api/key') => {
+  const headers: Record<string, string> = { 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
+  if (authorization !== undefined) headers.Authorization = authorization;
+  return get(server, path, null, { headers });
+};
+
+describe('guessing keys from one address', () => {
+  test('thirty are refused, the next are told to wait, and for how long is true', async () => {
+    for (let turn = 0; turn < 30; turn++) {
+      expect((await from('192.0.2.1', turn % 2 === 0 ? undefined : 'Bearer guess')).status).toBe(401);
+      clock.advance(1_000);
+    }
+    const headers = { 'Retry-After': '31', RateLimit: null, 'WWW-Authenticate': null };
+    await expectRefusal(await from('192.0.2.1'), 429, headers);
+    for (let turn = 0; turn < 40; turn++) await expectRefusal(await from('192.0.2.1', 'Bearer guess'), 429, headers);
+    clock.advance(30_000);
+    await expectRefusal(await from('192.0.2.1'), 429, { 'Retry-After': '1' });
+    clock.advance(1_000);
+    // The first two of the thirty have left the minute, and what was told to wait never counted.
+    expect((await from('192.0.2.1')).status).toBe(401);
+  });
+
+  test('a valid key is never refused for its address', async () => {
+    for (let turn = 0; turn < 35; turn++) await from('192.0.2.2');
+    expect((await from('192.0.2.2')).status).toBe(429);
+    expect((await from('192.0.2.2', `Bearer ${secret}`)).status).toBe(200);
+    expect((await from('192.0.2.2')).status).toBe(429);
+  });
+
+  test('other addresses are other people; an IPv6 network of 64 bits is one', async () => {
+    for (let turn = 0; turn < 30; turn++) await from(`2001:db8:0:1::${turn.toString(16)}`);
+    expect((await from('2001:db8::1:ffff:0:0:1')).status).toBe(429);
+    expect((await from('2001:db8:0:2::1')).status).toBe(401);
+    expect((await from('192.0.2.3')).status).toBe(401);
+    for (let turn = 0; turn < 29; turn++) await from('::ffff:192.0.2.3');
+    expect((await from('192.0.2.3')).status).toBe(429);
+  });
+
+  test('outside the API nobody is counted', async () => {
+    for (let turn = 0; turn < 40; turn++) expect((await from('192.0.2.4', 'Bearer x', '/healthz')).status).toBe(200);
+    expect((await from('192.0.2.4')).status).toBe(401);
+  });
+});

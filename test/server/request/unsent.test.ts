@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { createUnsentMemory, freeUnsentOf, joinUnsent, UNSENT_BYTES } from '../../../server/request/unsent.ts';
+
+const KEYS = [
+  'k7Qm2XaB',
+  'AAAAAAAA',
+  'zzzzzzzz',
+  '00000000',
+  'b1c2d3e4',
+  'Z9Y8X7W6',
+  'qqqqqqqq',
+  '11111111',
+  '22222222',
+  'x',
+];
+
+/** What so many workers hold, counted in the plainest way. */
+type Held = { worker: number; key: string; bytes: number; release: () => void };
+
+test('no key holds more than its bound, nor all together more than theirs, whatever workers end or die', () => {
+  const step = fc.record({
+    act: fc.constantFrom('take', 'take', 'take', 'release', 'die'),
+    worker: fc.nat(2),
+    key: fc.constantFrom(...KEYS),
+    bytes: fc.integer({ min: 1, max: 9 * 1024 * 1024 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      const memory = createUnsentMemory(3);
+      const workers = [0, 1, 2].map((row) => joinUnsent(memory, row));
+      let held: Held[] = [];
+      const sum = (of: readonly Held[]) => of.reduce((all, { bytes }) => all + bytes, 0);
+      for (const { act, worker, key, bytes } of steps) {
+        const [first] = held;
+        if (act === 'take') {
+          const isRoom =
+            sum(held.filter((one) => one.key === key)) + bytes <= UNSENT_BYTES.key &&
+            sum(held) + bytes <= UNSENT_BYTES.all;
+          const take = () => (workers[worker] as (typeof workers)[number])(key, bytes);
+          if (isRoom) held.push({ worker, key, bytes, ...take() });
+          else expect(take).toThrow(expect.objectContaining({ code: 'busy' }));
+        } else if (act === 'release' && first !== undefined) {
+          first.release();
+          first.release();
+          held = held.slice(1);
+        } else if (act === 'die') {
+          freeUnsentOf(memory, worker);
+          held = held.filter((one) => one.worker !== worker);
+        }
+      }
+    }),
+  );
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import { LeaderboardPage } from '../../../shared/api/bodies.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { keyFor } from '../../support/requests.ts';
+
+// Pages as a client sees them: ties over their borders, and a board that moves while it is read.
+
+const server = await startTestServer();
+const { db } = server.deps;
+const { secret } = await keyFor(server.deps, ['1000000/1s'], ['api.leaderboard']);
+db.$client.run('UPDATE profiles SET banned = 1');
+
+// 100, 90, 90, 90, 80, 80, 70 … 70, 5, 0
+const VIEWS = [100, 90, 90, 90, 80, 80, 70, 70, 70, 70, 5, 0];
+for (const [index, viewsCount] of VIEWS.entries()) insertProfile(db, { id: index + 1, viewsCount });
+
+const setViews = (id: number, viewsCount: number) =>
+  db.$client.run('UPDATE profiles SET views_count = ? WHERE id = ?', [viewsCount, id]);
+
+async function page(limit: number, offset: number) {
+  const answer = await get(server, `/api/leaderboard?limit=${limit}&offset=${offset}`, secret);
+  const { leaderboard, total } = LeaderboardPage.parse(await answer.json());
+  return { ranks: leaderboard.map(({ id, rank }) => [id, rank]), total, etag: answer.headers.get('etag') };
+}
+
+describe('ranks', () => {
+  const wanted = [1, 2, 2, 2, 5, 5, 7, 7, 7, 7, 11, 12].map((rank, index) => [index + 1, rank]);
+
+  for (let limit = 1; limit <= VIEWS.length; limit++) {
+    test(`are the board’s on pages of ${limit}, wherever a page begins`, async () => {
+      for (let offset = 0; offset < VIEWS.length; offset++) {
+        expect((await page(limit, offset)).ranks).toEqual(wanted.slice(offset, offset + limit));
+      }
+    });
+  }
+});
+
+describe('a board that changes between two pages', () => {
+  test('shows each page as the board is at that moment, ranks and total together', async () => {
+    const first = await page(4, 0);
+    expect(first.ranks.map(([id]) => id)).toEqual([1, 2, 3, 4]);
+    // The last overtakes everybody: who was at the end of the first page is at the head of the second.
+    setViews(12, 500);
+    const second = await page(4, 4);
+    expect(second.ranks).toEqual([
+      [4, 3],
+      [5, 6],
+      [6, 6],
+      [7, 8],
+    ]);
+    expect((await page(4, 0)).ranks).toEqual([
+      [12, 1],
+      [1, 2],
+      [2, 3],
+      [3, 3],
+    ]);
+    setViews(12, 0);
+    expect((await page(4, 0)).etag).toBe(first.etag);
+  });
+
+  test('has a new tag where the page or its total has changed, and the old one where neither has', async () => {
+    const [head, tail] = [await page(4, 0), await page(4, 8)];
+    setViews(12, 1);
+    expect((await page(4, 0)).etag).toBe(head.etag);
+    expect((await page(4, 8)).etag).not.toBe(tail.etag);
+    insertProfile(db, { id: 13, viewsCount: 0 });
+    const longer = await page(4, 0);
+    expect([longer.ranks, longer.total]).toEqual([head.ranks, 13]);
+    expect(longer.etag).not.toBe(head.etag);
+    db.$client.run('DELETE FROM profile_names WHERE profile_id = 13');
+    db.$client.run('DELETE FROM profiles WHERE id = 13');
+    setViews(12, 0);
+  });
+
+  test('loses who is banned, and ranks the others anew', async () => {
+    db.$client.run('UPDATE profiles SET banned = 1 WHERE id = 2');
+    const { ranks, total } = await page(5, 0);
+    expect([ranks, total]).toEqual([
+      [
+        [1, 1],
+        [3, 2],
+        [4, 2],
+        [5, 4],
+        [6, 4],
+      ],
+      11,
+    ]);
+    db.$client.run('UPDATE profiles SET banned = 0 WHERE id = 2');
+  });
+});
+
+test('HEAD has the links to the neighbours too, and 304 as well', async () => {
+  const link =
+    '<http://127.0.0.1:3000/api/leaderboard?limit=5&offset=9>; rel="next", <http://127.0.0.1:3000/api/leaderboard?limit=5&offset=0>; rel="prev"';
+  for (const init of [{}, { method: 'HEAD' }, { headers: { 'If-None-Match': '*' } }]) {
+    const answer = await get(server, '/api/leaderboard?limit=5&offset=4', secret, init);
+    expect([answer.status, answer.headers.get('link')]).toEqual([init.headers ? 304 : 200, link]);
+  }
+});

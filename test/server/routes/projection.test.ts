@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import { getTableColumns } from 'drizzle-orm';
+import { ROUTES } from '../../../server/app.ts';
+import { apiKeys, keyAttempts, keyEvents, links, profiles } from '../../../shared/db/schema.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { keyFor, pathOf, SUBJECT, withQuery } from '../../support/requests.ts';
+
+// Every column that is not public is filled with something recognisable; none of it may come back, from any route.
+
+const PUBLIC = [
+  ...['id', 'username', 'displayName', 'badges', 'assets', 'customize', 'discordId', 'discordClean', 'banned'],
+  ...['viewsCount', 'followersCount', 'createdAt'],
+];
+
+const METRICS_TOKEN = 'a-token-for-metrics';
+const server = await startTestServer({
+  variables: { SECURITY_CONTACT: 'https://example.org/security', METRICS_TOKEN },
+});
+const { db } = server.deps;
+const { secret, identifier } = await keyFor(server.deps, ['1000000/1s']);
+
+const marker = (column: string) => `private-${column}-marker`;
+const MARKERS: string[] = [];
+
+function fill(table: string, columns: readonly string[], where: string): void {
+  for (const column of columns) {
+    MARKERS.push(marker(column));
+    db.$client.run(`UPDATE ${table} SET ${column} = ?1 WHERE ${where}`, [marker(column)]);
+  }
+}
+
+test('no route tells a private column, in body or headers', async () => {
+  const privateColumns = Object.keys(getTableColumns(profiles)).filter((name) => !PUBLIC.includes(name));
+  expect(privateColumns).toEqual(['showFollowersCount', 'authId', 'email']);
+  insertProfile(db, { ...SUBJECT, followersCount: 424_242, showFollowersCount: false, viewsCount: 9 });
+  db.insert(links).values({ profileId: SUBJECT.id, position: 31_337, id: 'l1', name: 'n', link: 'https://x' }).run();
+  fill('profiles', ['email'], `id = ${SUBJECT.id}`);
+  fill('api_keys', ['description', 'project_url', 'expected_usage'].slice(1), `identifier = '${identifier}'`);
+  db.$client.run(`UPDATE api_keys SET description = ? WHERE identifier = ?`, [
+    marker('description').padEnd(80),
+    identifier,
+  ]);
+  MARKERS.push(marker('description'), '424242', '31337', SUBJECT.authId, secret.slice(13));
+  for (const table of [apiKeys, keyAttempts, keyEvents])
+    expect(Object.keys(getTableColumns(table)).length).toBeGreaterThan(5);
+
+  for (const route of ROUTES) {
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      for (const path of [pathOf(route), withQuery(pathOf(route), 'nope=1')]) {
+        const token = route.path === '/metrics' ? METRICS_TOKEN : secret;
+        const answer = await get(server, path, token, { method });
+        if (method === 'GET' && path === pathOf(route))
+          expect([route.path, answer.status < 400]).toEqual([route.path, true]);
+        const told = `${await answer.text()} ${JSON.stringify([...answer.headers])}`;
+        for (const text of MARKERS) expect(told).not.toContain(text);
+      }
+    }
+  }
+  for (const text of MARKERS) expect(JSON.stringify(server.log)).not.toContain(text);
+});

@@ -1,0 +1,137 @@
+import { expect, test } from 'bun:test';
+import { createMetrics } from '../../../server/watching/metrics.ts';
+import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { VERSION } from '../../../shared/version.ts';
+import { onBox } from '../../support/actors.ts';
+import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { issue, keyIn, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
+const REALM = 'Bearer realm="profile-lookup"';
+
+/** The samples of a scrape, by name and labels as they are written. */
+function samplesOf(text: string): Record<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+async function scrape(server: { url: string }): Promise<Record<string, number>> {
+  const answer = await get(server, '/metrics', METRICS_TOKEN);
+  expect(answer.status).toBe(200);
+  return samplesOf(await answer.text());
+}
+
+test('while no token is set there is nothing, whatever is sent', async () => {
+  const server = await startTestServer();
+  for (const token of [null, '', METRICS_TOKEN]) {
+    await expectRefusal(await get(server, '/metrics', token), 404, { 'WWW-Authenticate': null });
+  }
+});
+
+test('only who has the token reads, an API key is none, and who guesses is told to wait', async () => {
+  const server = await startTestServer({ variables: { METRICS_TOKEN } });
+  const secret = await prepare(server.deps);
+  const sentence = await expectRefusal(await get(server, '/metrics'), 401, { 'WWW-Authenticate': REALM });
+  expect(sentence).not.toContain(METRICS_TOKEN);
+  const wrong = [secret, `${METRICS_TOKEN}x`, METRICS_TOKEN.slice(0, -1), METRICS_TOKEN.toUpperCase()];
+  for (const token of wrong) {
+    const headers = { 'WWW-Authenticate': `${REALM}, error="invalid_token"` };
+    await expectRefusal(await get(server, '/metrics', token), 401, headers);
+  }
+  // The address has one allowance for keys and for this.
+  for (let turn = 0; turn < 25; turn++) expect((await get(server, '/api/key', 'guess')).status).toBe(401);
+  await expectRefusal(await get(server, '/metrics', 'guess'), 429, { 'Retry-After': '61', 'WWW-Authenticate': null });
+  expect((await get(server, '/metrics', METRICS_TOKEN)).status).toBe(200);
+});
+
+test('the form is Prometheus’ text, stored by nobody, for HEAD without a body', async () => {
+  const server = await startTestServer({ variables: { METRICS_TOKEN } });
+  const bearer = [`Authorization: bearer ${METRICS_TOKEN}`];
+  const full = await getRaw(server, '/metrics', bearer);
+  expect(full.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect(full.headers.get('cache-control')).toBe('no-store');
+  const names = [...full.body.matchAll(/^# TYPE (\S+) (counter|gauge|histogram)$/gm)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(12);
+  for (const name of names) expect(full.body).toContain(`# HELP ${name} `);
+  for (const line of full.body.split('\n').filter(Boolean)) {
+    expect(line).toMatch(/^(# (HELP|TYPE) .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [-+0-9.eE]+)$/);
+  }
+  const head = await getRaw(server, '/metrics', bearer, 'HEAD');
+  expect([head.status, head.body]).toEqual([200, '']);
+});
+
+test('every answer is counted by route and status, with its time; what strangers write makes no new label', async () => {
+  const server = await startTestServer({ variables: { METRICS_TOKEN } });
+  const secret = await prepare(server.deps);
+  const { secret: narrow } = await keyFor(server.deps, ['1/1m']);
+  for (let turn = 0; turn < 3; turn++) await get(server, '/api/lookup/uid/7', secret);
+  await get(server, '/api/lookup/uid/8', secret);
+  await get(server, '/api/lookup/uid/x', secret);
+  for (const path of ['/api/a', '/api/b', '/api/c?d']) await get(server, path, secret);
+  for (const path of ['/e', '/f']) await get(server, path);
+  await get(server, '/api/key', 'guess');
+  await get(server, '/api/lookup/uid/7', narrow);
+  await get(server, '/api/lookup/uid/7', narrow);
+  const samples = await scrape(server);
+  const uid = (status: number) =>
+    samples[`profile_lookup_http_requests_total{route="/api/lookup/uid/:uid",status="${status}"}`];
+  expect([uid(200), uid(404), uid(400), uid(429)]).toEqual([4, 1, 1, 1]);
+  expect(samples['profile_lookup_http_requests_total{route="none",status="404"}']).toBe(5);
+  expect(samples['profile_lookup_http_request_duration_seconds_count{route="/api/lookup/uid/:uid"}']).toBe(7);
+  expect(samples['profile_lookup_http_request_duration_seconds_bucket{le="+Inf",route="none"}']).toBe(5);
+  const refused = (code: string) => samples[`profile_lookup_refusals_total{code="${code}"}`];
+  expect(['not_found', 'bad_parameter', 'unknown_path', 'invalid_token', 'rate_limited'].map(refused)).toEqual([
+    1, 1, 5, 1, 1,
+  ]);
+  // Counted when it has been answered, itself included.
+  expect((await scrape(server))['profile_lookup_http_requests_total{route="/metrics",status="200"}']).toBe(1);
+});
+
+test('keys, the queue and mails are what the database says at that moment', async () => {
+  const server = await startTestServer({ variables: { METRICS_TOKEN } });
+  const { deps } = server;
+  const before = await scrape(server);
+  expect(before.profile_lookup_oldest_pending_request_age_seconds).toBe(0);
+  for (let id = 1; id <= 5; id++) insertProfile(deps.db, { id });
+  await request(deps, { profile: 'user1' });
+  deps.clock.advance(60_000);
+  await request(deps, { profile: 'user1' });
+  await keyIn('rejected', deps, 'user2');
+  await issue(deps, { profile: 'user3' });
+  const { identifier } = await issue(deps, { profile: 'user4' });
+  await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
+  await issue(deps, { profile: 'user5' }, { expiresAtMs: deps.clock.nowMs() + 1_000 });
+  deps.clock.advance(5_000);
+  const samples = await scrape(server);
+  const states = ['pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired'];
+  expect(states.map((state) => samples[`profile_lookup_keys{state="${state}"}`])).toEqual([2, 1, 1, 0, 1, 1]);
+  expect(samples.profile_lookup_oldest_pending_request_age_seconds).toBe(65);
+  expect(samples['profile_lookup_approval_mails_total{outcome="accepted"}']).toBe(3);
+  expect(samples['profile_lookup_approval_mails_total{outcome="not_confirmed"}']).toBe(0);
+  expect(samples.profile_lookup_approval_attempts_open).toBe(0);
+  expect(samples['profile_lookup_database_size_bytes{file="main"}']).toBeGreaterThan(0);
+  expect(samples[`profile_lookup_info{version="${VERSION}"}`]).toBe(1);
+  expect(samples.process_start_time_seconds).toBe(Date.parse('2026-01-01T00:00:00Z') / 1000);
+});
+
+test('an attempt that crashed is open while its lease runs, then not confirmed', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  insertProfile(deps.db);
+  const identifier = await request(deps);
+  deps.db.$client.run(
+    `INSERT INTO key_attempts (identifier, number, by, started_at, lease_ends_at, permissions, rate_limits, result)
+       VALUES ('${identifier}', 1, 'admin', ${clock.nowMs()}, ${clock.nowMs() + 1_000}, '[]', '[]', 'open')`,
+  );
+  const metrics = createMetrics(deps);
+  const open = 'profile_lookup_approval_attempts_open';
+  const lost = 'profile_lookup_approval_mails_total{outcome="not_confirmed"}';
+  expect(samplesOf(await metrics.read())).toMatchObject({ [open]: 1, [lost]: 0 });
+  clock.advance(1_000);
+  expect(samplesOf(await metrics.read())).toMatchObject({ [open]: 0, [lost]: 1 });
+});

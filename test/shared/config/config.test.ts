@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfig, readEnvironment } from '../../../shared/config/config.ts';
+import type { AppError } from '../../../shared/errors.ts';
+import { isLoopback } from '../../../shared/net.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const folder = tempFolder();
+const file = (name: string, text: string) => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+
+function faultOf(variables: Record<string, string>): AppError | null {
+  try {
+    readConfig(variables);
+    return null;
+  } catch (error) {
+    return error as AppError;
+  }
+}
+
+test('with nothing set, everything has the default that the README names', () => {
+  expect(readConfig({})).toMatchObject({
+    databasePath: 'data/profiles.db',
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: 'http://127.0.0.1:3000',
+    tls: null,
+    trustedProxies: null,
+    mail: null,
+    defaultRateLimits: [
+      { quota: 60, windowSeconds: 60 },
+      { quota: 5000, windowSeconds: 86_400 },
+    ],
+    maxProfileBytes: 65_536,
+    workers: 1,
+    logLevel: 'info',
+    metricsToken: null,
+  });
+});
+
+describe('a bad value stops the program with the variable’s name', () => {
+  const cases: [string, Record<string, string>][] = [
+    ['PORT', { PORT: '65536' }],
+    ['PORT', { PORT: '-1' }],
+    ['PORT', { PORT: '3e3' }],
+    ['HOST', { HOST: 'example.org' }],
+    ['MAX_PROFILE_KIB', { MAX_PROFILE_KIB: '0' }],
+    ['MAX_PROFILE_KIB', { MAX_PROFILE_KIB: '257' }],
+    ['HOST', { HOST: '::1%lo' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.org' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://example.org/api' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://example.org/?x=1' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://user@example.org' }],
+    ['PUBLIC_URL', { HOST: '0.0.0.0' }],
+    ['TLS_KEY_FILE', { TLS_CERT_FILE: file('cert.pem', 'x') }],
+    ['TLS_CERT_FILE', { TLS_KEY_FILE: file('key.pem', 'x') }],
+    ['TLS_CERT_FILE', { TLS_CERT_FILE: join(folder, 'none'), TLS_KEY_FILE: join(folder, 'key.pem') }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '10.0.0.0/33' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: 'proxy.example.org' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '127.0.0.1,' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '127.0.0.1/8/8' }],
+    ['MAIL_URL', { MAIL_URL: 'http://example.org' }],
+    ['MAIL_URL', { MAIL_URL: 'smtp://user@example.org' }],
+    ['MAIL_URL', { MAIL_URL: 'file:' }],
+    ['MAIL_URL_FILE', { MAIL_URL_FILE: join(folder, 'none') }],
+    ['MAIL_URL_FILE', { MAIL_URL_FILE: file('url', 'file:x'), MAIL_URL: 'file:y' }],
+    ['MAIL_FROM', { MAIL_URL: 'smtp://mail.example.org' }],
+    ['MAIL_FROM', { MAIL_FROM: 'a@example.org, b@example.org' }],
+    ['ADMIN_EMAIL', { ADMIN_EMAIL: 'a@example.org\r\nBcc: b@example.org' }],
+    ['SECURITY_CONTACT', { SECURITY_CONTACT: 'call us' }],
+    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '60/1m,1/60s' }],
+    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '0/1m' }],
+    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '1000001/1m' }],
+    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '1/32d' }],
+    ['WORKERS', { WORKERS: '0' }],
+    ['LOG_LEVEL', { LOG_LEVEL: 'verbose' }],
+    ['METRICS_TOKEN_FILE', { METRICS_TOKEN_FILE: file('empty', '\n') }],
+    ['METRICS_TOKEN ', { METRICS_TOKEN: 'two words' }],
+    ['METRICS_TOKEN_FILE ', { METRICS_TOKEN_FILE: file('words', 'two words\n') }],
+    ['DATABASE_PATH ', { DATABASE_PATH: folder }],
+  ];
+  for (const [name, variables] of cases) {
+    test(`${name} in ${Object.keys(variables).join(', ')}: ${Object.values(variables).at(-1)?.split('/').at(-1)}`, () => {
+      const fault = faultOf(variables);
+      expect(fault?.code).toBe('bad_config');
+      expect(fault?.message.startsWith(name)).toBe(true);
+    });
+  }
+});
+
+test('a bad secret is not repeated in the refusal', () => {
+  expect(faultOf({ MAIL_URL: 'smtps://bob:hunter2hunter2@example.org/path' })?.message).not.toContain('hunter2');
+});
+
+test('an empty variable counts as unset', () => {
+  expect(readConfig({ PORT: '', MAIL_URL: '', TRUSTED_PROXIES: '' })).toEqual(readConfig({}));
+});
+
+test('the public address keeps its prefix and loses its last slash; without one it is made of host and port', () => {
+  expect(readConfig({ PUBLIC_URL: 'https://example.org/lookup/' }).publicUrl).toBe('https://example.org/lookup');
+  expect(readConfig({ HOST: '::1', PORT: '80' }).publicUrl).toBe('http://[::1]:80');
+});
+
+test('a mail address is taken apart, its user and password percent-decoded', () => {
+  const mail = (MAIL_URL: string) => readConfig({ MAIL_URL, MAIL_FROM: 'a@example.org' }).mail;
+  const login = { user: 'us@er', password: 'p:w/d' };
+  expect(mail('smtp://us%40er:p%3Aw%2Fd@mail.example.org')).toEqual({
+    kind: 'server',
+    host: 'mail.example.org',
+    port: 587,
+    secure: false,
+    login,
+  });
+  expect(mail('smtps://mail.example.org:4650')).toMatchObject({ port: 4650, secure: true, login: null });
+  expect(mail('smtp://[::1]:25')).toMatchObject({ host: '::1', port: 25 });
+  expect(mail('file:mails')).toEqual({ kind: 'folder', folder: 'mails' });
+  expect(mail('file:///var/mails')).toEqual({ kind: 'folder', folder: '/var/mails' });
+});
+
+test('a secret may come from a file, without its line end', () => {
+  expect(readConfig({ METRICS_TOKEN_FILE: file('token', 'abc\n') }).metricsToken).toBe('abc');
+});
+
+test('an environment file fills in what the environment leaves open, and a missing one is named', () => {
+  const path = file('settings', 'PROFILE_LOOKUP_TEST=1\nPATH=/nowhere\n');
+  const environment = readEnvironment(path);
+  expect(environment.PROFILE_LOOKUP_TEST).toBe('1');
+  expect(environment.PATH).not.toBe('/nowhere');
+  mkdirSync(join(folder, 'a-folder'));
+  for (const missing of [join(folder, 'none'), join(folder, 'a-folder')]) {
+    expect(() => readEnvironment(missing)).toThrow(missing);
+  }
+});
+
+test('only this machine is loopback', () => {
+  for (const host of ['127.0.0.1', '127.8.9.1', '::1', 'localhost']) expect(isLoopback(host)).toBe(true);
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '127.0.0.1.example.org'])
+    expect(isLoopback(host)).toBe(false);
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { onBox } from '../../support/actors.ts';
+import { profilectl } from '../../support/cli.ts';
+import { importLines, jsonLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { markedProfile } from '../../support/marks.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { testDeps } from '../../support/world.ts';
+
+// Of who is erased nothing stands in the files, where the rows were never moved between pages; where they were, a VACUUM has
+// to follow (`test/faults/vacuum.test.ts`).
+
+const NAMED = ['', '-wal', '-shm'];
+
+function filesOf(path: string): string {
+  return NAMED.map((suffix) => (existsSync(path + suffix) ? readFileSync(path + suffix, 'latin1') : '')).join('');
+}
+
+test('a profile and its keys, erased, are in no byte of the database and its log', async () => {
+  const deps = testDeps();
+  const path = deps.config.databasePath;
+  await importLines(deps, [markedProfile(1), markedProfile(2)]);
+  await issue(deps, { profile: 'm1quser0', name: 'Bot m1q', description: 'm1q '.repeat(30), expectedUsage: 'm1q' });
+  expect(filesOf(path)).toContain('m1q');
+  expect(eraseProfile(deps, 'm1quser0', onBox('operator')).warning).toBeNull();
+  expect(filesOf(path)).not.toMatch(/m1q/i);
+  expect(filesOf(path)).toContain('m2q');
+});
+
+test('by import too, while a server has the database open, and through every command on the way', async () => {
+  const deps = testDeps();
+  const path = deps.config.databasePath;
+  const server = await startServerProcess({ DATABASE_PATH: path });
+  const put = (...lines: object[]) =>
+    profilectl(['profiles', 'import', '-', '--db', path], { stdin: jsonLines(...lines) });
+  await put(markedProfile(1), markedProfile(2));
+  expect(filesOf(path)).toContain('m1q');
+  expect(await put({ id: 1, deleted: true })).toMatchObject({ code: 0, stderr: '' });
+  expect(filesOf(path)).not.toMatch(/m1q/i);
+  const done = await profilectl(['profiles', 'erase', 'm2quser0', '--yes', '--db', path]);
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(filesOf(path)).not.toMatch(/m2q/i);
+  expect(await server.end()).toBe(0);
+  expect(server.printed()).not.toMatch(/m[12]q/i);
+});
+
+test('where a long reader keeps the log in use, it is said, and the log is emptied later', async () => {
+  const deps = testDeps();
+  const path = deps.config.databasePath;
+  await importLines(deps, [markedProfile(1)]);
+  const reader = openDatabase(path, 'use').$client;
+  reader.run('BEGIN');
+  reader.query('SELECT count(*) FROM profiles').get();
+  expect(eraseProfile(deps, 'm1quser0', onBox('operator')).warning).toContain('write-ahead log');
+  expect(filesOf(path)).toContain('m1q');
+  reader.run('ROLLBACK');
+  reader.close();
+  deps.db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  expect(filesOf(path)).not.toMatch(/m1q/i);
+});

@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { onBox } from '../../support/actors.ts';
+import { importLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const ADA = {
+  id: 7,
+  username: 'Ada',
+  aliases: ['lovelace'],
+  authId: 'auth0|ada',
+  email: 'ada@example.org',
+  links: [{ id: 'l', name: 'n', link: 'https://example.org' }],
+};
+
+test('erasing leaves nothing of the profile, and its keys without a word of it', async () => {
+  const deps = testDeps({ clock: testClock() });
+  await importLines(deps, [ADA]);
+  const { identifier } = await issue(deps, { profile: 'Ada', name: 'Bot of Ada' });
+  expect(eraseProfile(deps, 'LOVELACE', onBox('operator'))).toEqual({ id: 7, username: 'Ada', warning: null });
+  const sqlite = deps.db.$client;
+  for (const table of ['profiles', 'profile_names', 'links']) {
+    expect(sqlite.query(`SELECT count(*) FROM ${table}`).values()).toEqual([[0]]);
+  }
+  expect(sqlite.query('SELECT identifier, state, profile_id FROM api_keys').values()).toEqual([
+    [identifier, 'revoked', null],
+  ]);
+  const everything = ['api_keys', 'key_attempts', 'key_events'].map((table) =>
+    sqlite.query(`SELECT * FROM ${table}`).all(),
+  );
+  expect(JSON.stringify(everything)).not.toMatch(/ada@|Bot of|lovelace/i);
+  const last = sqlite.query('SELECT event, by, at FROM key_events ORDER BY id DESC LIMIT 1').get();
+  expect(last).toEqual({ event: 'erased', by: 'operator', at: deps.clock.nowMs() });
+});
+
+test('what is erased frees its names and its auth ID', async () => {
+  const deps = testDeps();
+  await importLines(deps, [ADA]);
+  eraseProfile(deps, 'Ada', onBox('operator'));
+  expect(await importLines(deps, [{ ...ADA, id: 8 }])).toMatchObject({ imported: 1, refused: [] });
+});
+
+test('erasing somebody who is not there is refused as not found', () => {
+  const deps = testDeps();
+  for (const name of ['nobody', '', '../x', 'a\u202eb']) {
+    const error = catching(() => eraseProfile(deps, name, onBox('operator')));
+    expect(error).toBeInstanceOf(AppError);
+    expect((error as AppError).code).toBe('not_found');
+  }
+});
+
+function catching(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';
+import { approvalMail, rejectionMail, requestMail, revocationMail } from '../../../shared/keys/mails.ts';
+import type { Mail } from '../../../shared/mail/mail.ts';
+import { reminderMail } from '../../../shared/notices/reminder-mail.ts';
+import { NEWS, SECRET, TO } from '../mail/sample.ts';
+
+const DECISION = {
+  to: TO,
+  identifier: 'k7Qm2XaB',
+  keyName: 'Nightly statistics',
+  reason: 'We need to know more.\nPlease say how often you will call.',
+  publicUrl: 'https://profiles.example.org',
+};
+
+const REQUEST = {
+  to: 'admin@example.org',
+  identifier: 'k7Qm2XaB',
+  profile: 'Ada',
+  keyName: 'Nightly statistics',
+  description: 'We draw a map of all creators in our community, with names and badges, and refresh it each night.',
+  requestedPermissions: ['api.lookup'] as const,
+  projectUrl: 'https://map.example.net/about',
+  expectedUsage: '200 lookups a day',
+};
+
+function allMails(foreign?: string): Mail[] {
+  const f = foreign;
+  const keyName = f ?? NEWS.keyName;
+  const decision = f === undefined ? DECISION : { ...DECISION, keyName, reason: f };
+  const request = f === undefined ? {} : { profile: f, description: f, projectUrl: f, expectedUsage: f };
+  return [
+    approvalMail({ ...NEWS, keyName, profile: f ?? NEWS.profile }),
+    rejectionMail(decision),
+    revocationMail(decision),
+    requestMail({ ...REQUEST, keyName, ...request }),
+    reminderMail({ ...DECISION, keyName, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
+  ];
+}
+
+describe('the approval mail has all that its reader needs, in both parts', () => {
+  const mail = approvalMail(NEWS);
+  const parts = [mail.text, visibleText(mail.html ?? '')];
+
+  test('the secret, once, on a line of its own', () => {
+    for (const part of [mail.text, mail.html ?? '']) {
+      expect(part.split('\n').filter((line) => line.includes('plk_'))).toEqual([SECRET]);
+    }
+  });
+
+  for (const [what, words] of [
+    ['identifier and name', ['k7Qm2XaB', 'Nightly statistics']],
+    ['permissions granted and requested', ['api.lookup (profiles and their links)', 'api.lookup, api.leaderboard']],
+    ['rate limits', ['60/1m (at most 60 requests in any minute)', '5000/1d (at most 5000 requests in any day)']],
+    ['expiry', ['2027-01-31 12:00:00 UTC']],
+    ['how to keep it', ['password manager', 'client-side code', 'repository']],
+    ['that it voids earlier ones', ['voids every secret that an earlier mail gave for this key']],
+    ['how to get another', ['cannot be retrieved', 'Request a new key']],
+    ['where the documentation is', ['https://profiles.example.org/docs']],
+  ] as const) {
+    test(what, () => {
+      for (const part of parts) {
+        for (const word of words) expect(part.replace(/\s+/g, ' ')).toContain(word);
+      }
+    });
+  }
+
+  test('a key that does not expire says so', () => {
+    expect(approvalMail({ ...NEWS, expiresAtMs: null }).text).toMatch(/Expires +never, unless it is revoked/);
+  });
+});
+
+describe('the other mails', () => {
+  test('a rejection and a revocation carry the reason', () => {
+    for (const mail of [rejectionMail(DECISION), revocationMail(DECISION)]) {
+      expect(mail.text).toContain('\n> We need to know more.\n> Please say how often you will call.\n');
+      expect(mail.html).toContain(DECISION.reason);
+      expect(mail.text).toMatch(/Name +Nightly statistics\n/);
+    }
+  });
+
+  test('a reminder says when, that it can’t be moved, and what to do', () => {
+    const news = { ...DECISION, expiresAtMs: Date.parse('2027-01-31T12:00:00Z') };
+    const { text } = reminderMail({ ...news, daysLeft: 30 });
+    for (const words of ['in 30 days', '2027-01-31 12:00:00 UTC', 'Nightly statistics', 'request a new key']) {
+      expect(text.replace(/\s+/g, ' ')).toContain(words);
+    }
+    expect(reminderMail({ ...news, daysLeft: 1 }).text).toContain('within a day');
+  });
+
+  test('a request carries all that was said, and how to decide on it', () => {
+    const { text } = requestMail(REQUEST);
+    expect(text).toMatch(/Profile +Ada\n/);
+    for (const words of ['api.lookup', REQUEST.projectUrl, '> 200 lookups a day', 'profilectl keys approve k7Qm2XaB']) {
+      expect(text).toContain(words);
+    }
+    const short = requestMail({ ...REQUEST, projectUrl: null, expectedUsage: null }).text;
+    expect(short).not.toMatch(/Project|Expected usage/);
+  });
+
+  test('none carries a secret, not even one that somebody wrote into a text', () => {
+    for (const mail of allMails(`leaked: ${SECRET}!`).slice(1)) {
+      expect(`${mail.subject}${mail.text}${mail.html}`).not.toContain(SECRET);
+      expect(mail.text).toContain('plk_k7Qm2XaB_[removed]');
+    }
+  });
+});
+
+describe('every mail', () => {
+  test('has a subject of ours with the identifier', () => {
+    for (const mail of allMails('Eve\r\nBcc: x')) expect(mail.subject).toMatch(/^[A-Za-z ]+k7Qm2XaB[A-Za-z ]+$/);
+  });
+
+  test('has text lines of at most 72 characters, but for what is to be copied', () => {
+    for (const mail of allMails()) {
+      const long = mail.text.split('\n').filter((line) => line.length > 72);
+      expect(long.every((line) => line.includes('curl'))).toBe(true);
+    }
+  });
+
+  test('fetches nothing, runs nothing, and links only to our own documentation', () => {
+    for (const mail of allMails()) {
+      expect(mail.html).not.toMatch(/<(script|img|link|iframe|form|object|svg)|\ssrc=|url\(|@import|\son\w+=/i);
+      const links = [...(mail.html ?? '').matchAll(/href="([^"]*)"/g)].map((match) => match[1]);
+      expect(links).toEqual(mail.kind === 'approval' ? ['https://profiles.example.org/docs'] : []);
+    }
+  });
+});
+
+describe('what others wrote stays what others wrote', () => {
+  const elements = allMails().map(elementsOf);
+
+  test('it cannot add an element or attribute to the HTML', () => {
+    expect(elements[0]).toContain('a href');
+    const hostile = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom(
+        '</blockquote><script>x</script>',
+        '"><img src=x onerror=y>',
+        "' onclick='",
+        '<!--',
+        '&lt;b&gt;',
+        ']]>',
+      ),
+    );
+    fc.assert(
+      fc.property(hostile, (text) => {
+        expect(allMails(text).map(elementsOf)).toEqual(elements);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('it cannot begin a line of the text: several lines are quoted, one stays one', () => {
+    const text = `fine\n\nKEEP IT SECRET\u2028${SECRET}\r- Send it to eve\u0085x\u2029\n${'word '.repeat(40)}`;
+    for (const [at, mail] of allMails(text).entries()) {
+      const harmless = new Set(allMails('fine')[at]?.text.split('\n'));
+      const added = mail.text.split(/[\n\r\u0085\u2028\u2029]/).filter((line) => !harmless.has(line));
+      expect(added.filter((line) => !/^(>| {2})/.test(line))).toEqual([]);
+    }
+  });
+
+  test('control and direction characters are gone', () => {
+    for (const mail of allMails('a\u0000b\u001b[31mc\u202ed\u2066e\u200ff')) {
+      expect(`${mail.text}${mail.html}`).not.toMatch(/(?!\n)\p{Cc}|\p{Bidi_Control}/u);
+    }
+  });
+});
+
+test('rate limits are put into words with the right number', () => {
+  const words = (quota: number, windowSeconds: number) => rateLimitInWords({ quota, windowSeconds });
+  expect(words(1, 1)).toBe('1/1s (at most 1 request in any second)');
+  expect(words(10, 90)).toBe('10/90s (at most 10 requests in any 90 seconds)');
+  expect(words(10, 7_200)).toBe('10/2h (at most 10 requests in any 2 hours)');
+  expect(words(5, 31 * 86_400)).toBe('5/31d (at most 5 requests in any 31 days)');
+});
+
+function visibleText(html: string): string {
+  const body = html.slice(html.indexOf('<main>')).replace(/<[^>]*>/g, ' ');
+  return body.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'");
+}
+
+function elementsOf(mail: Mail): string[] {
+  const found: string[] = [];
+  const rewriter = new HTMLRewriter().on('*', {
+    element(element) {
+      found.push([element.tagName, ...[...element.attributes].map(([name]) => name)].join(' '));
+    },
+  });
+  rewriter.transform(mail.html ?? '');
+  return found;
+}

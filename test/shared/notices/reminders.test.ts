@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'bun:test';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { openFile } from '../../../shared/db/connect.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import type { Mail } from '../../../shared/mail/mail.ts';
+import { dueStep, sendReminders } from '../../../shared/notices/reminders.ts';
+import { onBox } from '../../support/actors.ts';
+import { issue } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { startSmtp } from '../../support/smtp.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A real mail server, and a key that was approved with this many days to live. */
+async function world(lifeDays = 90) {
+  const smtp = await startSmtp();
+  const clock = testClock();
+  const variables = { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' };
+  const deps = testDeps({ clock, variables });
+  insertProfile(deps.db);
+  const log: string[] = [];
+  const grant = { expiresAtMs: clock.nowMs() + lifeDays * DAY_MS };
+  const { identifier } = await issue(deps, { name: 'Nightly' }, grant);
+  smtp.received.length = 0;
+  const send = () => sendReminders(deps, (level, text) => void log.push(`${level}: ${text}`));
+  /** What was mailed since the last call, by what it says of the time that is left. */
+  const mailed = () =>
+    smtp.received.splice(0).map(({ to, raw }) => {
+      expect(raw).toContain(`Subject: Your API key ${identifier} expires soon`);
+      expect(raw).not.toContain('plk_');
+      return `${to[0]}: ${/expires\s+(within\s+a\s+day|in\s+\d+\s+days)/.exec(raw)?.[1]?.replace(/\s+/g, ' ')}`;
+    });
+  const leave = (days: number) => clock.advance(grant.expiresAtMs - days * DAY_MS - clock.nowMs());
+  return { smtp, clock, deps, identifier, log, send, mailed, leave };
+}
+
+describe('which step is due', () => {
+  const at = (leftDays: number, lifeDays = 90) =>
+    dueStep({ approvedAt: 0, expiresAt: lifeDays * DAY_MS }, (lifeDays - leftDays) * DAY_MS);
+
+  test('thirty days, seven days and one day before the end', () => {
+    const days = [31, 30, 29.9, 8, 7, 6.9, 2, 1, 0.01];
+    expect(days.map((left) => at(left))).toEqual([null, 30, 30, 30, 7, 7, 7, 1, 1]);
+    expect([at(0), at(-1)]).toEqual([null, null]);
+  });
+
+  test('not where the key was never approved for longer than that', () => {
+    expect([at(30, 30), at(29, 29), at(29, 31), at(7, 30), at(6, 7), at(1, 7), at(0.5, 1)]).toEqual([
+      null,
+      null,
+      30,
+      7,
+      null,
+      1,
+      null,
+    ]);
+  });
+});
+
+describe('the owner', () => {
+  test('is told each step once, however often somebody looks', async () => {
+    const w = await world();
+    const told: string[][] = [];
+    for (const days of [31, 30, 29, 8, 7, 6, 1, 0.5, -1]) {
+      w.leave(days);
+      for (let turn = 0; turn < 3; turn++) expect(await w.send()).toBe(false);
+      told.push(w.mailed());
+    }
+    const to = (words: string) => [`owner1@example.org: ${words}`];
+    expect(told).toEqual([[], to('in 30 days'), [], [], to('in 7 days'), [], to('within a day'), [], []]);
+    expect(w.log).toHaveLength(3);
+    expect(w.log.join()).not.toContain('@');
+  });
+
+  test('is told only the last of several steps that were missed', async () => {
+    const w = await world();
+    w.leave(3);
+    await w.send();
+    expect(w.mailed()).toEqual(['owner1@example.org: in 3 days']);
+  });
+
+  for (const [what, change] of [
+    [
+      'the key was revoked',
+      (w) => revokeKey(w.deps, { identifier: w.identifier, reason: 'Leaked.', by: onBox('admin') }),
+    ],
+    ['the profile was erased', (w) => void eraseProfile(w.deps, 'user1', onBox('admin'))],
+    ['the profile is banned', (w) => void w.deps.db.$client.run('UPDATE profiles SET banned = 1')],
+    ['there is no address', (w) => void w.deps.db.$client.run('UPDATE profiles SET email = NULL')],
+    ['the address is none', (w) => void w.deps.db.$client.run("UPDATE profiles SET email = 'a@b,c@d'")],
+  ] satisfies [string, (w: Awaited<ReturnType<typeof world>>) => unknown][]) {
+    test(`is told nothing where ${what}`, async () => {
+      const w = await world();
+      await change(w);
+      w.smtp.received.length = 0;
+      w.leave(7);
+      await w.send();
+      expect([w.mailed(), w.log]).toEqual([[], []]);
+    });
+  }
+
+  test('is told later where the address came later', async () => {
+    const w = await world();
+    w.deps.db.$client.run('UPDATE profiles SET email = NULL');
+    w.leave(7);
+    await w.send();
+    w.deps.db.$client.run("UPDATE profiles SET email = 'new@example.org'");
+    await w.send();
+    expect(w.mailed()).toEqual(['new@example.org: in 7 days']);
+  });
+
+  test('is told nothing while MAIL_URL is unset', async () => {
+    const w = await world();
+    w.leave(7);
+    w.deps.config.mail = null;
+    expect(await w.send()).toBe(false);
+    expect(w.deps.db.$client.query('SELECT count(*) AS n FROM key_reminders').get()).toEqual({ n: 0 });
+  });
+});
+
+describe('a reminder that does not go out', () => {
+  test('for now is tried again the next time', async () => {
+    const w = await world();
+    w.leave(7);
+    w.smtp.failures.rcpt = '450 4.2.0 try later';
+    await w.send();
+    await w.send();
+    expect(w.log.map((line) => line.split(':', 1)[0])).toEqual(['warn', 'warn']);
+    expect(w.log.join()).not.toContain('@');
+    delete w.smtp.failures.rcpt;
+    await w.send();
+    await w.send();
+    expect(w.mailed()).toEqual(['owner1@example.org: in 7 days']);
+  });
+
+  test('for good is tried again after a day', async () => {
+    const w = await world();
+    w.leave(7);
+    w.smtp.failures.rcpt = '550 5.1.1 no such user';
+    for (let hour = 0; hour < 24; hour++) {
+      await w.send();
+      w.clock.advance(HOUR_MS);
+    }
+    expect(w.log).toHaveLength(1);
+    delete w.smtp.failures.rcpt;
+    await w.send();
+    expect(w.mailed()).toEqual(['owner1@example.org: in 6 days']);
+  });
+
+  test('leaves the mail server alone after three in a row', async () => {
+    const w = await world();
+    for (let id = 2; id <= 8; id++) {
+      insertProfile(w.deps.db, { id });
+      await issue(w.deps, { profile: `user${id}` }, { expiresAtMs: w.clock.nowMs() + 90 * DAY_MS });
+    }
+    w.leave(7);
+    w.smtp.failures.mail = '451 4.3.0 not now';
+    await w.send();
+    expect(w.log).toHaveLength(3);
+  });
+});
+
+test('a crash while the mail is on its way loses that reminder rather than sending it twice, and the next step goes', async () => {
+  const w = await world();
+  w.leave(30);
+  const mailed: Mail[] = [];
+  // Accepted by the server, and then the process is gone: nothing after this line ever runs.
+  const never = new Promise<never>(() => undefined);
+  const hang = (mail: Mail) => {
+    mailed.push(mail);
+    return never;
+  };
+  const mailer = async () => ({ send: hang });
+  void sendReminders({ ...w.deps, mailer }, () => undefined);
+  while (mailed.length === 0) await Bun.sleep(1);
+  for (let hour = 0; hour < 3; hour++) {
+    await w.send();
+    w.clock.advance(HOUR_MS);
+  }
+  expect([w.mailed(), w.log]).toEqual([[], []]);
+  w.leave(7);
+  await w.send();
+  expect(w.mailed()).toEqual(['owner1@example.org: in 7 days']);
+});
+
+test('two that look at once tell the owner once', async () => {
+  const w = await world();
+  w.leave(7);
+  await Promise.all([w.send(), w.send(), w.send()]);
+  expect(w.mailed()).toHaveLength(1);
+});
+
+test('while another process holds the lock nothing is sent, and soon it is tried again', async () => {
+  const w = await world();
+  w.leave(7);
+  const importing = openFile(w.deps.config.databasePath, 0);
+  importing.run('BEGIN IMMEDIATE');
+  expect(await w.send()).toBe(true);
+  expect(w.mailed()).toEqual([]);
+  importing.close();
+  expect(await w.send()).toBe(false);
+  expect(w.mailed()).toHaveLength(1);
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { bodyOf, type Part } from '../../../../shared/profiles/read/body.ts';
+
+const text = fc.string({ unit: 'binary', maxLength: 40 }).map((part) => part.toWellFormed());
+const part: fc.Arbitrary<Part> = fc.oneof(
+  text,
+  text.map((each) => new TextEncoder().encode(each)),
+  fc.nat(500_000).map((length) => '★'.repeat(length)),
+);
+
+test('a body is its parts, whatever their sizes and characters', () => {
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
+      expect(Buffer.compare(bodyOf(parts), Buffer.concat(parts.map((each) => Buffer.from(each))))).toBe(0);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a Response has copied the body by the time the next is put together', async () => {
+  for (const length of [10, 20_000, 340_000]) {
+    const response = new Response(bodyOf(['a'.repeat(length)]));
+    bodyOf(['b'.repeat(length)]);
+    expect((await response.text()) === 'a'.repeat(length)).toBe(true);
+  }
+});

@@ -1,0 +1,188 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { closeReader, endView, openReader } from '../../../../shared/db/reader.ts';
+import { noteChanges, noteNoChange } from '../../../../shared/profiles/changes.ts';
+import { BOARD_SIZE } from '../../../../shared/profiles/read/board-bounds.ts';
+import type { Body } from '../../../../shared/profiles/read/body.ts';
+import { prepareProfiles } from '../../../../shared/profiles/read/cache.ts';
+import { type Leaderboard, prepareLeaderboard } from '../../../../shared/profiles/read/leaderboard.ts';
+import { importLines } from '../../../support/import.ts';
+import { testDeps } from '../../../support/world.ts';
+
+// What others commit, where the board keeps what it need not read again.
+
+/** Four blocks of neighbours, the last of them short. */
+const SIZE = 200;
+
+/** Of a page; blocks begin elsewhere. */
+const LIMIT = 37;
+
+const PROFILES = 320;
+
+const createdAt = '2024-05-01T00:00:00.000Z';
+
+/** A database of profiles with these views, and a board on it that counts the profiles it reads. */
+function world(viewsOf: (id: number) => number) {
+  const deps = testDeps();
+  const sqlite = deps.db.$client;
+  const fill = sqlite.prepare('INSERT INTO profiles VALUES (?, ?, ?, ?, ?, ?, NULL, ?, 0, ?, 0, 1, 0, NULL, NULL)');
+  const name = sqlite.prepare('INSERT INTO profile_names VALUES (?, ?, 0, ?)');
+  const reset = sqlite.transaction((count = PROFILES) => {
+    sqlite.run('DELETE FROM profiles');
+    for (let id = 1; id <= count; id++) {
+      fill.run(id, `u${id}`, `U${id}`, '[]', '{}', '{}', '{}', viewsOf(id));
+      name.run(`u${id}`, id, `u${id}`);
+    }
+  });
+  reset();
+  const reader = openReader(deps.config.databasePath);
+  afterAll(() => closeReader(reader));
+  let read = 0;
+  const sources = prepareProfiles(reader);
+  const profileOnce = (id: number) => {
+    read++;
+    return sources.profileOnce(id);
+  };
+  const board = prepareLeaderboard(reader, { ...sources, profileOnce }, SIZE);
+  const pages = () => {
+    endView(reader);
+    read = 0;
+    return allPages(board);
+  };
+  return { deps, sqlite, reset, pages, countRead: () => read };
+}
+
+/** Every page of the board: its bytes and its tag. */
+function allPages(board: Leaderboard): string[] {
+  const pages: string[] = [];
+  for (let offset = 0; offset <= SIZE; offset += LIMIT) {
+    const { body, etag } = board(LIMIT, offset).page as Body;
+    pages.push(`${etag} ${body.toString()}`);
+  }
+  return pages;
+}
+
+/** The same of a board that has seen nothing yet. */
+function freshPages(path: string): string[] {
+  const reader = openReader(path);
+  try {
+    return allPages(prepareLeaderboard(reader, prepareProfiles(reader), SIZE));
+  } finally {
+    closeReader(reader);
+  }
+}
+
+describe('after whatever others have committed', () => {
+  const { deps, sqlite, reset, pages } = world((id) => (id * 7) % 40);
+  type Commit = { how: keyof typeof commits; id: number; value: number };
+
+  const merge = (lines: object[]) => importLines(deps, lines, { merge: true });
+  const upTo = (count: number, line: (id: number) => object) => Array.from({ length: count }, (_, at) => line(at + 1));
+  const commits = {
+    rename: (id: number, value: number) => merge([{ id, username: `u${id}x${value}` }]),
+    views: (id: number, value: number) => merge([{ id, username: `u${id}`, viewsCount: value }]),
+    ban: (id: number) => merge([{ id, username: `u${id}`, banned: true }]),
+    unban: (id: number) => merge([{ id, username: `u${id}`, banned: false }]),
+    insert: (id: number, value: number) =>
+      importLines(deps, [{ id: PROFILES + id, username: `new${id}`, viewsCount: value, createdAt }]),
+    links: (id: number, value: number) =>
+      merge([{ id, username: `u${id}`, links: [{ id: 'l', name: `${value}`, link: 'x' }] }]),
+    // Fewer and more than are looked at one by one; more than the board can fill.
+    some: (id: number, value: number) =>
+      merge(upTo(id % 200, (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
+    most: (_id: number, value: number) =>
+      merge(upTo(300, (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
+    banSome: (id: number, value: number) =>
+      merge(upTo(id % 200, (of) => ({ id: of, username: `u${of}`, banned: of % value > 0 }))),
+    // Whom it is noted of, though he is there no more.
+    delete: async (id: number) => {
+      sqlite.transaction(() => {
+        sqlite.run('DELETE FROM profiles WHERE id = ?', [id]);
+        noteChanges(sqlite, new Set([id]));
+      })();
+    },
+    // What is noted is that anything may have changed.
+    erase: (id: number) => merge([{ id, deleted: true }]),
+    anything: async (id: number, value: number) => {
+      sqlite.transaction(() => {
+        sqlite.run('UPDATE profiles SET display_name = ? WHERE id > ?', [`V${value}`, id]);
+        noteChanges(sqlite, null);
+      })();
+    },
+    nothing: async () => noteNoChange(sqlite),
+  };
+  /** By hand, or of what is no profile: nothing is noted. */
+  const byHand = (id: number, value: number) =>
+    sqlite.run('UPDATE profiles SET views_count = ?, banned = ? WHERE id = ?', [value, value % 2, id]);
+
+  const commit: fc.Arbitrary<Commit> = fc.record({
+    how: fc.constantFrom(...(Object.keys(commits) as (keyof typeof commits)[])),
+    id: fc.integer({ min: 1, max: PROFILES }),
+    value: fc.integer({ min: 1, max: 45 }),
+  });
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.array(commit, { minLength: 1, maxLength: 3 }) },
+    { weight: 1, arbitrary: fc.record({ id: fc.integer({ min: 1, max: PROFILES }), value: fc.nat(45) }) },
+  );
+
+  // Often just about enough to fill the board.
+  const count = fc.oneof(fc.constant(PROFILES), fc.integer({ min: SIZE - 5, max: SIZE + 5 }));
+
+  test('every page is that of a board which is made anew', async () => {
+    await fc.assert(
+      fc.asyncProperty(count, fc.array(step, { minLength: 1, maxLength: 10 }), async (there, steps) => {
+        reset(there);
+        pages();
+        for (const each of steps) {
+          if ('id' in each) byHand(each.id, each.value);
+          else for (const { how, id, value } of each) await commits[how](id, value);
+          expect(pages()).toEqual(freshPages(deps.config.databasePath));
+        }
+      }),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+});
+
+describe('what is read again', () => {
+  // Profile 1 stands first, profile 200 last.
+  const { deps, sqlite, reset, pages, countRead } = world((id) => 10 * (PROFILES - id));
+  const merge = (line: object) => importLines(deps, [line], { merge: true });
+  const noteMany = (first: number, count: number) => {
+    for (let id = first; id < first + count; id += 500) {
+      noteChanges(sqlite, new Set(Array.from({ length: 500 }, (_, at) => id + at)));
+    }
+  };
+  const COMMITS: [string, () => unknown, number][] = [
+    ['nothing once it is read', () => {}, 0],
+    ['nothing after a change below the board', () => merge({ id: SIZE + 1, displayName: 'New', viewsCount: 0 }), 0],
+    ['nothing after a commit that says that it changes no profile', () => noteNoChange(sqlite), 0],
+    ['nothing that is not named, where many have changed', () => noteMany(193, 500), SIZE - 192],
+    ['the neighbours of who has changed', () => merge({ id: 70, displayName: 'New' }), 64],
+    ['the neighbours of who has more views and no other place', () => merge({ id: 70, viewsCount: 2_505 }), 64],
+    ['also the neighbours of who has only another rank', () => merge({ id: 64, viewsCount: 2_550 }), 128],
+    ['all between the places of who has moved', () => merge({ id: 140, viewsCount: 2_505 }), 128],
+    ['all from the place of who has left', () => merge({ id: 70, banned: true }), SIZE - 64],
+    ['only the end where somebody enters there', () => merge({ id: 300, viewsCount: 1_235 }), SIZE - 192],
+    ['all where more have changed than ever stand on a board', () => noteMany(1, BOARD_SIZE + 1), SIZE],
+    ['all after a commit that says nothing', () => sqlite.run('DELETE FROM profiles WHERE id = 320'), SIZE],
+  ];
+  for (const [what, commit, read] of COMMITS) {
+    test(what, async () => {
+      reset();
+      pages();
+      await commit();
+      expect(pages()).toEqual(freshPages(deps.config.databasePath));
+      expect(countRead()).toBe(read);
+    });
+  }
+});
+
+test('who is deleted by hand in the moment of a noted change is no fault for longer than a request', () => {
+  const { deps, sqlite, pages } = world((id) => 10 * (PROFILES - id));
+  pages();
+  sqlite.run('DELETE FROM profiles WHERE id = 3');
+  noteChanges(sqlite, new Set([4]));
+  expect(() => pages()).toThrow('try again');
+  expect(pages()).toEqual(freshPages(deps.config.databasePath));
+});

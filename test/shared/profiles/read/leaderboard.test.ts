@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { BOARD_SIZE } from '../../../../shared/profiles/read/board-bounds.ts';
+import type { Body } from '../../../../shared/profiles/read/body.ts';
+import type { Shown } from '../../../../shared/profiles/read/cache.ts';
+import { type BoardPage, boardIn, type Order } from '../../../../shared/profiles/read/leaderboard.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { readingOf } from '../../../support/reading.ts';
+import { testDeps } from '../../../support/world.ts';
+
+type Board = { leaderboard: { rank: number; id: number; viewsCount: number }[]; total: number };
+
+const bodyOfPage = ({ page }: BoardPage) => page as Body;
+
+function boardOf(views: readonly number[], bannedIds: readonly number[] = []) {
+  const deps = testDeps();
+  const { db } = deps;
+  db.transaction(() => {
+    for (const [index, viewsCount] of views.entries()) {
+      insertProfile(db, { id: index + 1, viewsCount, banned: bannedIds.includes(index + 1) });
+    }
+  });
+  const { leaderboard: read } = readingOf(deps);
+  return {
+    db,
+    read: (limit: number, offset: number): Board => JSON.parse(bodyOfPage(read(limit, offset)).body.toString()),
+  };
+}
+
+const ranksOf = ({ leaderboard }: Board) => leaderboard.map(({ id, rank }) => [id, rank]);
+
+describe('ranks', () => {
+  test('are shared by equals, and the next is as far down as it is: 1, 2, 2, 4', () => {
+    const { read } = boardOf([30, 20, 20, 10, 40], [5]);
+    expect(ranksOf(read(10, 0))).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 2],
+      [4, 4],
+    ]);
+    expect(read(10, 0).total).toBe(4);
+  });
+
+  test('are the same on whatever page a profile is shown', () => {
+    const { db, read } = boardOf([]);
+    let next = 0;
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 25 }),
+        fc.integer({ min: 1, max: 7 }),
+        (views, limit) => {
+          db.$client.run('DELETE FROM profiles');
+          const first = ++next * 1_000;
+          for (const [index, viewsCount] of views.entries()) insertProfile(db, { id: first + index, viewsCount });
+          const wanted = views
+            .map((count, index) => ({ id: first + index, count }))
+            .sort((a, b) => b.count - a.count || a.id - b.id)
+            .map(({ id, count }) => [id, 1 + views.filter((other) => other > count).length]);
+          const shown: number[][] = [];
+          for (let offset = 0; offset < views.length; offset += limit) shown.push(...ranksOf(read(limit, offset)));
+          expect(shown).toEqual(wanted);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a page', () => {
+  const SIZE = 300;
+  const order: Order = Array.from({ length: SIZE }, (_, index) => [index + 1, SIZE - index]);
+  const bodyAt = (id: number) => `{"id":${id},"displayName":"${'★ü'.repeat(id % 9)}"}`;
+  const shown = (body: (id: number) => string) => (id: number) => ({ body: body(id) }) as Shown;
+  const { page: board } = boardIn(order, shown(bodyAt));
+  const entries = order.map(([id], index) => `{"rank":${index + 1},${bodyAt(id).slice(1)}`);
+  const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.nat(SIZE + 20) });
+
+  test('has all of its entries and no others, wherever it begins', () => {
+    fc.assert(
+      fc.property(page, ({ limit, offset }) => {
+        const wanted = entries.slice(offset, offset + limit).join(',');
+        expect(bodyOfPage(board(limit, offset)).body.toString()).toBe(
+          `{"leaderboard":[${wanted}],"limit":${limit},"offset":${offset},"total":${SIZE}}`,
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('has the same tag on a board that is made anew, and another once one of its entries changes', () => {
+    fc.assert(
+      fc.property(page, fc.integer({ min: 1, max: SIZE }), ({ limit, offset }, changed) => {
+        const { page: other } = boardIn(
+          order,
+          shown((id) => (id === changed ? bodyAt(id + 1) : bodyAt(id))),
+        );
+        const isOn = changed > offset && changed <= offset + limit;
+        expect(bodyOfPage(other(limit, offset)).etag === bodyOfPage(board(limit, offset)).etag).toBe(!isOn);
+      }),
+    );
+  });
+});
+
+describe('the end of the board', () => {
+  test('is the ten thousandth profile, though more have as many views', () => {
+    const { db, read } = boardOf([]);
+    db.$client.run(`
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BOARD_SIZE + 500})
+      INSERT INTO profiles SELECT i, 'u' || i, 'u', '[]', '{}', '{}', NULL, '{}', 0, max(0, 9990 - i), 0, 1, 0, NULL, NULL FROM n`);
+    const last = read(100, 9_950);
+    expect(last.total).toBe(BOARD_SIZE);
+    expect(last.leaderboard.length).toBe(50);
+    expect(last.leaderboard.at(-1)).toMatchObject({ id: 10_000, viewsCount: 0, rank: 9_990 });
+    expect(last.leaderboard[0]).toMatchObject({ id: 9_951, rank: 9_951 });
+    expect(ranksOf(read(2, 9_999))).toEqual([[10_000, 9_990]]);
+  });
+
+  test('an empty board', () => {
+    const { read } = boardOf([5], [1]);
+    expect(read(50, 0)).toEqual({ leaderboard: [], limit: 50, offset: 0, total: 0 } as Board & { limit: number });
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test';
+import { openDatabase } from '../../../../shared/db/open.ts';
+import { links } from '../../../../shared/db/schema.ts';
+import type { Way } from '../../../../shared/profiles/read/lookup.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { readingOf } from '../../../support/reading.ts';
+import { testDeps } from '../../../support/world.ts';
+
+const deps = testDeps();
+const { db, config } = deps;
+insertProfile(db, {
+  id: 7,
+  username: 'Ada',
+  aliases: ['Lovelace', 'Straße', 'ﬁsh'],
+  authId: 'auth0|ABC',
+  followersCount: 5,
+});
+insertProfile(db, { id: 8, username: 'bea', banned: true, showFollowersCount: false, followersCount: 5 });
+insertProfile(db, { id: Number.MAX_SAFE_INTEGER, username: 'İstanbul' });
+for (const [position, id] of ['b', 'a', 'c'].entries()) {
+  db.insert(links).values({ profileId: 7, position, id, name: id, link: 'https://x' }).run();
+}
+const { lookup } = readingOf(deps);
+
+const idOf = (way: Way, value: string) => JSON.parse(lookup.profile(way, value).text.body).id;
+
+describe('by name', () => {
+  const same = ['Ada', 'ada', 'ADA', 'Ａｄａ', 'aDa'];
+  for (const name of same) {
+    test(`${name} is the username`, () => expect(lookup.profile('username', name)).toMatchObject({ aliasOf: null }));
+  }
+
+  for (const name of ['lovelace', 'LOVELACE', 'straße', 'STRAßE', 'fish', 'FISH', 'ﬁSH']) {
+    test(`${name} is an alias, and the answer has the profile’s own spelling`, () => {
+      const found = lookup.profile('username', name);
+      expect([found.aliasOf, JSON.parse(found.text.body).username]).toEqual(['Ada', 'Ada']);
+      expect(lookup.links('username', name).aliasOf).toBe('Ada');
+    });
+  }
+
+  test('lower-casing that undoes a normalisation is repeated', () => {
+    expect(idOf('username', 'İSTANBUL')).toBe(Number.MAX_SAFE_INTEGER);
+  });
+});
+
+describe('by other ways', () => {
+  test('the UID', () => {
+    expect(idOf('uid', '7')).toBe(7);
+    expect(idOf('uid', '9007199254740991')).toBe(Number.MAX_SAFE_INTEGER);
+    for (const text of ['9007199254740992', '0', '07', '7.0', '', ' 7', '1e0']) {
+      expect(() => lookup.profile('uid', text)).toThrow(expect.objectContaining({ code: 'bad_parameter' }));
+      expect(() => lookup.links('uid', text)).toThrow(expect.objectContaining({ code: 'bad_parameter' }));
+    }
+  });
+
+  test('the auth ID, exactly', () => {
+    expect(idOf('authId', 'auth0|ABC')).toBe(7);
+    expect(lookup.links('authId', 'auth0|ABC').aliasOf).toBeNull();
+    for (const text of ['auth0|abc', 'auth0|ABC ', 'auth0', '', 'x'.repeat(256), '\0', 'null']) {
+      expect(() => lookup.profile('authId', text)).toThrow(expect.objectContaining({ code: 'not_found' }));
+    }
+  });
+});
+
+test('nobody is told of with one sentence, whatever was asked for', () => {
+  const sentences = new Set<string>();
+  for (const [way, value] of [
+    ['username', 'nobody'],
+    ['username', ''],
+    ['username', '..'],
+    ['uid', '999'],
+    ['authId', 'x'],
+  ] as const) {
+    for (const look of [lookup.profile, lookup.links]) {
+      try {
+        look(way, value);
+      } catch (error) {
+        sentences.add((error as Error).message);
+      }
+    }
+  }
+  expect([...sentences]).toEqual(['There is no such profile.']);
+});
+
+test('a banned profile is found, and says so; a hidden followers count is null', () => {
+  expect(JSON.parse(lookup.profile('uid', '8').text.body)).toMatchObject({ banned: true, followersCount: null });
+  expect(JSON.parse(lookup.profile('uid', '7').text.body)).toMatchObject({ banned: false, followersCount: 5 });
+});
+
+test('links are in the owner’s order', () => {
+  const found = JSON.parse(lookup.links('uid', '7').text.body) as { links: { id: string }[] };
+  expect(found.links.map(({ id }) => id)).toEqual(['b', 'a', 'c']);
+  expect(lookup.links('uid', '8').text.body).toBe('{"links":[]}');
+});
+
+test('a lookup counts no view, and waits for no writer', () => {
+  const other = openDatabase(config.databasePath, 'use');
+  other.$client.run('BEGIN IMMEDIATE');
+  other.$client.run('UPDATE profiles SET views_count = 99');
+  expect(JSON.parse(lookup.profile('uid', '7').text.body).viewsCount).toBe(0);
+  other.$client.run('ROLLBACK');
+  other.$client.close();
+});

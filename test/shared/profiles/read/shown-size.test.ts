@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test';
+import { countOversized } from '../../../../shared/profiles/read/shown-size.ts';
+import { changeProfile } from '../../../../shared/profiles/write/change.ts';
+import { exportText, importLines } from '../../../support/import.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { readingOf } from '../../../support/reading.ts';
+import { testDeps } from '../../../support/world.ts';
+
+const KIB = 1024;
+
+/** What lookups of a profile and of its links answer, together. */
+function shownBytes(deps: ReturnType<typeof testDeps>, uid: number): number {
+  const { lookup } = readingOf(deps);
+  const bodies = [lookup.profile('uid', String(uid)), lookup.links('uid', String(uid))].map(({ text }) => text.body);
+  return Buffer.byteLength(bodies.join(''));
+}
+
+/** A line of a profile that has links, and texts that JSON writes longer than they are. */
+function lineWith(id: number, text: string) {
+  const links = [{ id: 'l', name: 'é', link: 'https://example.org/', title: text.slice(0, text.length / 2) }];
+  return { id, username: `u${id}`, displayName: '"\\\n', customize: { text: text.slice(text.length / 2) }, links };
+}
+
+describe('what lookups may show of a profile, its links included', () => {
+  for (const kib of [1, 64, 256]) {
+    test(`with MAX_PROFILE_KIB=${kib} it may have so many bytes, and not one more`, async () => {
+      const deps = testDeps({ variables: { MAX_PROFILE_KIB: String(kib) } });
+      await importLines(deps, [lineWith(1, '')]);
+      const room = kib * KIB - shownBytes(deps, 1);
+      const lines = [lineWith(1, 'x'.repeat(room)), lineWith(2, 'x'.repeat(room + 1)), lineWith(3, '')];
+      expect(await importLines(deps, lines)).toMatchObject({
+        imported: 2,
+        refused: [{ line: 2, reason: expect.stringContaining(`take ${kib + 1} KiB as they are shown`) }],
+      });
+      expect(shownBytes(deps, 1)).toBe(kib * KIB);
+      const strict = await importLines(deps, [lineWith(4, 'x'.repeat(room + 1))], { strict: true });
+      expect([strict.imported, strict.refused.length]).toEqual([0, 1]);
+    });
+  }
+
+  test('is measured where one is changed by hand or by a merged line, too', async () => {
+    const deps = testDeps();
+    await importLines(deps, [lineWith(1, 'x'.repeat(60 * KIB))]);
+    const links = Array.from({ length: 3 }, (_, at) => ({ id: `l${at}`, name: 'n', link: 'x'.repeat(20_000) }));
+    const set = () => changeProfile(deps, { username: 'u1', decide: () => ({ links }) });
+    expect(set).toThrow(
+      expect.objectContaining({ code: 'refused', message: expect.stringMatching(/^The profile and /) }),
+    );
+    const merged = await importLines(deps, [{ id: 1, displayName: 'x'.repeat(9_000) }], { merge: true });
+    expect(merged).toMatchObject({ imported: 0, refused: [{ line: 1 }] });
+  });
+
+  test('that was stored before is exported, counted, and can be banned and renamed, but not grow', async () => {
+    const deps = testDeps();
+    insertProfile(deps.db, { id: 1, username: 'big', customize: JSON.stringify({ text: 'x'.repeat(100_000) }) });
+    insertProfile(deps.db, { id: 2, username: 'small', displayName: '\u0001'.repeat(9_000) });
+    const count = () => countOversized(deps.db.$client, 64 * KIB);
+    expect(count()).toBe(1);
+    const change = (changes: object) => JSON.parse(changeProfile(deps, { username: 'big', decide: () => changes }));
+    expect(change({ banned: true, viewsCount: 1_000, aliases: ['huge'] })).toMatchObject({ banned: true });
+    expect(() => change({ displayName: 'Bigger' })).toThrow('MAX_PROFILE_KIB allows 64');
+    // The same again changes nothing, so that there is nothing to refuse.
+    const lines = (await exportText(deps)).trimEnd().split('\n');
+    expect(await importLines(deps, lines)).toMatchObject({ imported: 2, refused: [] });
+    expect(change({ customize: {} })).toMatchObject({ customize: {} });
+    expect(count()).toBe(0);
+    deps.db.$client.run(`INSERT INTO links VALUES (2, 0, 'l', 'n', '${'"'.repeat(9_000)}', NULL, NULL, NULL, NULL)`);
+    expect([shownBytes(deps, 2) > 64 * KIB, count()]).toEqual([true, 1]);
+  });
+});

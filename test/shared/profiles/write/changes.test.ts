@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'bun:test';
+import { createProgram } from '../../../../cli/program.ts';
+import { openDatabase } from '../../../../shared/db/open.ts';
+import { eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
+import { KEPT_TRANSACTIONS, MAX_NOTED_IDS, noteChanges, prepareChanges } from '../../../../shared/profiles/changes.ts';
+import { onBox } from '../../../support/actors.ts';
+import { profilectl } from '../../../support/cli.ts';
+import { exportText, importLines, jsonLines } from '../../../support/import.ts';
+import { testDeps } from '../../../support/world.ts';
+
+/** A database with a reader of its log on a connection of its own, as a server has it. */
+function world() {
+  const deps = testDeps();
+  const reader = openDatabase(deps.config.databasePath, 'use').$client;
+  const { since } = prepareChanges(reader);
+  const { seq: start } = since(0);
+  return { deps, sqlite: deps.db.$client, since, start };
+}
+
+describe('every command that writes profiles leaves a note of whom it changed', () => {
+  const WRITING: Record<string, string[]> = {
+    import: ['-'],
+    set: ['ada', 'viewsCount=3'],
+    rename: ['ada', 'eve'],
+    'alias add': ['ada', 'eve'],
+    'alias remove': ['ada', 'lovelace'],
+    'links set': ['ada', '-'],
+    ban: ['ada'],
+    unban: ['ada'],
+    erase: ['ada', '--yes'],
+  };
+  const READING = ['export', 'show'];
+
+  test('the commands below are all that there are', async () => {
+    const { commands } = await createProgram();
+    const profiles = commands.find((command) => command.name() === 'profiles');
+    const names = profiles?.commands.flatMap((command) =>
+      command.commands.length === 0
+        ? [command.name()]
+        : command.commands.map((below) => `${command.name()} ${below.name()}`),
+    );
+    expect(names?.sort()).toEqual([...Object.keys(WRITING), ...READING].sort());
+  });
+
+  for (const [name, words] of Object.entries(WRITING)) {
+    test(name, async () => {
+      const { deps, since } = world();
+      await importLines(deps, [
+        { id: 1, username: 'ada', aliases: ['lovelace'], banned: name === 'unban' },
+        { id: 2, username: 'bob' },
+      ]);
+      const before = since(0);
+      const stdin = name === 'import' ? jsonLines({ id: 1, username: 'ada' }) : '[{"id":"l","name":"n","link":"x"}]';
+      const done = await profilectl(['profiles', ...name.split(' '), ...words, '--db', deps.config.databasePath], {
+        stdin,
+      });
+      expect(done).toMatchObject({ code: 0, stderr: '' });
+      expect(since(before.seq)).toEqual({ seq: before.seq + 1, ids: name === 'erase' ? null : [1] });
+    });
+  }
+});
+
+test('whoever asks at any time hears of every profile that differs from what it saw, or that anything may', async () => {
+  const { deps, since, start } = world();
+  // A generator with a seed of its own: the same walk every time.
+  let state = 1;
+  const random = (below: number): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+  const linesById = async () =>
+    new Map(
+      (await exportText(deps))
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => [JSON.parse(line).id as number, line]),
+    );
+  let seen = await linesById();
+  let seq = start;
+  let told = 0;
+  for (let step = 0; step < 150; step++) {
+    const lines = Array.from({ length: 1 + random(6) }, () => {
+      const id = 1 + random(12);
+      if (random(25) === 0) return { id, deleted: true };
+      return {
+        id,
+        username: `n${random(14)}`,
+        aliases: random(3) === 0 ? [`a${random(6)}`] : [],
+        viewsCount: random(3),
+      };
+    });
+    await importLines(deps, lines, { merge: random(3) === 0, strict: random(3) === 0 });
+    if (random(2) === 0) continue;
+    const now = await linesById();
+    const changes = since(seq);
+    const changed = [...new Set([...seen.keys(), ...now.keys()])].filter((id) => seen.get(id) !== now.get(id));
+    if (changes.ids !== null) {
+      told++;
+      expect(changed.filter((id) => !changes.ids?.includes(id))).toEqual([]);
+    }
+    seen = now;
+    seq = changes.seq;
+    expect(since(seq)).toEqual({ seq, ids: [] });
+  }
+  expect(told).toBeGreaterThan(20);
+});
+
+test('what is undone leaves no note, and what changes nothing either', async () => {
+  const { deps, since } = world();
+  await importLines(deps, [{ id: 1, username: 'ada' }]);
+  const { seq } = since(0);
+  const lines = [
+    { id: 2, username: 'bob' },
+    { id: 3, username: 'Ada' },
+  ];
+  await importLines(deps, lines, { strict: true });
+  expect(await profilectl(['profiles', 'rename', 'ada', 'a/b', '--db', deps.config.databasePath])).toMatchObject({
+    code: 2,
+  });
+  await importLines(deps, ['nonsense', { id: 9, deleted: true }]);
+  expect(since(seq)).toEqual({ seq, ids: [] });
+  await importLines(deps, lines);
+  expect(since(seq)).toEqual({ seq: seq + 1, ids: [2] });
+});
+
+test('a name that moves changes both profiles', async () => {
+  const { deps, since } = world();
+  await importLines(deps, [
+    { id: 1, username: 'ada', aliases: ['x'] },
+    { id: 2, username: 'bob' },
+  ]);
+  const { seq } = since(0);
+  await importLines(deps, [
+    { id: 2, username: 'bob', aliases: ['x'] },
+    { id: 1, username: 'ada' },
+  ]);
+  expect(since(seq).ids?.toSorted()).toEqual([1, 2]);
+});
+
+describe('the log', () => {
+  test('names up to 1000 profiles of a transaction, and of more says that anything may have changed', () => {
+    const { sqlite, since, start } = world();
+    const ids = Array.from({ length: MAX_NOTED_IDS + 1 }, (_, index) => index + 1);
+    noteChanges(sqlite, new Set(ids.slice(1)));
+    expect(since(start)).toEqual({ seq: start + 1, ids: ids.slice(1) });
+    noteChanges(sqlite, new Set(ids));
+    expect(since(start + 1)).toEqual({ seq: start + 2, ids: null });
+  });
+
+  test('keeps the latest transactions; who missed more hears that anything may have changed', () => {
+    const { sqlite, since, start } = world();
+    for (let id = 1; id <= 3 * KEPT_TRANSACTIONS; id++) noteChanges(sqlite, new Set([id]));
+    const seq = start + 3 * KEPT_TRANSACTIONS;
+    expect(sqlite.query('SELECT count(*) AS n FROM profile_changes').get()).toEqual({ n: KEPT_TRANSACTIONS });
+    expect(since(seq - KEPT_TRANSACTIONS)).toEqual({ seq, ids: null });
+    expect(since(seq - KEPT_TRANSACTIONS + 1).ids?.length).toBe(KEPT_TRANSACTIONS - 1);
+    for (const never of [0, start, seq + 1]) expect(since(never).ids).toBeNull();
+  });
+
+  test('never gives a number again, even once it was emptied', () => {
+    const { sqlite, since, start } = world();
+    noteChanges(sqlite, new Set([1]));
+    sqlite.run('DELETE FROM profile_changes');
+    expect(since(start + 1).ids).toBeNull();
+    noteChanges(sqlite, new Set([2]));
+    expect(since(start + 1)).toEqual({ seq: start + 2, ids: null });
+  });
+
+  test('holds no id of who was erased', async () => {
+    const { deps, sqlite, since } = world();
+    await importLines(deps, [{ id: 1, username: 'ada' }]);
+    await importLines(deps, [{ id: 2, username: 'bob' }]);
+    const { seq } = since(0);
+    eraseProfile(deps, 'ada', onBox('operator'));
+    expect(sqlite.query('SELECT * FROM profile_changes').all()).toEqual([{ seq: seq + 1, profile_ids: null }]);
+    await importLines(deps, [
+      { id: 3, username: 'cyd' },
+      { id: 2, deleted: true },
+    ]);
+    expect(sqlite.query('SELECT * FROM profile_changes').all()).toEqual([{ seq: seq + 2, profile_ids: null }]);
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { importLines, namesById } from '../../../support/import.ts';
+import { testDeps } from '../../../support/world.ts';
+
+const ada = { id: 1, username: 'ada' };
+const bob = { id: 2, username: 'bob' };
+
+// Both ways of importing keep the same promises about names; a strict import refuses the whole file instead of a line.
+describe.each([false, true])('names, strict %p', (strict) => {
+  test('of a later line win over those of an earlier one for the same profile', async () => {
+    const deps = testDeps();
+    const lines = [ada, { id: 1, username: 'eve' }, { id: 2, username: 'ada' }];
+    expect(await importLines(deps, lines, { strict })).toMatchObject({ imported: 3, refused: [] });
+    expect(await namesById(deps)).toEqual({ 1: ['eve'], 2: ['ada'] });
+  });
+
+  test('can be swapped, and auth IDs too', async () => {
+    const deps = testDeps();
+    await importLines(deps, [
+      { ...ada, aliases: ['x'], authId: 'auth|1' },
+      { ...bob, aliases: ['y'], authId: 'auth|2' },
+    ]);
+    const swapped = [
+      { id: 1, username: 'bob', aliases: ['y'], authId: 'auth|2' },
+      { id: 2, username: 'ada', aliases: ['x'], authId: 'auth|1' },
+    ];
+    expect(await importLines(deps, swapped, { strict })).toMatchObject({ imported: 2, refused: [] });
+    expect(await namesById(deps)).toEqual({ 1: ['bob', 'y'], 2: ['ada', 'x'] });
+    expect(deps.db.$client.query('SELECT auth_id FROM profiles ORDER BY id').values()).toEqual([
+      ['auth|2'],
+      ['auth|1'],
+    ]);
+  });
+
+  test('can be handed down a chain, in either order', async () => {
+    const deps = testDeps();
+    const chain = (shift: number) => Array.from({ length: 50 }, (_, i) => ({ id: i + 1, username: `n${i + shift}` }));
+    for (const lines of [chain(0), chain(1), chain(2).reverse(), chain(1).reverse()]) {
+      expect(await importLines(deps, lines, { strict })).toMatchObject({ imported: 50, refused: [] });
+    }
+    expect((await namesById(deps))[50]).toEqual(['n50']);
+  });
+
+  test('of an erased profile can be taken, before the line that erases and after', async () => {
+    const deps = testDeps();
+    await importLines(deps, [ada, bob]);
+    const lines = [
+      { id: 3, username: 'Ada' },
+      { id: 1, deleted: true },
+      { id: 2, deleted: true },
+      { id: 4, username: 'Bob' },
+    ];
+    expect(await importLines(deps, lines, { strict })).toMatchObject({ imported: 2, deleted: 2, refused: [] });
+    expect(await namesById(deps)).toEqual({ 3: ['Ada'], 4: ['Bob'] });
+  });
+
+  test('come back with a profile that is erased and put in again', async () => {
+    const deps = testDeps();
+    await importLines(deps, [{ ...ada, email: 'ada@example.org' }]);
+    const lines = [{ id: 1, deleted: true }, ada];
+    expect(await importLines(deps, lines, { strict })).toMatchObject({ imported: 1, deleted: 1, refused: [] });
+    expect(await namesById(deps)).toEqual({ 1: ['ada'] });
+  });
+
+  test('that change only their spelling stay with their profile', async () => {
+    const deps = testDeps();
+    await importLines(deps, [{ ...ada, aliases: ['x', 'y'] }]);
+    const lines = [{ id: 1, username: 'Y', aliases: ['ADA', 'X'] }];
+    expect(await importLines(deps, lines, { strict })).toMatchObject({ imported: 1, refused: [] });
+    expect(await namesById(deps)).toEqual({ 1: ['Y', 'ADA', 'X'] });
+  });
+
+  test('held by another profile are refused, naming the name and the holder; auth IDs without saying them', async () => {
+    const deps = testDeps();
+    await importLines(deps, [{ ...ada, aliases: ['lovelace'], authId: 'auth0|secret' }]);
+    const lines = [
+      { id: 3, username: 'LoveLace' },
+      { id: 4, username: 'four', authId: 'auth0|secret' },
+      { id: 5, username: 'five', aliases: ['ADA'] },
+    ];
+    expect((await importLines(deps, lines, { strict })).refused).toEqual([
+      { line: 1, reason: 'the name "LoveLace" is held by profile 1' },
+      { line: 2, reason: 'the authId is held by profile 1' },
+      { line: 3, reason: 'the name "ADA" is held by profile 1' },
+    ]);
+    expect(await namesById(deps)).toEqual({ 1: ['ada', 'lovelace'] });
+  });
+
+  test('wanted by two lines go to the earlier one', async () => {
+    const deps = testDeps();
+    const { refused } = await importLines(deps, [ada, { id: 9, username: 'Ada' }], { strict });
+    expect(refused).toEqual([{ line: 2, reason: 'the name "Ada" is held by profile 1' }]);
+  });
+
+  test('stay with who holds and keeps them, whoever asks first', async () => {
+    const deps = testDeps();
+    await importLines(deps, [ada]);
+    const { refused } = await importLines(
+      deps,
+      [
+        { id: 9, username: 'Ada' },
+        { ...ada, aliases: ['a'] },
+      ],
+      { strict },
+    );
+    expect(refused).toEqual([{ line: 1, reason: 'the name "Ada" is held by profile 1' }]);
+  });
+});
+
+describe('refusing one line', () => {
+  test('gives its profile its old names back, and refuses who wanted those', async () => {
+    const deps = testDeps();
+    await importLines(deps, [ada, bob, { id: 3, username: 'eve' }]);
+    const lines = [
+      { id: 1, username: 'eve' }, // held by 3
+      { id: 2, username: 'ada' }, // so 1 keeps it
+      { id: 4, username: 'bob' }, // so 2 keeps it
+      { id: 5, username: 'new' },
+    ];
+    expect((await importLines(deps, lines)).refused).toEqual([
+      { line: 1, reason: 'the name "eve" is held by profile 3' },
+      { line: 2, reason: 'the name "ada" is held by profile 1' },
+      { line: 3, reason: 'the name "bob" is held by profile 2' },
+    ]);
+    expect(await namesById(deps)).toEqual({ 1: ['ada'], 2: ['bob'], 3: ['eve'], 5: ['new'] });
+  });
+
+  test('leaves an earlier line for the same profile standing', async () => {
+    const deps = testDeps();
+    await importLines(deps, [ada]);
+    const result = await importLines(deps, [
+      { ...bob, viewsCount: 5 },
+      { id: 2, username: 'Ada', viewsCount: 6 },
+    ]);
+    expect(result).toMatchObject({ imported: 1, refused: [{ line: 2 }] });
+    expect(await namesById(deps)).toEqual({ 1: ['ada'], 2: ['bob'] });
+  });
+
+  test('frees what else it wanted for the others', async () => {
+    const deps = testDeps();
+    await importLines(deps, [ada]);
+    const lines = [
+      { id: 8, username: 'prize', aliases: ['ADA'] },
+      { id: 9, username: 'prize' },
+    ];
+    expect(await importLines(deps, lines)).toMatchObject({ imported: 1, refused: [{ line: 1 }] });
+    expect(await namesById(deps)).toEqual({ 1: ['ada'], 9: ['prize'] });
+  });
+
+  test('works down a long chain', async () => {
+    const deps = testDeps();
+    const length = 250;
+    await importLines(
+      deps,
+      Array.from({ length }, (_, i) => ({ id: i + 1, username: `n${i}` })),
+    );
+    await importLines(deps, [{ id: 999, username: `n${length}` }]);
+    const { refused } = await importLines(
+      deps,
+      Array.from({ length }, (_, i) => ({ id: i + 1, username: `n${i + 1}` })),
+    );
+    expect(refused.length).toBe(length);
+  });
+});
+
+test('whatever is imported, names and rows agree, and every refused line is told', async () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd');
+  const line = fc.oneof(
+    fc.record({ id: fc.integer({ min: 1, max: 4 }), username: name, aliases: fc.uniqueArray(name, { maxLength: 2 }) }),
+    fc.record({ id: fc.integer({ min: 1, max: 4 }), deleted: fc.constant(true) }),
+  );
+  const deps = testDeps();
+  const file = fc.array(line, { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(file, fc.boolean(), fc.boolean(), async (lines, strict, merge) => {
+      const { imported, refused } = await importLines(deps, lines, { strict, merge });
+      const puts = lines.filter((given) => !('deleted' in given)).length;
+      if (!strict) expect(imported + refused.length).toBe(puts);
+      else if (refused.length > 0) expect(imported).toBe(0);
+      const held = deps.db.$client
+        .query(
+          'SELECT count(*) FROM profiles p LEFT JOIN profile_names n ON n.profile_id = p.id AND n.position = 0 WHERE n.name IS NOT p.username',
+        )
+        .values();
+      expect(held).toEqual([[0]]);
+    }),
+    { numRuns: 150 },
+  );
+});

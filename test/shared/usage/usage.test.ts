@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, rmSync } from 'node:fs';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { openFile } from '../../../shared/db/connect.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { USAGE_DAYS } from '../../../shared/keys/fields.ts';
+import { checkDatabase } from '../../../shared/upkeep/check.ts';
+import { openUsage } from '../../../shared/usage/usage.ts';
+import { dayOf } from '../../../shared/usage/usage-counter.ts';
+import { openUsageStore } from '../../../shared/usage/usage-store.ts';
+import { keyUsage, lastUses, unusedKeys } from '../../../shared/usage/usage-view.ts';
+import { onBox } from '../../support/actors.ts';
+import { issue, keysListed, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+/** A database with one Active key, and what counts on it. */
+async function world() {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  insertProfile(deps.db);
+  const { identifier } = await issue(deps);
+  const reports: string[] = [];
+  const open = () =>
+    openUsage(deps.config.databasePath, clock, (level, text) => void reports.push(`${level}: ${text}`));
+  return { deps: { ...deps, clock }, identifier, reports, open, usage: open() };
+}
+
+const NOTHING = { ok: 0, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };
+
+describe('what is counted', () => {
+  test('comes back by outcome and day, added to what was there, in this run and after the next start', async () => {
+    const { deps, identifier, usage, open } = await world();
+    for (const code of [null, null, 'not_found', 'unknown_path', 'rate_limited', 'insufficient_scope'] as const) {
+      usage.count({ identifier }, code);
+    }
+    expect(usage.save()).toBe(true);
+    for (const code of ['bad_parameter', 'method_not_allowed', 'internal', 'busy', null] as const) {
+      usage.count({ identifier }, code);
+    }
+    usage.close();
+    deps.clock.advance(DAY_MS + 5);
+    const again = open();
+    again.count({ identifier }, null);
+    again.close();
+    expect(keyUsage(deps, identifier, 3)).toEqual({
+      identifier,
+      days: [
+        { day: '2025-12-31', ...NOTHING },
+        { day: '2026-01-01', ok: 3, notFound: 2, forbidden: 1, malformed: 2, limited: 1, failed: 2 },
+        { day: '2026-01-02', ...NOTHING, ok: 1 },
+      ],
+      lastUsedAt: '2026-01-02T00:00:00.005Z',
+    });
+  });
+
+  test('goes to the day on which it was asked, whenever it is written down', async () => {
+    const { deps, identifier, usage } = await world();
+    deps.clock.advance(DAY_MS - 1);
+    usage.count({ identifier }, null);
+    deps.clock.advance(1);
+    usage.count({ identifier }, null);
+    usage.count({ identifier }, null);
+    usage.close();
+    expect(keyUsage(deps, identifier, 2).days.map(({ ok }) => ok)).toEqual([1, 2]);
+  });
+
+  test('stays with the key when its profile is erased', async () => {
+    const { deps, identifier, usage } = await world();
+    usage.count({ identifier }, null);
+    usage.close();
+    eraseProfile(deps, 'user1', onBox('admin'));
+    expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
+    expect(checkDatabase(deps.db).faults).toEqual([]);
+  });
+});
+
+describe('while another process holds the lock', () => {
+  test('nobody waits, nothing is lost, and it is written when the lock is free', async () => {
+    const { deps, identifier, usage, reports } = await world();
+    usage.count({ identifier }, null);
+    const importing = openFile(deps.config.databasePath, 0);
+    importing.run('BEGIN IMMEDIATE');
+    // Two hundred waits of even 50 ms would be longer than this test may take.
+    for (let turn = 0; turn < 200; turn++) expect(usage.save()).toBe(false);
+    usage.count({ identifier }, 'not_found');
+    importing.run('ROLLBACK');
+    importing.close();
+    expect(usage.save()).toBe(true);
+    expect(keyUsage(deps, identifier, 1).days[0]).toMatchObject({ ok: 1, notFound: 1 });
+    expect(reports).toEqual([]);
+    usage.close();
+  });
+
+  test('what is lost at the end is said', async () => {
+    const { deps, identifier, usage, reports } = await world();
+    usage.count({ identifier }, null);
+    const importing = openFile(deps.config.databasePath, 0);
+    importing.run('BEGIN IMMEDIATE');
+    usage.close();
+    expect(reports.join()).toContain('locked');
+    importing.close();
+  });
+});
+
+test('a database that can’t be written is said once, and nothing that was counted is lost', async () => {
+  const { deps, identifier, usage, reports } = await world();
+  deps.db.$client.run('ALTER TABLE key_usage RENAME TO away');
+  usage.count({ identifier }, null);
+  for (let turn = 0; turn < 3; turn++) expect(usage.save()).toBe(false);
+  deps.db.$client.run('ALTER TABLE away RENAME TO key_usage');
+  expect(usage.save()).toBe(true);
+  expect(reports.map((text) => text.split(':', 1)[0])).toEqual(['error', 'info']);
+  expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
+  usage.close();
+});
+
+test('four hundred days are kept, today among them', async () => {
+  const { deps, identifier, usage } = await world();
+  const store = openUsageStore(deps.config.databasePath);
+  const today = dayOf(deps.clock.nowMs());
+  const of = (day: number) => ({ identifier, day, ...NOTHING, ok: 1, lastUsedAt: day * DAY_MS });
+  store.add(
+    Array.from({ length: 450 }, (_, index) => of(today - index)),
+    0,
+    0,
+    false,
+  );
+  store.close();
+  usage.count({ identifier }, null);
+  usage.close();
+  const { days } = keyUsage(deps, identifier, USAGE_DAYS);
+  expect([days.length, days.filter(({ ok }) => ok > 0).length]).toEqual([400, 400]);
+  expect(deps.db.$client.query('SELECT count(*) AS rows FROM key_usage').get()).toEqual({ rows: 400 });
+});
+
+test('unused keys are Active ones not asked with for so long; never used ones count from their approval', async () => {
+  const { deps, identifier: old, usage } = await world();
+  const { identifier: never } = await issue(deps);
+  await request(deps);
+  deps.clock.advance(60 * DAY_MS);
+  insertProfile(deps.db, { id: 2 });
+  const { identifier: young } = await issue(deps, { profile: 'user2' });
+  const unused = (days: number) => unusedKeys(deps, days * DAY_MS).map(({ identifier }) => identifier);
+  usage.count({ identifier: old }, 'rate_limited');
+  usage.close();
+  expect(unused(60)).toEqual([never]);
+  expect(unused(61)).toEqual([]);
+  deps.clock.advance(30 * DAY_MS);
+  expect(unused(30).sort()).toEqual([old, never, young].sort());
+  expect(unused(31)).toEqual([never]);
+  expect(unusedKeys(deps, DAY_MS, 2).map(({ identifier }) => identifier)).toEqual([young]);
+  expect([...lastUses(deps).keys()]).toEqual([old]);
+  await expect(keysListed(deps, { unusedForMs: 401 * DAY_MS })).rejects.toThrow('at most 400d');
+});
+
+test('a database that was taken away is not replaced by an empty one', async () => {
+  const { deps, identifier, usage, reports } = await world();
+  deps.db.$client.close();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(deps.config.databasePath + suffix, { force: true });
+  usage.count({ identifier }, null);
+  expect(usage.save()).toBe(false);
+  expect(reports).toEqual([expect.stringContaining('error: ')]);
+  expect(existsSync(deps.config.databasePath)).toBe(false);
+  usage.close();
+});
