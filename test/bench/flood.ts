@@ -34,7 +34,8 @@ function stranger(at: number): Question {
 /** So many that none of them comes to its 31st failure within a minute, which would be a 429. */
 const ADDRESSES = 250_000;
 
-function floodTraffic(bench: Bench) {
+/** Requests of strangers, each from another address, whose keys are well-formed and unknown. */
+export function floodTraffic(bench: Bench) {
   return traffic(bench, many(ADDRESSES, stranger), { isRefused: true });
 }
 

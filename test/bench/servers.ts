@@ -20,20 +20,21 @@ export function startOurs(
   core: Core = CORE.server,
 ): Promise<Target> {
   const environment = { DATABASE_PATH: databasePath, PORT: '0', ...variables };
-  return start(bench, profilectlWords(['serve']), environment, core);
+  return startServe(bench, profilectlWords(['serve']), environment, core);
 }
 
 /** Starts a server that sends one constant answer; with `reads`, after reading what ours has to read of a request. */
 export function startBare(bench: Bench, answer: TypicalAnswer, reads = false): Promise<Target> {
   const variables = { ANSWER: JSON.stringify(answer), READS: reads ? '1' : '0' };
-  return start(bench, [process.execPath, BARE], variables, CORE.server);
+  return startServe(bench, [process.execPath, BARE], variables, CORE.server);
 }
 
-async function start(
+/** Starts a server by any command that prints where it listens as ours does. Throws where it does not in time. */
+export async function startServe(
   bench: Bench,
   words: readonly string[],
   variables: Record<string, string>,
-  core: Core,
+  core: Core = CORE.server,
 ): Promise<Target> {
   const log = join(bench.folder, `server-${Bun.randomUUIDv7()}.log`);
   const child = spawn(bench, words, { core, variables, output: log });
