@@ -99,7 +99,7 @@ function templateOf(route: Route, { path }: Exchange): string | null {
   return route.answer === undefined || path === null ? null : route.path;
 }
 
-/** The order in which a request is judged (README, "Architecture in ten lines"): each step may throw, and the rest never runs. */
+/** Takes a request through its checks, in the order of docs/architecture.md. A check that fails throws, and the rest never runs. */
 function decide(service: Service, route: Route, exchange: Exchange): Found | Promise<LateAnswer | StreamedAnswer> {
   const { transport } = service;
   const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');

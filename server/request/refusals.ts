@@ -4,7 +4,7 @@ import { AppError, DOCUMENTED_CODES, type ErrorCode, refusalOf } from '../../sha
 import { serverHeaders, stamp } from './answers.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Every status that a refused request can have, ascending; the README's table is compared with this. */
+/** Every status that a refused request can have, ascending; a test compares the table in README.md with this. */
 export const ERROR_STATUSES: readonly number[] = [
   ...new Set(DOCUMENTED_CODES.map((code) => refusalOf(code).status as number)),
 ].sort((a, b) => a - b);

@@ -44,7 +44,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Every variable with its default as a person would write it; the README's table is compared with this. */
+/** Every variable with its default as a person would write it; a test compares the table in docs/operating.md with this. */
 export const VARIABLES = {
   DATABASE_PATH: 'data/profiles.db',
   HOST: '127.0.0.1',

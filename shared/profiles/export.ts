@@ -35,7 +35,7 @@ export type ExportedProfile = {
 const CHUNK_CHARACTERS = 65_536;
 
 /**
- * Writes every profile as JSON Lines (README, "Profiles"), ordered by id, private fields too. `write` gets text of
+ * Writes every profile as JSON Lines (docs/profiles.md), ordered by id, private fields too. `write` gets text of
  * whole lines and is waited for. Everything comes from one snapshot, however long the reader takes; at most a chunk and
  * a profile are in memory. The connection is busy with it until the end. `onProgress` hears how many lines of how many
  * are written. Throws what `write` throws.

@@ -112,8 +112,8 @@ function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
 }
 
 /**
- * A profile as a line of JSON (README, "Profiles"), without its line end: every field is there, in the order of
- * the README's example; only a link's optional fields are absent where they have no value.
+ * A profile as a line of JSON (docs/profiles.md), without its line end: every field is there, in the order of
+ * the example there; only a link's optional fields are absent where they have no value.
  */
 export function lineOf({ parts, aliases, links }: WholeProfile): string {
   const names = aliases.map(({ name }) => JSON.stringify(name)).join(',');

@@ -7,7 +7,7 @@ import { type KeptResult, markdownTable, type Result, type Results } from './res
 
 /**
  * Adds results to `results.json` in a folder, in the place of those with the same names and in the order of the cases;
- * where the folder is this one, writes the README's table anew too.
+ * where the folder is this one, writes the table of docs/speed.md anew too.
  */
 export function keepResults(folder: string, bench: Bench, cases: readonly string[], fresh: readonly Result[]): void {
   mkdirSync(folder, { recursive: true });
@@ -24,15 +24,16 @@ export function keepResults(folder: string, bench: Bench, cases: readonly string
     results: [...byName.values()].sort((a, b) => placeOf(a) - placeOf(b)),
   };
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
-  if (resolve(folder) === import.meta.dir) showInReadme(results);
+  if (resolve(folder) === import.meta.dir) showInDocument(results);
 }
 
-const README = join(PROJECT, 'README.md');
+const DOCUMENT = 'docs/speed.md';
 
-function showInReadme({ results }: Results): void {
-  const text = readFileSync(README, 'utf8');
+function showInDocument({ results }: Results): void {
+  const path = join(PROJECT, DOCUMENT);
+  const text = readFileSync(path, 'utf8');
   writeFileSync(
-    README,
+    path,
     text.replace(/^\| Case \|.*\n(\|.*\n)*/m, () => markdownTable(results)),
   );
 }
@@ -40,7 +41,7 @@ function showInReadme({ results }: Results): void {
 /** The commit that was measured; with a mark where more than the results themselves was changed since. */
 function commit(): string {
   const git = (...words: string[]) => Bun.spawnSync(['git', ...words], { cwd: PROJECT });
-  const others = ['.', ':(exclude)README.md', ':(exclude)test/bench/results.json'];
+  const others = ['.', `:(exclude)${DOCUMENT}`, ':(exclude)test/bench/results.json'];
   const isChanged = git('diff', '--quiet', 'HEAD', '--', ...others).exitCode !== 0;
   return git('rev-parse', '--short', 'HEAD').stdout.toString().trim() + (isChanged ? '-changed' : '');
 }

@@ -42,7 +42,7 @@ const CACHE_KIB = 32_768;
 const WANTED_LOCK_MS = 50;
 
 /**
- * Puts JSON Lines into the database (README, "Profiles"): upserts by id, erasures, refusals. Streams: memory
+ * Puts JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Streams: memory
  * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Waits while the database is
  * being vacuumed. Throws `refused` where the source can't be read, and what `write` throws; what earlier batches committed
  * stays, and the sentence says how much.

@@ -102,7 +102,7 @@ const READERS = new Map<string, Reader>(
 );
 
 /**
- * Checks one line of JSON Lines against the rules for profiles (README, "Profiles"). `username` may be missing where
+ * Checks one line of JSON Lines against the rules for profiles (docs/profiles.md). `username` may be missing where
  * `merge` says so; everything else that is absent stays undefined, for its default is the importer's matter. Of a field
  * that is given twice the last counts, as `JSON.parse` has it.
  */

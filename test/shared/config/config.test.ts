@@ -22,7 +22,7 @@ function faultOf(variables: Record<string, string>): AppError | null {
   }
 }
 
-test('with nothing set, everything has the default that the README names', () => {
+test('with nothing set, everything has the default that docs/operating.md names', () => {
   expect(readConfig({})).toMatchObject({
     databasePath: 'data/profiles.db',
     host: '127.0.0.1',

@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../cli/program.ts';
+import { ROUTES } from '../server/app.ts';
+import { ERROR_STATUSES } from '../server/request/refusals.ts';
+import { VARIABLES } from '../shared/config/config.ts';
+import { KEY_STATES } from '../shared/db/key-columns.ts';
+import { eraserFor } from '../shared/erasure/erase-profile.ts';
+import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, REFUSALS, refusalOf } from '../shared/errors.ts';
+import { MAX_PROJECT_URL, TEXT_RULES } from '../shared/keys/fields.ts';
+import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
+import { RATE_LIMIT_BOUNDS } from '../shared/limits/rate-limit.ts';
+import { MAX_GROUPS } from '../shared/limits/ring.ts';
+import { parseMailUrl } from '../shared/mail/target.ts';
+import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
+import { BOARD_SIZE } from '../shared/profiles/read/board-bounds.ts';
+import { importProfiles } from '../shared/profiles/write/import.ts';
+import { MAX_LINE_BYTES } from '../shared/profiles/write/line.ts';
+import { type Results, tableRow } from './bench/results.ts';
+import { onBox } from './support/actors.ts';
+import { PROJECT } from './support/cli.ts';
+import { readingOf } from './support/reading.ts';
+import { SOURCES } from './support/sources.ts';
+import { testDeps } from './support/world.ts';
+
+// The documents are compared with the code: their tables both ways, and every link, path, command and variable that they name.
+
+const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
+
+/** Every document, by its path. */
+const DOCUMENTS = new Map(
+  ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
+    .concat(readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`))
+    .map((path) => [path, read(path)]),
+);
+
+const README = read('README.md');
+
+/** The cells of the table whose first head is this; one document has it. */
+function table(head: string): string[][] {
+  const holders = [...DOCUMENTS.values()].filter((text) => text.includes(`\n| ${head} |`));
+  expect([head, holders.length]).toEqual([head, 1]);
+  const lines = (holders[0] as string).split('\n');
+  const start = lines.findIndex((line) => line.startsWith(`| ${head} |`));
+  const rows = lines.slice(start + 2);
+  const end = rows.findIndex((line) => !line.startsWith('|'));
+  return rows.slice(0, end).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+const plain = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
+
+test('the variables and their defaults', () => {
+  const rows = table('Variable').map(([name, value]) => [plain(name), plain(value)]);
+  const wanted = Object.entries(VARIABLES).map(([name, value]) => [name, value]);
+  const shown = rows.map(([name, value]) => [name, value === 'none' || value === 'from host and port' ? '' : value]);
+  expect(shown).toEqual(wanted);
+});
+
+test('the commands', async () => {
+  const leaves = (command: Command, path: string): string[] =>
+    command.commands.length === 0
+      ? [path]
+      : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`));
+  expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(await createProgram(), 'profilectl'));
+});
+
+test('the routes and the permission that each needs', () => {
+  const shown = table('Request').map(([request, permission]) => [
+    plain(request).replace('GET ', ''),
+    plain(permission),
+  ]);
+  const wanted = ROUTES.map(({ path, access }) => [
+    path.replace(/:(\w+)/g, '{$1}'),
+    access === 'anyone' ? 'none' : access === 'any key' ? 'any' : access,
+  ]);
+  expect(shown.sort()).toEqual(wanted.sort());
+});
+
+test('the statuses of errors', () => {
+  const shown = table('Status').map(([status]) => Number(status));
+  expect(shown).toEqual([...new Set(ERROR_STATUSES)].sort());
+});
+
+test('the codes of errors, by status', () => {
+  const shown = table('Status').map(([status, codes]) => [Number(status), plain(codes).split(', ')]);
+  const wanted = ERROR_STATUSES.map((status) => [
+    status,
+    DOCUMENTED_CODES.filter((code) => refusalOf(code).status === status),
+  ]);
+  expect(shown).toEqual(wanted);
+});
+
+test('the exit codes', () => {
+  const shown = table('Exit code').map(([code]) => Number(code));
+  const codes = (Object.keys(REFUSALS) as ErrorCode[]).map(exitCodeOf);
+  expect(shown).toEqual([...new Set([0, ...codes])].sort((a, b) => a - b));
+});
+
+test('the limits', () => {
+  const { name, description, expectedUsage } = TEXT_RULES;
+  const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
+  const shown = Object.fromEntries(table('What').map(([what, limit]) => [what, limit]));
+  expect(shown).toEqual({
+    'Keys of a profile that are pending or Active': String(KEYS_PER_PROFILE),
+    'Name of a key': `${name.least}–${name.most} characters`,
+    Description: `${description.least}–${description.most} characters`,
+    'Project URL': `${MAX_PROJECT_URL} characters`,
+    'Expected usage': `${expectedUsage.most} characters`,
+    'Rate limits of a key': `1–${maxPerKey}, quota 1–${maxQuota}, window 1 s–${maxWindowSeconds / 86_400} d`,
+    'Username or alias': `1–${NAME_MAX_CODE_POINTS} characters`,
+    'Auth ID': `1–${AUTH_ID_MAX_BYTES} bytes`,
+    'Line of an import': `${MAX_LINE_BYTES / 2 ** 20} MiB`,
+    Leaderboard: `${BOARD_SIZE} profiles`,
+  });
+  expect(read('docs/architecture.md')).toContain(`at most ${MAX_GROUPS} time stamps`);
+  expect(read('docs/keys.md')).toContain(`at most ${KEYS_PER_PROFILE} keys`);
+});
+
+test('the results of the benchmark', () => {
+  const { results } = JSON.parse(readFileSync(join(PROJECT, 'test/bench/results.json'), 'utf8')) as Results;
+  expect(table('Case')).toEqual(results.map(tableRow));
+});
+
+test('the states of a key', () => {
+  const shown = table('From').flatMap(([from, , to]) => [plain(from), plain(to)]);
+  expect(new Set(shown)).toEqual(new Set(['nothing', ...KEY_STATES]));
+});
+
+test('the forms of MAIL_URL', () => {
+  const shown = table('Value of `MAIL_URL`').map(([form]) => parseMailUrl(plain(form)));
+  expect(shown).toMatchObject([{ secure: false, port: 587 }, { secure: true, port: 465 }, { kind: 'folder' }]);
+});
+
+test('the words of our own are at most fifteen', () => {
+  expect(table('Word').length).toBeLessThanOrEqual(15);
+});
+
+test('the README has at most 1 800 words', () => {
+  expect(README.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThanOrEqual(1_800);
+});
+
+/** The headings of a document as its anchors, as GitHub makes them. */
+function anchorsOf(text: string): string[] {
+  const headings = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.*)$/gm)].map(
+    ([, heading]) => heading ?? '',
+  );
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe.each([...DOCUMENTS])('%s', (path, text) => {
+  test('links to documents and headings that are there', () => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    const broken = links.filter(([, file = '', anchor]) => {
+      const target = file === '' ? path : relative(PROJECT, join(PROJECT, dirname(path), file));
+      if (!existsSync(join(PROJECT, target))) return true;
+      return anchor !== undefined && !anchorsOf(read(target)).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  test('names files that are there', () => {
+    const paths = [...text.matchAll(/\b((?:server|cli|shared|drizzle|test|deploy|docs)\/[\w./-]*\w)/g)].map(
+      ([, named]) => named,
+    );
+    const made = ['test/support/api-types.ts'];
+    expect(
+      paths.filter((named) => !made.includes(named as string) && !existsSync(join(PROJECT, named as string))),
+    ).toEqual([]);
+  });
+
+  test('names commands and options that there are', async () => {
+    const program = await createProgram();
+    const lines = [...codeOf(text).matchAll(/\bprofilectl((?: [\w<-][^\s|]*)+)/g)].map(([, words]) => words as string);
+    expect(lines.filter((words) => !isCommand(program, words.trim().split(' ')))).toEqual([]);
+  });
+
+  test('names variables that there are', () => {
+    const names = [...codeOf(text).matchAll(/(?<![\w-])([A-Z]+_[A-Z_]+)(?![\w-])/g)].map(([, name]) => name as string);
+    expect(names.filter((name) => !(name in VARIABLES) && !name.startsWith('BUN_'))).toEqual([]);
+  });
+});
+
+/** All code of a document: blocks for a shell, and spans in sentences. */
+function codeOf(text: string): string {
+  const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, code]) => code?.replace(/ #.*$/gm, ''));
+  const spans = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`]+)`/g)].map(([, code]) => code);
+  return [...blocks, ...spans].join('\n');
+}
+
+/** Whether these words are a command of `profilectl`, or a group of commands, with options that it has. */
+function isCommand(program: Command, words: readonly string[]): boolean {
+  let command = program;
+  for (const word of words) {
+    const next = command.commands.find((child) => child.name() === word);
+    if (next !== undefined) command = next;
+    else if (word.startsWith('--')) {
+      const options = ['--help', ...[...program.options, ...command.options].map(({ long }) => long)];
+      if (!options.includes(word)) return false;
+    } else if (command.commands.length > 0) return false;
+  }
+  return true;
+}
+
+test('the README leads to every document', () => {
+  expect([...DOCUMENTS.keys()].filter((path) => path !== 'README.md' && !README.includes(`](${path})`))).toEqual([]);
+});
+
+test('CONTRIBUTING has every room on its map', () => {
+  const folders = new Set(SOURCES.map(({ path }) => dirname(path)).filter((path) => /^(server|shared)\//.test(path)));
+  const missing = [...folders].filter((path) => !read('CONTRIBUTING.md').includes(`${basename(path)}/`));
+  expect(missing).toEqual([]);
+});
+
+test('the answer that the README shows is the one that the sample profiles give', async () => {
+  const deps = testDeps();
+  await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
+    merge: false,
+    strict: true,
+    erase: eraserFor(onBox('test')),
+  });
+  const shown = README.split('\n').find((line) => line.startsWith('{"id":7,"username":"Ada","displayName":"Ada L'));
+  expect(shown).toBe(readingOf(deps).lookup.profile('username', 'Ada').text.body);
+});
+
+test('the line that docs/profiles.md shows for an import is one', async () => {
+  const deps = testDeps();
+  const line =
+    read('docs/profiles.md')
+      .split('\n')
+      .find((text) => text.startsWith('{"id":7,"username":"Ada","aliases"')) ?? '';
+  const result = await importProfiles(deps, [Buffer.from(line)], {
+    merge: false,
+    strict: true,
+    erase: eraserFor(onBox('test')),
+  });
+  expect(result).toEqual({ imported: 1, deleted: 0, refused: [], dropped: {} });
+});
