@@ -42,9 +42,11 @@ export async function withDatabase<T>(
   const config = configOf(globals);
   const { closeDatabase, openDatabase } = await import('../shared/db/open.ts');
   const { looseEnvironmentFiles, looseModes } = await import('../shared/db/loose-modes.ts');
-  const db = openDatabase(config.databasePath, mode, (copy) => {
+  const onCopied = (copy: string) => {
     notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
-  });
+  };
+  const mustExist = mode === 'serve' && config.databaseMustExist;
+  const db = openDatabase(config.databasePath, mode, onCopied, mustExist);
   try {
     const warnings = [...looseEnvironmentFiles(globals.envFile), ...looseModes(config.databasePath)];
     for (const warning of warnings) notice(`Warning: ${warning}`);

@@ -18,6 +18,8 @@ import {
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
 export type Config = {
   databasePath: string;
+  /** Whether `serve` refuses where there is no database, instead of creating one. */
+  databaseMustExist: boolean;
   host: string;
   port: number;
   /** Origin and optional prefix, without a trailing slash and without `/api`. */
@@ -47,6 +49,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Every variable with its default as a person would write it; a test compares the table in docs/operating.md with this. */
 export const VARIABLES = {
   DATABASE_PATH: 'data/profiles.db',
+  DATABASE_MUST_EXIST: 'off',
   HOST: '127.0.0.1',
   PORT: '3000',
   PUBLIC_URL: '',
@@ -124,6 +127,8 @@ function parseConfig(source: Source, attempt: Attempt): Config {
   const mail = attempt(() => checkMail(...secretOf(source, 'MAIL_URL')), null);
   return {
     databasePath: attempt(() => checkDatabasePath('DATABASE_PATH', read('DATABASE_PATH')), VARIABLES.DATABASE_PATH),
+    databaseMustExist:
+      attempt(() => oneOf('DATABASE_MUST_EXIST', read('DATABASE_MUST_EXIST'), ['on', 'off']), 'off') === 'on',
     host,
     port,
     mail,

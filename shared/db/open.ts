@@ -22,13 +22,16 @@ const MIGRATION_TIMEOUT_MS = 600_000;
 /**
  * Opens the main database. Throws `refused` where it is missing, older, newer or not ours, naming the path, and `busy`
  * where it stays locked. New files get mode 0600, a new folder 0700. Before an existing database is migrated it is copied
- * aside, and `onCopied` is told where.
+ * aside, and `onCopied` is told where. With `mustExist` a missing or empty file is refused in every mode.
  */
-export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: string) => void = () => {}): Opened {
-  if ((mode === 'use' || mode === 'look') && !existsSync(path)) {
-    const sentence = `There is no database at ${path}. "profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.`;
-    throw new AppError('refused', sentence);
-  }
+export function openDatabase(
+  path: string,
+  mode: OpenMode,
+  onCopied: (copy: string) => void = () => {},
+  mustExist = false,
+): Opened {
+  const isNeeded = mustExist || mode === 'use' || mode === 'look';
+  if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
   refuseSecondName(path);
   spendReserve(path);
   return guardDatabase(path, () => {
@@ -40,12 +43,11 @@ export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: stri
       // costs imports nothing that could be measured.
       sqlite.run('PRAGMA secure_delete = ON');
       const state = schemaState(sqlite, path);
+      if (isNeeded && state === 'new') throw missingDatabase(path, mode);
       if (mayMigrate(mode, state)) migrateAsOne(sqlite, path, BUSY_TIMEOUT_MS[mode], onCopied);
-      else if (state === 'new' || (state === 'older' && mode !== 'look')) {
-        throw new AppError(
-          'refused',
-          `The database ${path} ${state === 'new' ? 'is empty' : 'has an older schema'}; "profilectl serve" migrates it when it starts.`,
-        );
+      else if (state === 'older' && mode !== 'look') {
+        const sentence = `The database ${path} has an older schema; "profilectl serve" migrates it when it starts.`;
+        throw new AppError('refused', sentence);
       }
       if (mode === 'serve' || mode === 'fill') makeReserve(path);
       return { $client: sqlite };
@@ -54,6 +56,12 @@ export function openDatabase(path: string, mode: OpenMode, onCopied: (copy: stri
       throw error;
     }
   });
+}
+
+function missingDatabase(path: string, mode: OpenMode): AppError {
+  const make = '"profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.';
+  const mount = 'DATABASE_MUST_EXIST is on, so none is made: mount its volume, or set it to off for a first start.';
+  return new AppError('refused', `There is no database at ${path}. ${mode === 'serve' ? mount : make}`);
 }
 
 /** Closes a main database; the room on the disk that this frees is kept for opening it again. */

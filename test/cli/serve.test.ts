@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { TEST_CA, TEST_CA_FILE, testCertificate } from '../support/certificates.ts';
@@ -137,4 +137,33 @@ test('with PORT=0 the document names the port that the system chose', async () =
   expect(document.servers.map(({ url }) => url)).toEqual([server.url]);
   expect(server.port).toBeGreaterThan(0);
   expect(await server.end()).toBe(0);
+});
+
+describe('DATABASE_MUST_EXIST=on', () => {
+  const serve = (DATABASE_PATH: string) =>
+    profilectl(['serve'], { variables: { DATABASE_PATH, PORT: '0', DATABASE_MUST_EXIST: 'on' } });
+
+  test('a folder without a database, as of a volume that is not mounted, is refused and left as it is', async () => {
+    const folder = tempFolder();
+    for (const path of [join(folder, 'profiles.db'), join(folder, 'none/profiles.db')]) {
+      const refused = await serve(path);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain(`There is no database at ${path}. DATABASE_MUST_EXIST is on`);
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('an empty file is no database', async () => {
+    const path = join(tempFolder(), 'profiles.db');
+    writeFileSync(path, '', { mode: 0o600 });
+    expect(await serve(path)).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no database at') });
+  });
+
+  test('a database that is there is served, and commands that make one still may', async () => {
+    const variables = { DATABASE_PATH: join(tempFolder(), 'p.db'), DATABASE_MUST_EXIST: 'on' };
+    const stdin = '{"id":1,"username":"Ada"}\n';
+    expect(await profilectl(['profiles', 'import', '-'], { variables, stdin })).toMatchObject({ code: 0 });
+    expect(existsSync(variables.DATABASE_PATH)).toBe(true);
+    expect(await (await startServerProcess(variables)).end()).toBe(0);
+  });
 });

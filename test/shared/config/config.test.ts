@@ -82,6 +82,7 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['METRICS_TOKEN ', { METRICS_TOKEN: 'two words' }],
     ['METRICS_TOKEN_FILE ', { METRICS_TOKEN_FILE: file('words', 'two words\n') }],
     ['DATABASE_PATH ', { DATABASE_PATH: folder }],
+    ['DATABASE_MUST_EXIST', { DATABASE_MUST_EXIST: 'yes' }],
   ];
   for (const [name, variables] of cases) {
     test(`${name} in ${Object.keys(variables).join(', ')}: ${Object.values(variables).at(-1)?.split('/').at(-1)}`, () => {
