@@ -104,7 +104,8 @@ function apiRequests(metrics: string): number {
 }
 
 function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs: number): string {
-  const { schema, database, quotas, keys, queue, openAttempts, lastBackup, erasure, warnings } = status;
+  const { schema, database, quotas, keys, queue, openAttempts, lastBackup, lastRestoreTest, erasure, warnings } =
+    status;
   const isNewest = schema.applied === schema.known;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],
@@ -114,13 +115,18 @@ function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs
     ['Keys', keys === null ? 'not known' : keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
-    ['Last backup', lastBackup === null ? 'none' : `${ageText(lastBackup.at, nowMs)} ago, to ${lastBackup.file}`],
+    ['Last backup', lastDoneText(lastBackup, 'to', nowMs)],
+    ['Restore test', lastDoneText(lastRestoreTest, 'of', nowMs)],
     ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],
     ['Not reached', `by erasing: ${notReachedLine(erasure)}`],
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
   return [...lines, '', ...(remarks.length === 0 ? ['No warnings.'] : remarks)].join('\n');
+}
+
+function lastDoneText(last: Status['lastBackup'], preposition: string, nowMs: number): string {
+  return last === null ? 'none' : `${ageText(last.at, nowMs)} ago, ${preposition} ${last.file}`;
 }
 
 function serverText(

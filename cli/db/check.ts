@@ -1,44 +1,85 @@
 import type { Command } from 'commander';
+import { systemClock } from '../../shared/clock.ts';
+import type { Opened } from '../../shared/db/connect.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import type { CheckStep } from '../../shared/upkeep/check.ts';
-import { withContext } from '../context.ts';
+import type { Checked, CheckStep } from '../../shared/upkeep/check.ts';
+import type { RestoreTestStep } from '../../shared/upkeep/restore-test.ts';
+import { configOf, type Globals, globalsOf, withDatabase } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';
 import { createSteps } from './steps.ts';
 
-const STEPS: Record<CheckStep, string> = {
+const STEPS: Record<RestoreTestStep, string> = {
+  verify: 'Verifying the backup',
+  copy: 'Copying it into a temporary folder',
+  upgrade: 'Upgrading the copy',
   file: 'Checking pages, indexes and references',
   schema: 'Comparing the schema',
   profiles: 'Checking profiles',
   keys: 'Checking keys',
 };
 
-/** `db check`: is the file sound, and does it hold only what the rules allow? */
+/** `db check`: is the file sound, and does it hold only what the rules allow? The database's own, or a backup's. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
-    .description('Check the database: the file, its schema, profiles and keys.')
+    .description('Check the database, or a restored backup: the file, its schema, profiles and keys.')
+    .option('--restore <backup>', 'restore this backup in a temporary folder, upgrade it and check it there')
     .addHelpText(
       'after',
       `
 Reads everything and changes nothing; the server may run. Each fault is one line; the exit code is then 1. Where the file
 itself is damaged, restore a backup.
 
+With --restore nothing of the database is read or changed. A backup without faults is noted in <database>.last-restore-test,
+for "status" and /metrics. The temporary folder is made below TMPDIR, needs twice the size of the backup, and is removed
+again; a run that was killed leaves it as profile-lookup-restore-*.
+
 Examples:
   profilectl db check
-  profilectl db check --json | jq -r '.faults[]'`,
+  profilectl db check --json | jq -r '.faults[]'
+  profilectl db check --restore /backups/profiles-2026-01-01.db`,
     )
-    .action((_options: unknown, command: Command) =>
-      withContext(command, 'look', async ({ deps, json }) => {
-        const { checkDatabase } = await import('../../shared/upkeep/check.ts');
-        const steps = createSteps(deps.clock);
-        const { faults, profiles, keys } = checkDatabase(deps.db, (step) => steps.begin(STEPS[step]));
-        steps.end();
-        const ok = faults.length === 0;
-        if (json) printJson({ ok, faults });
-        else if (ok) print(`No faults: ${counted(profiles, 'profile')} and ${counted(keys, 'key')} as they should be.`);
-        else for (const fault of faults) print(cleanForTerminal(fault));
-        if (!ok) throw new AppError('refused', `${counted(faults.length, 'fault')}.`);
-      }),
+    .action(({ restore }: { restore?: string }, command: Command) =>
+      restore === undefined
+        ? withDatabase(command, 'look', (db) => checkLive(db, globalsOf(command).json))
+        : checkRestored(globalsOf(command), restore),
     );
+}
+
+async function checkLive(db: Opened, json: boolean): Promise<void> {
+  const { checkDatabase } = await import('../../shared/upkeep/check.ts');
+  const steps = createSteps(systemClock);
+  const checked = checkDatabase(db, (step: CheckStep) => steps.begin(STEPS[step]));
+  steps.end();
+  const { faults, profiles, keys } = checked;
+  if (json) printJson({ ok: faults.length === 0, faults });
+  else printChecked(checked, `${counted(profiles, 'profile')} and ${counted(keys, 'key')} as they should be.`);
+  throwFaults(checked);
+}
+
+async function checkRestored(globals: Globals, file: string): Promise<void> {
+  const { databasePath } = configOf(globals);
+  const { testRestore } = await import('../../shared/upkeep/restore-test.ts');
+  const steps = createSteps(systemClock);
+  const tested = testRestore(databasePath, file, (step) => steps.begin(STEPS[step]));
+  steps.end();
+  if (tested.warning !== null) steps.warn(tested.warning);
+  const { faults, profiles, keys, schema } = tested;
+  if (globals.json) printJson({ ok: faults.length === 0, faults, file, profiles, keys, schema });
+  else
+    printChecked(
+      tested,
+      `${file} (schema ${schema}) restores ${counted(profiles, 'profile')} and ${counted(keys, 'key')}.`,
+    );
+  throwFaults(tested);
+}
+
+function printChecked({ faults }: Checked, found: string): void {
+  if (faults.length === 0) print(`No faults: ${cleanForTerminal(found)}`);
+  else for (const fault of faults) print(cleanForTerminal(fault));
+}
+
+function throwFaults({ faults }: Checked): void {
+  if (faults.length > 0) throw new AppError('refused', `${counted(faults.length, 'fault')}.`);
 }

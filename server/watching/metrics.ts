@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
 import { databaseSize } from '../../shared/db/size.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
+import { type Chore, secondsSince } from '../../shared/upkeep/last-done.ts';
 import { readKeyFigures } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
@@ -34,6 +35,7 @@ export function createMetrics(
       printFamilies([
         ...requestFamilies(counts),
         ...keyFamilies(db, clock.nowMs()),
+        ...backupFamilies(db, clock.nowMs()),
         ...processFamilies(db, startedAtMs, restarts()),
       ]),
     contentType: METRICS_TYPE,
@@ -111,6 +113,28 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
       help: 'Reminders of an expiry, by what became of the last try.',
       type: 'gauge',
       samples: samplesBy('result', reminders),
+    },
+  ];
+}
+
+/** How old the backups are, as `profilectl` noted it beside the database; no sample where there never was one. */
+function backupFamilies(db: Opened, nowMs: number): Family[] {
+  const samplesOf = (chore: Chore): Sample[] => {
+    const seconds = secondsSince(db.$client.filename, chore, nowMs);
+    return seconds === null ? [] : [[{}, seconds]];
+  };
+  return [
+    {
+      name: 'profile_lookup_last_backup_age_seconds',
+      help: 'Since db backup last made a backup; absent where it never did.',
+      type: 'gauge',
+      samples: samplesOf('backup'),
+    },
+    {
+      name: 'profile_lookup_last_restore_test_age_seconds',
+      help: 'Since db check --restore last found a backup good; absent where it never did.',
+      type: 'gauge',
+      samples: samplesOf('restore-test'),
     },
   ];
 }

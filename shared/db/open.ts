@@ -27,7 +27,7 @@ const MIGRATION_TIMEOUT_MS = 600_000;
 export function openDatabase(
   path: string,
   mode: OpenMode,
-  onCopied: (copy: string) => void = () => {},
+  onCopied = (_copy: string) => {},
   mustExist = false,
 ): Opened {
   const isNeeded = mustExist || mode === 'use' || mode === 'look';
@@ -39,8 +39,7 @@ export function openDatabase(
     try {
       // FULL: a commit that was reported (a revocation, an activation) survives a power cut.
       sqlite.run('PRAGMA synchronous = FULL');
-      // What is deleted or replaced is overwritten in the file, so that an erasure leaves nothing in its free pages. It
-      // costs imports nothing that could be measured.
+      // What is deleted or replaced is overwritten in the file, so that an erasure leaves nothing in its free pages.
       sqlite.run('PRAGMA secure_delete = ON');
       const state = schemaState(sqlite, path);
       if (isNeeded && state === 'new') throw missingDatabase(path, mode);

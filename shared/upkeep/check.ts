@@ -1,4 +1,4 @@
-import { type Db, openFile, type Sqlite } from '../db/connect.ts';
+import { type Opened, openFile, type Sqlite } from '../db/connect.ts';
 import { appliedMigrations, migrate } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { countRows, damages } from '../db/snapshot.ts';
@@ -18,7 +18,7 @@ const MAX_FAULTS = 1_000;
  * profiles and keys. All is read from one snapshot, while others go on. Profiles and keys are looked at only where the
  * schema is the newest and SQLite can read it all.
  */
-export function checkDatabase(db: Db, onStep: (step: CheckStep) => void = () => {}): Checked {
+export function checkDatabase(db: Opened, onStep: (step: CheckStep) => void = () => {}): Checked {
   const sqlite = db.$client;
   sqlite.run('BEGIN');
   try {
@@ -85,8 +85,11 @@ function schemaFaults(sqlite: Sqlite): string[] {
 }
 
 function readSchema(sqlite: Sqlite): SchemaRow[] {
-  // sqlite_stat1 and its like are SQLite's own notes.
+  // The sqlite_stat tables are SQLite's own, and Litestream makes two tables in a database that it replicates.
   return sqlite
-    .query("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY name")
+    .query(
+      `SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'
+         AND NOT (type = 'table' AND name IN ('_litestream_seq', '_litestream_lock')) ORDER BY name`,
+    )
     .all() as SchemaRow[];
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { realPath } from '../db/disk.ts';
@@ -29,9 +29,7 @@ const SIDE_FILES = ['-wal', '-shm'] as const;
  */
 export function prepareRestore(databasePath: string, file: string): Restore {
   const path = realPath(databasePath);
-  const source = statSync(file, { throwIfNoEntry: false });
-  if (source === undefined) throw new AppError('refused', `There is no file ${file}.`);
-  if (!source.isFile()) throw new AppError('refused', `${file} is not a file.`);
+  const source = statBackup(file);
   const current = statSync(path, { throwIfNoEntry: false });
   if (current?.ino === source.ino && current.dev === source.dev) {
     throw new AppError('refused', `${file} is the database itself; name a backup of it.`);
@@ -49,12 +47,25 @@ export function prepareRestore(databasePath: string, file: string): Restore {
   }
 }
 
+/** Verifies a backup. Throws `refused` where it is missing, damaged, not ours, or of a newer schema. */
+export function verifyBackup(file: string): Verified {
+  statBackup(file);
+  return verifyFile(file, 'read');
+}
+
+function statBackup(file: string): Stats {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new AppError('refused', `There is no file ${file}.`);
+  if (!found.isFile()) throw new AppError('refused', `${file} is not a file.`);
+  return found;
+}
+
 function replaceDatabase(path: string, file: string): KeptAside | null {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}.unfinished`;
   try {
     const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
-    copyWhole(file, temporary);
+    copyBackup(file, temporary);
     giveToOwnerOf(like, temporary);
     syncPath(temporary);
     const kept = setAside(path, () => renameSync(temporary, path));
@@ -67,8 +78,11 @@ function replaceDatabase(path: string, file: string): KeptAside | null {
   }
 }
 
-/** Through SQLite, so that a source with a write-ahead log of its own is whole in the copy, which is checked again. */
-function copyWhole(file: string, temporary: string): void {
+/**
+ * Copies a backup to a new file, mode 0600, and verifies the copy. It is read through SQLite, so that a backup with a
+ * write-ahead log beside it is whole in the copy. Throws `refused` where the copy is damaged, and what SQLite throws.
+ */
+export function copyBackup(file: string, temporary: string): void {
   closeSync(openSync(temporary, 'wx', 0o600));
   const source = openBare(file, 'read');
   try {

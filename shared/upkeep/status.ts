@@ -14,8 +14,8 @@ import { quotaPath } from '../limits/file/store.ts';
 import { countOversized } from '../profiles/read/shown-size.ts';
 import { type KeyFigures, readKeyFigures } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
-import { type LastBackup, readLastBackup } from './backup.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
+import { type LastDone, readLastDone } from './last-done.ts';
 
 /** How the service is, but for what only the running server can tell. */
 export type Status = {
@@ -33,7 +33,9 @@ export type Status = {
   openAttempts: number;
   /** Profiles that show more than MAX_PROFILE_KIB allows: stored before it did. Null while the schema is older. */
   oversizedProfiles: number | null;
-  lastBackup: LastBackup | null;
+  lastBackup: LastDone | null;
+  /** The last backup that `db check --restore` found good. */
+  lastRestoreTest: LastDone | null;
   /** Null while the schema is older. */
   erasure: ErasureStatus | null;
   /** Whole sentences: what an operator should look at. */
@@ -44,6 +46,9 @@ const DAY_MS = 86_400_000;
 
 /** How old the last backup and the oldest pending request may be. */
 const PATIENCE_DAYS = 7;
+
+/** How old the last restore for a test may be: one a month, with some days for one that has to be repeated. */
+const RESTORE_TEST_DAYS = 35;
 
 /** How long before its end an expiry, of a key or of the certificate, is said. */
 const FORESIGHT_DAYS = 30;
@@ -58,7 +63,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const oversizedProfiles =
     figures === null ? null : guardDatabase(path, () => countOversized(db.$client, config.maxProfileBytes));
   const quotas = statSync(quotaPath(path), { throwIfNoEntry: false });
-  const lastBackup = readLastBackup(path);
+  const lastBackup = readLastDone(path, 'backup');
+  const lastRestoreTest = readLastDone(path, 'restore-test');
   const erasure = figures === null ? null : readErasureStatus(db, config);
   return {
     version: versionText(),
@@ -74,6 +80,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     openAttempts: figures?.attempts.open ?? 0,
     oversizedProfiles,
     lastBackup,
+    lastRestoreTest,
     erasure,
     warnings: [
       ...looseModes(path),
@@ -81,6 +88,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       figures === null ? 'The database has an older schema; "profilectl serve" upgrades it when it starts.' : [],
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
+      lastBackup === null ? [] : restoreTestWarning(lastRestoreTest, nowMs),
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
       queueWarning(figures?.oldestPendingAt ?? null, nowMs),
@@ -90,7 +98,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   };
 }
 
-function backupWarning(last: LastBackup | null, nowMs: number): string[] {
+function backupWarning(last: LastDone | null, nowMs: number): string[] {
   if (last === null) return ['No backup was ever made; "profilectl db backup <file>" makes one.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < PATIENCE_DAYS ? [] : [`The last backup is ${days} days old.`];
@@ -102,6 +110,13 @@ function oversizeWarning(profiles: number, maxBytes: number): string[] {
   return [
     `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; what is there is served, and not imported again.`,
   ];
+}
+
+function restoreTestWarning(last: LastDone | null, nowMs: number): string[] {
+  const advice = '"profilectl db check --restore <backup>" tests one.';
+  if (last === null) return [`No backup was ever restored for a test; ${advice}`];
+  const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
+  return days < RESTORE_TEST_DAYS ? [] : [`A backup was last restored for a test ${days} days ago; ${advice}`];
 }
 
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {

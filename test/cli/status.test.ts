@@ -52,19 +52,30 @@ describe('without a server', () => {
   });
 
   test('a backup within the week is shown and not warned of; an older one, an old request and loose modes are', async () => {
-    const { deps, status, databasePath } = world(8);
+    const { deps, status, text, databasePath } = world(8);
     await request(deps);
     const file = join(deps.folder, 'backup.db');
     await profilectl(['db', 'backup', file], { variables: { DATABASE_PATH: databasePath } });
     const young = await status();
     expect(young.lastBackup.file).toBe(file);
-    expect(young.warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
+    const advice = '"profilectl db check --restore <backup>" tests one.';
+    expect(young.warnings).toEqual([
+      `No backup was ever restored for a test; ${advice}`,
+      'A request has been waiting for a decision for 8 days.',
+    ]);
+    expect(await text()).toMatch(/^Restore test +none$/m);
+    await profilectl(['db', 'check', '--restore', file], { variables: { DATABASE_PATH: databasePath } });
+    expect((await status()).warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
+    expect(await text()).toMatch(/^Restore test +\d+s ago, of .*backup\.db$/m);
     const at = new Date(systemClock.nowMs() - 7 * DAY_MS).toISOString();
     writeFileSync(`${databasePath}.last-backup`, JSON.stringify({ at, file }));
     chmodSync(databasePath, 0o644);
     const { warnings } = await status();
     expect(warnings[0]).toContain('mode 644');
     expect(warnings).toContain('The last backup is 7 days old.');
+    const longAgo = new Date(systemClock.nowMs() - 35 * DAY_MS).toISOString();
+    writeFileSync(`${databasePath}.last-restore-test`, JSON.stringify({ at: longAgo, file }));
+    expect((await status()).warnings).toContain(`A backup was last restored for a test 35 days ago; ${advice}`);
   });
 
   test('profiles that show more than MAX_PROFILE_KIB allows are counted', async () => {

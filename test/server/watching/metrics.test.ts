@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { createMetrics } from '../../../server/watching/metrics.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { VERSION } from '../../../shared/version.ts';
@@ -117,6 +118,23 @@ test('keys, the queue and mails are what the database says at that moment', asyn
   expect(samples['profile_lookup_database_size_bytes{file="main"}']).toBeGreaterThan(0);
   expect(samples[`profile_lookup_info{version="${VERSION}"}`]).toBe(1);
   expect(samples.process_start_time_seconds).toBe(Date.parse('2026-01-01T00:00:00Z') / 1000);
+});
+
+test('the ages of the last backup and restore test stand there once there was one, never below zero', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const metrics = createMetrics(deps);
+  const ages = async () => {
+    const samples = samplesOf(await metrics.read());
+    return ['backup', 'restore_test'].map((chore) => samples[`profile_lookup_last_${chore}_age_seconds`]);
+  };
+  const note = (chore: string, text: string) => writeFileSync(`${deps.config.databasePath}.last-${chore}`, text);
+  expect(await ages()).toEqual([undefined, undefined]);
+  note('backup', JSON.stringify({ at: '2025-12-31T23:00:00.000Z', file: '/b' }));
+  note('restore-test', '{"at":"2025-12-');
+  expect(await ages()).toEqual([3600, undefined]);
+  note('restore-test', JSON.stringify({ at: '2027-01-01T00:00:00.000Z', file: '/b' }));
+  expect(await ages()).toEqual([3600, 0]);
 });
 
 test('an attempt that crashed is open while its lease runs, then not confirmed', async () => {

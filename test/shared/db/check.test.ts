@@ -128,6 +128,16 @@ describe('each fault is named, and nothing private with it', () => {
   }
 });
 
+test('the tables that Litestream makes are no fault, others of such a name are', async () => {
+  const { sqlite, faults } = await world();
+  sqlite.run('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)');
+  sqlite.run('CREATE TABLE _litestream_lock (id INTEGER)');
+  expect(faults()).toEqual([]);
+  sqlite.run('CREATE TABLE _litestream_notes (id INTEGER)');
+  sqlite.run('CREATE TRIGGER _litestream_seq2 AFTER INSERT ON _litestream_seq BEGIN SELECT 1; END');
+  expect(faults()).toEqual(['the table _litestream_notes is not ours', 'the trigger _litestream_seq2 is not ours']);
+});
+
 test('a file with a torn page is reported, not thrown over', async () => {
   const path = join(tempFolder(), 'profiles.db');
   const deps = { ...testDeps(), db: withTables(openDatabase(path, 'serve')) };

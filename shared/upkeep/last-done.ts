@@ -1,0 +1,50 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isoTime, systemClock } from '../clock.ts';
+import { realPath } from '../db/disk.ts';
+import { giveToOwnerOf } from '../db/snapshot.ts';
+
+/** What is noted in a small file beside the database when it has succeeded: `<database>.last-backup` and so on. */
+export type Chore = 'backup' | 'restore-test';
+
+/** When a chore last succeeded, and with which file. */
+export type LastDone = { at: string; file: string };
+
+/**
+ * Notes that a chore has succeeded now. Returns a sentence where the note could not be written, and null where it was;
+ * never throws, since the chore itself is done.
+ */
+export function noteDone(databasePath: string, chore: Chore, file: string): string | null {
+  const path = notePath(databasePath, chore);
+  const unfinished = `${path}.unfinished`;
+  try {
+    const note: LastDone = { at: isoTime(systemClock.nowMs()), file: resolve(file) };
+    rmSync(unfinished, { force: true });
+    writeFileSync(unfinished, `${JSON.stringify(note)}\n`, { mode: 0o600, flag: 'wx' });
+    giveToOwnerOf(databasePath, unfinished);
+    renameSync(unfinished, path);
+    return null;
+  } catch {
+    return `The time of this ${chore.replace('-', ' ')} could not be noted in ${path}.`;
+  }
+}
+
+/** When this chore last succeeded with this database, or null where that is not known. */
+export function readLastDone(databasePath: string, chore: Chore): LastDone | null {
+  try {
+    const note = JSON.parse(readFileSync(notePath(databasePath, chore), 'utf8')) as Partial<LastDone>;
+    return typeof note.at === 'string' && typeof note.file === 'string' ? { at: note.at, file: note.file } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** How many seconds ago this chore last succeeded, 0 where its note is of the future, or null where none is known. */
+export function secondsSince(databasePath: string, chore: Chore, nowMs: number): number | null {
+  const doneAtMs = Date.parse(readLastDone(databasePath, chore)?.at ?? '');
+  return Number.isNaN(doneAtMs) ? null : Math.max(0, nowMs - doneAtMs) / 1000;
+}
+
+function notePath(databasePath: string, chore: Chore): string {
+  return `${realPath(databasePath)}.last-${chore}`;
+}

@@ -1,0 +1,52 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { guardDatabase } from '../db/faults.ts';
+import { openDatabase } from '../db/open.ts';
+import { type Checked, type CheckStep, checkDatabase } from './check.ts';
+import { noteDone } from './last-done.ts';
+import { copyBackup, verifyBackup } from './restore.ts';
+
+/** What a restore for a test found: `schema` is the backup's own, before it was upgraded. */
+export type RestoreTested = Checked & { schema: number; warning: string | null };
+
+/** The steps of such a test, for whoever wants to say how far it is. */
+export type RestoreTestStep = 'verify' | 'copy' | 'upgrade' | CheckStep;
+
+/**
+ * Restores a backup in a new folder below the system's temporary one (`TMPDIR`), upgrades its schema as `serve` would,
+ * looks for faults as `db check` does, and removes the folder. Where there were none, and there is a database at
+ * `databasePath`, the time is noted beside it. Throws `refused` for a file that is missing, damaged, not ours or of a
+ * newer schema, and where the temporary folder has too little room.
+ */
+export function testRestore(
+  databasePath: string,
+  file: string,
+  onStep: (step: RestoreTestStep) => void = () => {},
+): RestoreTested {
+  const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-restore-'));
+  const scratch = join(folder, 'profiles.db');
+  try {
+    return guardDatabase(scratch, () => {
+      onStep('verify');
+      const { schema } = verifyBackup(file);
+      onStep('copy');
+      copyBackup(file, scratch);
+      onStep('upgrade');
+      const checked = checkAndClose(scratch, onStep);
+      const isNoted = checked.faults.length === 0 && existsSync(databasePath);
+      return { ...checked, schema, warning: isNoted ? noteDone(databasePath, 'restore-test', file) : null };
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function checkAndClose(path: string, onStep: (step: CheckStep) => void): Checked {
+  const db = openDatabase(path, 'serve');
+  try {
+    return checkDatabase(db, onStep);
+  } finally {
+    db.$client.close();
+  }
+}

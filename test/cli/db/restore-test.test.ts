@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openBare } from '../../../shared/db/connect.ts';
+import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { readLastDone } from '../../../shared/upkeep/last-done.ts';
+import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { tempFolder } from '../../support/world.ts';
+
+/** A database of one profile, a backup of it, and `db check --restore` with a temporary folder of its own. */
+async function world() {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const file = join(folder, 'backup.sqlite');
+  const scratch = join(folder, 'scratch');
+  mkdirSync(scratch);
+  const variables = { DATABASE_PATH: db, TMPDIR: scratch };
+  const stdin = jsonLines({ id: 1, username: 'Ada', email: 'ada@example.org' });
+  expect(await profilectl(['profiles', 'import', '-'], { variables, stdin })).toMatchObject({ code: 0 });
+  expect(await profilectl(['db', 'backup', file], { variables })).toMatchObject({ code: 0 });
+  const tryOut = (backup: string, ...words: string[]) =>
+    profilectl(['db', 'check', '--restore', backup, ...words], { variables });
+  return { folder, db, file, scratch, variables, tryOut, noted: () => readLastDone(db, 'restore-test') };
+}
+
+describe('db check --restore', () => {
+  test('a good backup is restored, checked and counted beside a running server, and noted for status', async () => {
+    const { db, file, scratch, variables, tryOut, noted } = await world();
+    const server = await startServerProcess(variables);
+    const before = readFileSync(file);
+    const schema = MIGRATIONS.length;
+    const found = `No faults: ${file} (schema ${schema}) restores 1 profile and 0 keys.\n`;
+    expect(await tryOut(file)).toEqual({ code: 0, stdout: found, stderr: '' });
+    expect(noted()).toEqual({ at: expect.stringMatching(/Z$/), file });
+    expect(statSync(`${db}.last-restore-test`).mode & 0o777).toBe(0o600);
+    const json = JSON.parse((await tryOut(file, '--json')).stdout);
+    expect(json).toEqual({ ok: true, faults: [], file, profiles: 1, keys: 0, schema });
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readdirSync(scratch)).toEqual([]);
+    expect(await server.end()).toBe(0);
+  });
+
+  test('a backup of the first schema is upgraded, in the temporary folder only', async () => {
+    const { folder, scratch, tryOut, noted } = await world();
+    const old = join(folder, 'old.db');
+    copyFileSync(join(PROJECT, 'test/fixtures/first-schema.db'), old);
+    const { code, stdout } = await tryOut(old);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('(schema 1) restores 49 profiles')]);
+    expect(noted()?.file).toBe(old);
+    const same = openBare(old, 'read');
+    expect(same.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: 1 });
+    same.close();
+    expect(readdirSync(scratch)).toEqual([]);
+  });
+
+  test('a damaged, foreign, missing or faulty one is refused with what is wrong, and noted nowhere', async () => {
+    const { folder, file, scratch, tryOut, noted } = await world();
+    const torn = join(folder, 'torn');
+    writeFileSync(torn, readFileSync(file).fill(0xa5, 8192, 20_000));
+    const text = join(folder, 'text');
+    writeFileSync(text, 'no database at all, whatever its name says');
+    const faulty = join(folder, 'faulty');
+    copyFileSync(file, faulty);
+    const sqlite = openBare(faulty, 'write');
+    sqlite.run("UPDATE profiles SET username = 'eve'");
+    sqlite.close();
+    const cases: [string, RegExp][] = [
+      [torn, /torn (is damaged|can't be used)|torn .*can't be used/],
+      [text, /text is not a Profile Lookup database/],
+      [join(folder, 'none'), /There is no file/],
+      [folder, /is not a file/],
+      [faulty, /^1 fault\.$/m],
+    ];
+    for (const [backup, sentence] of cases) {
+      const done = await tryOut(backup);
+      expect([backup, done.code, done.stderr]).toEqual([backup, 1, expect.stringMatching(sentence)]);
+    }
+    expect((await tryOut(faulty)).stdout).toBe('profile 1: its first name is not its username\n');
+    expect(noted()).toBeNull();
+    expect(readdirSync(scratch)).toEqual([]);
+  });
+
+  test('without room in the temporary folder: one sentence that names it, and nothing left there', async () => {
+    const { db, file, scratch, variables, noted } = await world();
+    const lines = Array.from({ length: 500 }, (_, id) => ({
+      id: id + 9,
+      username: `u${id}`,
+      customize: 'y'.repeat(900),
+    }));
+    const stdin = jsonLines(...lines.map((line) => ({ ...line, customize: { x: line.customize } })));
+    await profilectl(['profiles', 'import', '-'], { variables, stdin });
+    await profilectl(['db', 'backup', `${file}.big`, '--db', db]);
+    // The most bytes that the process may write to one file: to it a full disk.
+    const words = profilectlWords(['db', 'check', '--restore', `${file}.big`]);
+    const child = Bun.spawn(['bash', '-c', 'trap "" XFSZ; ulimit -f 200; exec "$@"', 'bash', ...words], {
+      env: cleanEnvironment(variables),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    expect([await child.exited, await new Response(child.stdout).text()]).toEqual([1, '']);
+    expect(await new Response(child.stderr).text()).toContain(scratch);
+    expect(noted()).toBeNull();
+    expect(readdirSync(scratch)).toEqual([]);
+  });
+
+  test('where there is no database it works as well, and notes nothing', async () => {
+    const { folder, file } = await world();
+    const elsewhere = join(folder, 'elsewhere/profiles.db');
+    expect(await profilectl(['db', 'check', '--restore', file, '--db', elsewhere])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    expect(existsSync(join(folder, 'elsewhere'))).toBe(false);
+  });
+});
