@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { AppError } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
+import { realPath } from './disk.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 
 /** Written into the file's header, so that another program's database is never touched: "PLK1". */
@@ -24,10 +27,7 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
     sha256: string;
   }[];
   if (applied.length > migrations.length) {
-    throw new AppError(
-      'refused',
-      `The database ${path} was made by a newer version of Profile Lookup (schema ${applied.length}, this version knows ${migrations.length}); upgrade the program.`,
-    );
+    throw newerDatabase(path, applied.length, migrations.length);
   }
   for (const [index, row] of applied.entries()) {
     if (row.sha256 !== sha256(migrations[index] as Migration)) {
@@ -35,6 +35,37 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
     }
   }
   return applied.length < migrations.length ? 'older' : 'current';
+}
+
+function newerDatabase(path: string, applied: number, known: number): AppError {
+  const made = `The database ${path} was made by a newer version of Profile Lookup (schema ${applied}, this version knows ${known})`;
+  const copy = copyOfSchema(path, known);
+  const way =
+    copy === null
+      ? 'upgrade the program.'
+      : `upgrade the program, or give up what was written since the upgrade: "profilectl --db ${path} db restore ${copy}" puts the copy back that was made before it.`;
+  return new AppError('refused', `${made}; ${way}`);
+}
+
+/** The newest copy that was made beside a database before its schema was raised above `known`, or null. */
+function copyOfSchema(path: string, known: number): string | null {
+  const file = realPath(path);
+  const start = `${basename(file)}.before-schema-`;
+  const copies = namesIn(dirname(file)).flatMap((name) => {
+    const [, schema, time] =
+      /^(\d+)-(\d{8}T\d{6}\.\d{3}Z)$/.exec(name.startsWith(start) ? name.slice(start.length) : '') ?? [];
+    return schema !== undefined && time !== undefined && Number(schema) <= known + 1 ? [{ name, time }] : [];
+  });
+  const newest = copies.sort((a, b) => (a.time < b.time ? 1 : -1))[0];
+  return newest === undefined ? null : join(dirname(file), newest.name);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /**
