@@ -24,7 +24,7 @@ export function testRestore(
   file: string,
   onStep: (step: RestoreTestStep) => void = () => {},
 ): RestoreTested {
-  const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-restore-'));
+  const folder = guardDatabase(tmpdir(), () => mkdtempSync(join(tmpdir(), 'profile-lookup-restore-')));
   const scratch = join(folder, 'profiles.db');
   try {
     return guardDatabase(scratch, () => {

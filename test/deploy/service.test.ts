@@ -31,7 +31,8 @@ test.skipIf(isAbsent)('systemd rates its exposure at 1.5 of 10 or less', async (
 });
 
 test('the variables that the files of deploy/ set are ours, and would be accepted', () => {
-  const files = [...readdirSync(join(PROJECT, 'deploy')).map((name) => `deploy/${name}`), 'Dockerfile'];
+  const deploy = readdirSync(join(PROJECT, 'deploy'), { withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = [...deploy.map(({ name }) => `deploy/${name}`), 'Dockerfile'];
   for (const file of files) {
     const set = [...read(file).matchAll(/(?:^#? +|^ENV |\s)([A-Z][A-Z_]{3,})(?:=|: )([^\s"]+)/gm)];
     const variables = Object.fromEntries(set.map(([, name, value]) => [name, value]));

@@ -20,7 +20,8 @@ const FIXTURE = join(PROJECT, 'test/fixtures/first-schema.db');
 const SECRET = 'plk_ToxWbeC0_gmWx5kxMp5oj7EXXfhcMujb7ZGhPJKsS1JhBq0';
 
 function schemaOf(path: string): number {
-  const sqlite = openBare(path, 'read');
+  // To write, since what a killed process left half done is undone first.
+  const sqlite = openBare(path, 'write');
   const { n } = sqlite.query('SELECT count(*) AS n FROM migrations').get() as { n: number };
   sqlite.close();
   return n;

@@ -105,6 +105,14 @@ describe('db check --restore', () => {
     expect(readdirSync(scratch)).toEqual([]);
   });
 
+  test('a temporary folder that is not there is named in one sentence', async () => {
+    const { file, variables } = await world();
+    const TMPDIR = join(variables.TMPDIR, 'none');
+    const done = await profilectl(['db', 'check', '--restore', file], { variables: { ...variables, TMPDIR } });
+    expect([done.code, done.stderr]).toEqual([1, expect.stringContaining(TMPDIR)]);
+    expect(done.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
   test('where there is no database it works as well, and notes nothing', async () => {
     const { folder, file } = await world();
     const elsewhere = join(folder, 'elsewhere/profiles.db');

@@ -1,0 +1,102 @@
+import { expect, test } from 'bun:test';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../shared/clock.ts';
+import { readLastDone } from '../../shared/upkeep/last-done.ts';
+import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { tempFolder } from '../support/world.ts';
+
+// What deploy/standby/ and deploy/backup/ hold, checked and run by the programs that it is for.
+
+const STANDBY = join(PROJECT, 'deploy/standby');
+const BACKUP = join(PROJECT, 'deploy/backup');
+
+async function run(words: readonly string[], variables: Record<string, string> = {}): Promise<Finished> {
+  const env = cleanEnvironment(variables);
+  const child = Bun.spawn([...words], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, stdout, stderr };
+}
+
+test.skipIf(Bun.which('systemd-analyze') === null)('systemd finds no fault in the units and the drop-in', async () => {
+  const folder = tempFolder();
+  const units = readdirSync(BACKUP).filter((name) => /\.(service|timer)$/.test(name));
+  for (const name of units) {
+    // The scripts are not installed here.
+    const text = readFileSync(join(BACKUP, name), 'utf8').replace('/usr/local/lib/profile-lookup', BACKUP);
+    writeFileSync(join(folder, name), text);
+  }
+  copyFileSync(join(PROJECT, 'deploy/profile-lookup.service'), join(folder, 'profile-lookup.service'));
+  mkdirSync(join(folder, 'profile-lookup.service.d'));
+  copyFileSync(join(STANDBY, 'volume.conf'), join(folder, 'profile-lookup.service.d/volume.conf'));
+  const [device, place] = readFileSync(join(STANDBY, 'fstab'), 'utf8').trim().split('\n').at(-1)?.split(' ') ?? [];
+  writeFileSync(join(folder, 'var-lib-profile\\x2dlookup.mount'), `[Mount]\nWhat=${device}\nWhere=${place}\n`);
+  const paths = ['profile-lookup.service', ...units].map((name) => join(folder, name));
+  const variables = { SYSTEMD_UNIT_PATH: `${folder}:` };
+  expect(await run(['systemd-analyze', 'verify', '--man=no', ...paths], variables)).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  });
+});
+
+const DRBDADM = Bun.which('drbdadm', { PATH: `${process.env.PATH}:/usr/sbin:/sbin` });
+
+test.skipIf(DRBDADM === null)(
+  'drbdadm reads the resource: two machines, and a write is done when both have it',
+  async () => {
+    const read = await run([DRBDADM as string, '--config-file', join(STANDBY, 'profile-lookup.res'), 'dump', 'all']);
+    expect(read.code).toBe(0);
+    expect(read.stdout).toMatch(/protocol\s+C;/);
+    expect(read.stdout.match(/^ +on (alpha|beta) \{/gm)).toHaveLength(2);
+  },
+);
+
+test.skipIf(Bun.which('restic') === null)(
+  'a backup goes off site, comes back and is tried; one that is old or damaged fails the test',
+  async () => {
+    const folder = tempFolder();
+    const programs = join(folder, 'bin');
+    const cache = join(folder, 'cache');
+    mkdirSync(programs);
+    mkdirSync(cache);
+    const words = profilectlWords([]).map((word) => `'${word}'`);
+    writeFileSync(join(programs, 'profilectl'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 });
+    writeFileSync(join(folder, 'password'), 'of this test only');
+    const variables = {
+      PATH: `${programs}:${process.env.PATH}`,
+      DATABASE_PATH: join(folder, 'profiles.db'),
+      CACHE_DIRECTORY: cache,
+      XDG_CACHE_HOME: cache,
+      RESTIC_REPOSITORY: join(folder, 'off-site'),
+      RESTIC_PASSWORD_FILE: join(folder, 'password'),
+    };
+    const stdin = '{"id":1,"username":"Ada","email":"ada@example.org"}\n';
+    expect((await profilectl(['profiles', 'import', '-'], { variables, stdin })).code).toBe(0);
+    expect((await run(['restic', 'init', '--quiet'], variables)).code).toBe(0);
+    const test = () => run([join(BACKUP, 'restore-test.sh')], variables);
+    const sendCopy = async (change: (copy: string) => void) => {
+      const place = join(tempFolder(), 'profiles.db');
+      copyFileSync(variables.DATABASE_PATH, place);
+      change(place);
+      const send = 'cd "$1" && exec restic backup --quiet --tag profile-lookup profiles.db';
+      expect((await run(['sh', '-c', send, 'sh', join(place, '..')], variables)).code).toBe(0);
+    };
+
+    expect(await run([join(BACKUP, 'backup.sh')], variables)).toMatchObject({ code: 0, stderr: '' });
+    expect(readLastDone(variables.DATABASE_PATH, 'backup')).not.toBeNull();
+    const good = await test();
+    expect(good.stdout).toContain('restores 1 profile and 0 keys');
+    expect(good.code).toBe(0);
+    expect(readLastDone(variables.DATABASE_PATH, 'restore-test')).not.toBeNull();
+
+    const threeDaysAgo = systemClock.nowMs() / 1000 - 3 * 86_400;
+    await sendCopy((copy) => utimesSync(copy, threeDaysAgo, threeDaysAgo));
+    expect(await test()).toEqual({ code: 1, stdout: '', stderr: 'The newest backup is more than two days old.\n' });
+    await sendCopy((copy) => writeFileSync(copy, 'no database'));
+    expect((await test()).code).toBe(1);
+    // Other programs keep things of their own there.
+    expect(readdirSync(cache).filter((name) => /^(backup|restore-test)/.test(name))).toEqual([]);
+  },
+  60_000,
+);

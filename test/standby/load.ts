@@ -1,0 +1,128 @@
+import { SMTPServer } from 'smtp-server';
+import type { Machine } from './machine.ts';
+
+// What clients and operators do until the power is cut, and what they were told had been done.
+
+/** A step of a key's life that was begun, and the last one that was acknowledged. */
+export type KeySteps = { begun: string; acknowledged: string | null };
+
+/** All that was acknowledged, over all cuts. */
+export type Told = {
+  /** Usernames whose import has ended with 0. */
+  profiles: string[];
+  /** By identifier. */
+  keys: Map<string, KeySteps>;
+  /** Every secret that a mail was accepted with. */
+  secrets: Set<string>;
+  /** When each lookup with the key of `spender` was answered with 200, by `performance.now`. */
+  answeredAtMs: number[];
+  /** Acknowledged commits: imports and steps of keys. */
+  commits: number;
+};
+
+/** The load's own names never repeat. */
+let lastNumber = 0;
+
+/** How many profiles the database begins with; each may have three keys. */
+export const SEED_PROFILES = 400;
+
+/** Nothing yet. */
+export function createTold(): Told {
+  return { profiles: [], keys: new Map(), secrets: new Set(), answeredAtMs: [], commits: 0 };
+}
+
+/** Accepts every mail on a port of the system's choice, and notes the secrets in them before it does. */
+export async function startMailServer(told: Told): Promise<{ port: number; close: () => void }> {
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    disableReverseLookup: true,
+    onData: async (stream, _session, accept) => {
+      const text = await new Response(stream as unknown as ReadableStream).text();
+      for (const [secret] of text.matchAll(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g)) told.secrets.add(secret);
+      accept();
+    },
+  });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  server.listen(0, '127.0.0.1', () => resolve((server.server.address() as { port: number }).port));
+  return { port: await promise, close: () => server.close() };
+}
+
+/** Runs a command of `profilectl` in a machine; null where it was not seen to end with 0. */
+export async function command(machine: Machine, words: string, stdin = ''): Promise<string | null> {
+  const input = stdin === '' ? '</dev/null' : `<<'END'\n${stdin}\nEND`;
+  const printed = await machine.shell(`profilectl ${words} 2>/dev/null ${input}\necho "ended with $?."`);
+  const [, output, code] = /^([\s\S]*)ended with (\d+)\.\n$/.exec(printed) ?? [];
+  return code === '0' ? (output as string) : null;
+}
+
+/** Imports profiles, leads keys through their lives and looks profiles up, until the machine is cut. */
+export async function load(machine: Machine, told: Told, spender: string, isOver: () => boolean): Promise<void> {
+  const repeat = async (act: () => Promise<void>) => {
+    while (!isOver()) await act();
+  };
+  await Promise.all([
+    repeat(() => importSome(machine, told)),
+    repeat(() => leadKey(machine, told)),
+    repeat(() => lookUp(machine, told, spender)),
+  ]);
+}
+
+async function importSome(machine: Machine, told: Told): Promise<void> {
+  const names = Array.from({ length: 20 }, () => `n${++lastNumber}`);
+  const lines = names.map((username) => JSON.stringify({ id: 1_000_000 + Number(username.slice(1)), username }));
+  if ((await command(machine, 'profiles import -', lines.join('\n'))) === null) return;
+  told.profiles.push(...names);
+  told.commits++;
+}
+
+/** Requests a key, approves it and, of every other one, revokes it. */
+async function leadKey(machine: Machine, told: Told): Promise<void> {
+  const number = ++lastNumber;
+  const asked = await command(
+    machine,
+    `keys request --profile u${(number % SEED_PROFILES) + 1} --name Bot --description ${'x'.repeat(80)} --permission api.lookup --json`,
+  );
+  if (asked === null) return;
+  const { identifier } = JSON.parse(asked) as { identifier: string };
+  const steps: KeySteps = { begun: 'pending', acknowledged: 'pending' };
+  told.keys.set(identifier, steps);
+  told.commits++;
+  const take = async (state: string, words: string) => {
+    steps.begun = state;
+    if ((await command(machine, words)) === null) return false;
+    steps.acknowledged = state;
+    told.commits++;
+    return true;
+  };
+  if (!(await take('Active', `keys approve ${identifier} --yes`)) || number % 2 === 0) return;
+  await take('revoked', `keys revoke ${identifier} --reason Over --yes`);
+}
+
+async function lookUp(machine: Machine, told: Told, secret: string): Promise<void> {
+  const status = await ask(machine, `/api/lookup/uid/${1 + (lastNumber % SEED_PROFILES)}`, secret);
+  if (status === 200) told.answeredAtMs.push(performance.now());
+  await Bun.sleep(50);
+}
+
+/** The status of an answer, or null where there was none. Each request comes from another address. */
+export async function ask(
+  machine: Machine,
+  path: string,
+  secret: string,
+  body?: (text: string) => void,
+): Promise<number | null> {
+  const bytes = crypto.getRandomValues(new Uint8Array(3));
+  const headers = {
+    Authorization: `Bearer ${secret}`,
+    'X-Forwarded-Proto': 'https',
+    'X-Forwarded-For': `11.${bytes.join('.')}`,
+  };
+  try {
+    const answer = await fetch(machine.url + path, { headers, signal: AbortSignal.timeout(5_000) });
+    const text = await answer.text();
+    body?.(text);
+    return answer.status;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,89 @@
+import { ask, command, type Told } from './load.ts';
+import type { Machine } from './machine.ts';
+
+/** Of the requests that were answered, over all cuts: how many are not spent, and how many need not be. */
+export type Forgotten = { requests: number; allowed: number };
+
+/** How long before a power cut what was spent of quotas may be forgotten (the contract, "rate limits"). */
+const MAY_FORGET_MS = 2_000;
+
+/** How far keys are in their lives. */
+const ORDER = ['pending', 'Active', 'revoked'];
+
+/** Sentences on everything that was acknowledged and is not there, or that breaks a promise; none where all is well. */
+export async function findLosses(machine: Machine, told: Told): Promise<string[]> {
+  return [
+    ...((await command(machine, 'db check')) === null ? ['db check finds faults'] : []),
+    ...(await lostProfiles(machine, told)),
+    ...(await lostSteps(machine, told)),
+    ...(await wrongSecrets(machine, told)),
+  ];
+}
+
+async function lostProfiles(machine: Machine, told: Told): Promise<string[]> {
+  const lines = (await command(machine, 'profiles export'))?.split('\n').filter(Boolean) ?? [];
+  const there = new Set(lines.map((line) => (JSON.parse(line) as { username: string }).username));
+  return told.profiles.filter((name) => !there.has(name)).map((name) => `the imported profile ${name} is gone`);
+}
+
+async function lostSteps(machine: Machine, told: Told): Promise<string[]> {
+  const states = await readStates(machine);
+  return [...told.keys].flatMap(([identifier, { begun, acknowledged }]) => {
+    const found = ORDER.indexOf(states.get(identifier) ?? 'gone');
+    if (found >= ORDER.indexOf(acknowledged ?? '') && found <= ORDER.indexOf(begun)) return [];
+    return [`key ${identifier} is ${states.get(identifier) ?? 'gone'}, was told to be ${acknowledged}`];
+  });
+}
+
+async function readStates(machine: Machine): Promise<Map<string, string>> {
+  const text = await command(machine, 'keys list --json');
+  const { keys } = JSON.parse(text ?? '{"keys":[]}') as { keys: { identifier: string; state: string }[] };
+  return new Map(keys.map(({ identifier, state }) => [identifier, state]));
+}
+
+/** Tries every secret that was ever mailed: one works where the key is Active, none where it is not. */
+async function wrongSecrets(machine: Machine, told: Told): Promise<string[]> {
+  const states = await readStates(machine);
+  const working = new Map<string, number>();
+  for (const secret of told.secrets) {
+    const identifier = secret.slice(4, 12);
+    const status = await ask(machine, '/api/key', secret);
+    if (status !== 200 && status !== 401) return [`a secret was answered with ${status}`];
+    working.set(identifier, (working.get(identifier) ?? 0) + (status === 200 ? 1 : 0));
+  }
+  return [...working].flatMap(([identifier, count]) =>
+    count === (states.get(identifier) === 'Active' ? 1 : 0) ? [] : [`${count} secrets of key ${identifier} work`],
+  );
+}
+
+/** Approves again what a cut left pending after a mail had gone out; the secrets are to be tried again after this. */
+export async function approveAgain(machine: Machine, told: Told): Promise<number> {
+  const states = await readStates(machine);
+  const mailed = new Set([...told.secrets].map((secret) => secret.slice(4, 12)));
+  let approved = 0;
+  for (const identifier of mailed) {
+    if (states.get(identifier) !== 'pending') continue;
+    // Refused while the attempt that the cut ended has its lease, which depends on the machine's clock.
+    if ((await command(machine, `keys approve ${identifier} --yes`)) === null) continue;
+    told.keys.set(identifier, { begun: 'Active', acknowledged: 'Active' });
+    approved++;
+  }
+  return approved;
+}
+
+/** Compares what was answered with what is spent. `cutsAtMs` are the times of all cuts, by `performance.now`. */
+export async function findForgotten(
+  machine: Machine,
+  { answeredAtMs }: Told,
+  secret: string,
+  cutsAtMs: readonly number[],
+): Promise<Forgotten> {
+  let spent = 0;
+  await ask(machine, '/api/key', secret, (text) => {
+    const [limit] = (JSON.parse(text) as { rateLimits: { quota: number; remaining: number }[] }).rateLimits;
+    spent = limit === undefined ? 0 : limit.quota - limit.remaining;
+  });
+  const isJustBefore = (at: number, cut: number) => at > cut - MAY_FORGET_MS && at <= cut;
+  const allowed = answeredAtMs.filter((at) => cutsAtMs.some((cut) => isJustBefore(at, cut))).length;
+  return { requests: answeredAtMs.length - spent, allowed };
+}
