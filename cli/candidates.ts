@@ -50,6 +50,7 @@ function follow(program: Command, words: readonly string[]): Place {
 async function candidatesAt(place: Place, typed: string): Promise<Candidate[]> {
   const { command, flag } = place;
   if (typed.startsWith('-')) return flagCandidates(command);
+  if (flag?.long === '--successor-of') return identifiers(place, ['Active']);
   if (flag !== null) return flagValues(flag);
   if (command.commands.length > 0) {
     if (place.args > 0) return [];
@@ -57,7 +58,7 @@ async function candidatesAt(place: Place, typed: string): Promise<Candidate[]> {
   }
   const last = command.registeredArguments.at(-1);
   const argument = command.registeredArguments[place.args] ?? (last?.variadic ? last : undefined);
-  if (argument?.name() === 'identifier') return identifiers(place);
+  if (argument?.name() === 'identifier') return identifiers(place, STATES[command.name()] ?? []);
   if (argument?.name() === 'file') return [{ value: FILES, about: '' }];
   if (argument?.name() === 'shell') return plain(['bash', 'zsh', 'fish']);
   return [];
@@ -90,9 +91,10 @@ const STATES: Record<string, KeyState[]> = {
   reject: ['pending'],
   withdraw: ['pending'],
   revoke: ['Active'],
+  change: ['Active'],
 };
 
-async function identifiers({ command, db, envFile }: Place): Promise<Candidate[]> {
+async function identifiers({ db, envFile }: Place, states: readonly KeyState[]): Promise<Candidate[]> {
   try {
     const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
     const { openDatabase } = await import('../shared/db/open.ts');
@@ -100,7 +102,7 @@ async function identifiers({ command, db, envFile }: Place): Promise<Candidate[]
     const { keyNames } = await import('../shared/keys/names.ts');
     const opened = openDatabase(databasePath, 'use');
     try {
-      return keyNames(withTables(opened), STATES[command.name()] ?? []).map(({ identifier, state, profile, name }) => ({
+      return keyNames(withTables(opened), states).map(({ identifier, state, profile, name }) => ({
         value: identifier,
         about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`),
       }));

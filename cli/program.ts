@@ -17,6 +17,7 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
       import('./keys/withdraw.ts'),
       import('./keys/approve.ts'),
       import('./keys/reject.ts'),
+      import('./keys/change.ts'),
       import('./keys/revoke.ts'),
       import('./keys/check.ts'),
     ],

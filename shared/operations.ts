@@ -4,6 +4,7 @@ import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
 import { approveKey } from './keys/approve.ts';
 import type { Grant } from './keys/attempt.ts';
+import { changeKey, type KeyChange } from './keys/change.ts';
 import type { KeyRequestFields } from './keys/fields.ts';
 import { checkInput, FIELDS, type Field, optional } from './keys/input.ts';
 import { editKey, type Outcome, rejectKey, requestKey, revokeKey, withdrawKey } from './keys/lifecycle.ts';
@@ -55,7 +56,7 @@ export type ListOutput = { keys: KeyView[]; lastUses: Map<string, number> };
 
 /** The table: every operation on keys, who may do it, what it needs and what it does. */
 export const OPERATIONS = {
-  request: operation<KeyRequestFields & { profile: string }, Outcome>({
+  request: operation<KeyRequestFields & { profile: string; successorOf?: string | null | undefined }, Outcome>({
     name: 'request',
     who: { ...OWNERS_DO, owner: 'own, unless banned' },
     input: {
@@ -65,6 +66,7 @@ export const OPERATIONS = {
       permissions,
       projectUrl: FIELDS.projectUrl,
       expectedUsage: FIELDS.expectedUsage,
+      successorOf: optional(FIELDS.successorOf),
     },
     act: (deps, by, input) => requestKey(deps, { ...input, by }),
   }),
@@ -113,11 +115,23 @@ export const OPERATIONS = {
       permissions: optional(permissions),
       rateLimits: optional(FIELDS.rateLimits),
       expiresAtMs: optional(FIELDS.expiresAtMs),
+      retireOldAtMs: optional(FIELDS.retireOldAtMs),
     },
     act: async (deps, by, { identifier, ...grant }) => {
       await approveKey(deps, { identifier, grant, by });
       return { identifier, warning: null };
     },
+  }),
+  change: operation<OneKey & KeyChange, Outcome>({
+    name: 'change',
+    who: ADMINS_DECIDE,
+    input: {
+      identifier,
+      permissions: optional(permissions),
+      rateLimits: optional(FIELDS.rateLimits),
+      expiresAtMs: optional(FIELDS.expiresAtMs),
+    },
+    act: (deps, by, { identifier, ...change }) => changeKey(deps, { identifier, change, by }),
   }),
   reject: operation<OneKey & { reason: string }, Outcome>({
     name: 'reject',
@@ -159,9 +173,15 @@ export async function perform<Input extends object, Output>(
 }
 
 /** Throws `not_found` where the input is about a key or a profile that does not exist, or that is not the owner's own. */
-function checkSight({ db }: Deps, actor: Person, about: { identifier?: unknown; profile?: unknown }): void {
+function checkSight(
+  { db }: Deps,
+  actor: Person,
+  about: { identifier?: unknown; successorOf?: unknown; profile?: unknown },
+): void {
   const isOthers = (profileId: number | null) => actor.kind === 'owner' && profileId !== actor.profileId;
-  if (typeof about.identifier === 'string' && isOthers(readKey(db, about.identifier).profileId)) throw noSuchKey();
+  for (const identifier of [about.identifier, about.successorOf]) {
+    if (typeof identifier === 'string' && isOthers(readKey(db, identifier).profileId)) throw noSuchKey();
+  }
   if (typeof about.profile === 'string' && isOthers(readOwnerByName(db, about.profile).id)) throw noSuchProfile();
 }
 

@@ -180,8 +180,8 @@ describe('one owner each', () => {
     ],
     [
       'changing keys for people: doors call perform()',
-      /\b(request|edit|withdraw|approve|reject|revoke)Key\(|\.act\(/,
-      ['shared/keys/approve.ts', 'shared/keys/lifecycle.ts', 'shared/operations.ts'],
+      /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\.act\(/,
+      ['shared/keys/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/operations.ts'],
     ],
     [
       'noting an erasure for the next VACUUM',

@@ -5,7 +5,7 @@ import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { type Context, globalsOf, withContext } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
-import { askGrant, type GrantOptions, parseGrant } from './grant.ts';
+import { askGrant, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
 /** `keys approve`: an admin fixes the grant, and the secret goes out by mail; without an identifier, one by one. */
@@ -16,7 +16,8 @@ export function addTo(parent: Command): void {
     .argument('[identifier]', 'the 8 characters that name the key; without it every pending request is shown in turn')
     .option('--permission <permission...>', 'what the key may do; default: what was requested')
     .option('--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four; default: DEFAULT_RATE_LIMITS`)
-    .option('--expires <when>', `${EXPIRY_SYNTAX}; default: never`)
+    .option('--expires <when>', `${EXPIRES_SYNTAX}; default: never`)
+    .option('--retire-old <when>', `when the key that this one succeeds ends: ${EXPIRY_SYNTAX}; default: as before`)
     .addHelpText(
       'after',
       `
@@ -27,7 +28,8 @@ Off a terminal, or with --yes, an identifier is needed, and what is absent takes
 Examples:
   profilectl keys approve
   profilectl keys approve k7Qm2XaB
-  profilectl keys approve k7Qm2XaB --yes --permission api.lookup --rate-limit 60/1m 5000/1d --expires 90d`,
+  profilectl keys approve k7Qm2XaB --yes --permission api.lookup --rate-limit 60/1m 5000/1d --expires 90d
+  profilectl keys approve k7Qm2XaB --yes --retire-old 7d     # a successor: the key before it ends in a week`,
     )
     .action((identifier: string | undefined, options: GrantOptions, command: Command) => {
       const isAsked = canAsk() && !globalsOf(command).yes;

@@ -6,7 +6,7 @@ import { needed } from '../values.ts';
 export function addTo(parent: Command): void {
   parent
     .command('edit')
-    .description('Rename a key; nothing else of it can be changed.')
+    .description('Rename a key; "keys change" is for what it may do.')
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--name <name>', 'the new name, 1 to 255 characters')
     .addHelpText('after', '\nExample:\n  profilectl keys edit k7Qm2XaB --name "Badge bot 2"')

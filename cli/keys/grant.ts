@@ -8,15 +8,28 @@ import type { Context } from '../context.ts';
 import { faultOf } from '../values.ts';
 
 /** The flags that say what to grant. */
-export type GrantOptions = { permission?: string[]; rateLimit?: string[]; expires?: string };
+export type GrantOptions = { permission?: string[]; rateLimit?: string[]; expires?: string; retireOld?: string };
+
+/** What the refusal of a malformed `--retire-old` calls it. */
+const RETIREMENT = 'end of the old key';
+
+/** How `--expires` is described in the help. */
+export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
 
 /** What the flags grant; what they leave open is undefined. Throws `usage`. */
 export function parseGrant({ deps }: Context, options: GrantOptions): Grant {
+  const { permission, rateLimit, expires, retireOld } = options;
+  const nowMs = deps.clock.nowMs();
   return {
-    permissions: options.permission && checkPermissions(options.permission),
-    rateLimits: options.rateLimit && parseRateLimits(options.rateLimit),
-    expiresAtMs: options.expires === undefined ? undefined : parseExpiry(options.expires, deps.clock.nowMs()),
+    permissions: permission && checkPermissions(permission),
+    rateLimits: rateLimit && parseRateLimits(rateLimit),
+    expiresAtMs: expires === undefined ? undefined : parseExpires(expires, nowMs),
+    retireOldAtMs: retireOld === undefined ? undefined : parseExpiry(retireOld, nowMs, RETIREMENT),
   };
+}
+
+function parseExpires(text: string, nowMs: number): number | null {
+  return text === 'never' ? null : parseExpiry(text, nowMs);
 }
 
 /** Asks for what the flags leave open, and then for one yes; null after a no. Throws `cancelled`. */
@@ -25,14 +38,17 @@ export async function askGrant(context: Context, key: KeyView, given: Grant): Pr
   const grant = await askForGrant(context, key, given);
   const limits = grant.rateLimits.map(formatRateLimit).join(', ');
   const expiry = grant.expiresAtMs === null ? 'no expiry' : `until ${isoTime(grant.expiresAtMs)}`;
-  const question = `Grant ${grant.permissions.join(', ')} at ${limits}, ${expiry}, and mail the secret?`;
+  const retirement =
+    grant.retireOldAtMs === null ? '' : `, end the old key ${key.successorOf} at ${isoTime(grant.retireOldAtMs)}`;
+  const question = `Grant ${grant.permissions.join(', ')} at ${limits}, ${expiry}${retirement}, and mail the secret?`;
   return (await confirm(question)) ? grant : null;
 }
 
 async function askForGrant({ deps }: Context, key: KeyView, given: Grant) {
   const { askPermissions, askText } = await import('../prompts.ts');
   const limits = (text: string) => parseRateLimits(text.split(/[\s,]+/).filter((part) => part !== ''));
-  const expiry = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), deps.clock.nowMs()));
+  const expiry = (text: string) => (text.trim() === '' ? null : parseExpires(text.trim(), deps.clock.nowMs()));
+  const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), deps.clock.nowMs(), RETIREMENT));
   return {
     permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),
     rateLimits:
@@ -46,13 +62,24 @@ async function askForGrant({ deps }: Context, key: KeyView, given: Grant) {
         }),
       ),
     expiresAtMs:
-      given.expiresAtMs ??
-      expiry(
-        await askText({
-          message: 'Expires',
-          hint: `${EXPIRY_SYNTAX}; Enter for never.`,
-          fault: (text) => faultOf(() => expiry(text)),
-        }),
-      ),
+      given.expiresAtMs !== undefined
+        ? given.expiresAtMs
+        : expiry(
+            await askText({
+              message: 'Expires',
+              hint: `${EXPIRY_SYNTAX}; Enter for never.`,
+              fault: (text) => faultOf(() => expiry(text)),
+            }),
+          ),
+    retireOldAtMs:
+      given.retireOldAtMs !== undefined || key.successorOf === null
+        ? (given.retireOldAtMs ?? null)
+        : end(
+            await askText({
+              message: `End of the old key ${key.successorOf}`,
+              hint: `${EXPIRY_SYNTAX}; Enter leaves it as it is.`,
+              fault: (text) => faultOf(() => end(text)),
+            }),
+          ),
   };
 }

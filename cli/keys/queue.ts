@@ -90,7 +90,8 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
 }
 
 async function approve(context: Context, key: KeyView, given: Grant): Promise<boolean> {
-  const grant = await askGrant(context, key, given);
+  // An end for old keys concerns only requests that succeed one.
+  const grant = await askGrant(context, key, key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given);
   if (grant === null) return false;
   await perform(context.deps, context.actor, OPERATIONS.approve, { identifier: key.identifier, ...grant });
   return true;

@@ -11,6 +11,7 @@ type Options = {
   permission?: string[];
   projectUrl?: string;
   expectedUsage?: string;
+  successorOf?: string;
 };
 
 /** `keys request`: an owner asks for a key. */
@@ -24,12 +25,15 @@ export function addTo(parent: Command): void {
     .option('--permission <permission...>', 'api.lookup, api.leaderboard or both')
     .option('--project-url <url>', 'where the project can be seen (http or https)')
     .option('--expected-usage <text>', 'how often and for what, at most 1000 characters')
+    .option('--successor-of <identifier>', 'an Active key of the profile that this one is to replace')
     .addHelpText(
       'after',
       `
-Asks for what is missing on a terminal. Prints the identifier and "pending".
+Asks for what is missing on a terminal. Prints the identifier and "pending". What is not given for a successor is taken
+from the key that it is to replace; both work until an admin, or the expiry, ends the old one.
 
-Example:
+Examples:
+  profilectl keys request --successor-of k7Qm2XaB
   profilectl keys request --profile Ada --name "Badge bot" --permission api.lookup \\
     --description "Shows the profile badges of our members beside their names in the chat, a few lookups a minute."`,
     )
@@ -37,11 +41,22 @@ Example:
       withContext(command, 'use', async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
-        const ask = canAsk() && !context.yes && !isComplete(options);
-        const input = ask ? await askForMissing(context, options) : requireAll(options);
-        await performAndPrint(context, OPERATIONS.request, input);
+        const given = await prefill(context, options);
+        const ask = canAsk() && !context.yes && !isComplete(given);
+        const input = ask ? await askForMissing(context, given) : requireAll(given);
+        await performAndPrint(context, OPERATIONS.request, { ...input, successorOf: options.successorOf });
       }),
     );
+}
+
+/** What is not given for a successor is what the key before it has. Throws `not_found`, `refused`. */
+async function prefill({ deps, actor }: Context, options: Options): Promise<Options> {
+  if (options.successorOf === undefined) return options;
+  const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+  const { prefillFrom } = await import('../../shared/keys/successor.ts');
+  const { key } = await perform(deps, actor, OPERATIONS.show, { identifier: options.successorOf });
+  const { permissions: permission, ...texts } = prefillFrom(key);
+  return { permission, ...texts, ...options };
 }
 
 function requireAll(options: Options) {

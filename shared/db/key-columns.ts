@@ -36,6 +36,7 @@ export const KEY_EVENTS = [
   'revoked',
   'expired',
   'edited',
+  'changed',
   'erased',
 ] as const;
 

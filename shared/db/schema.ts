@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
+  type AnySQLiteColumn,
   blob,
   check,
   foreignKey,
@@ -140,6 +141,8 @@ export const apiKeys = sqliteTable(
     secretHash: blob('secret_hash', { mode: 'buffer' }),
     /** The fence: an approval activates only while its own number stands here. */
     attemptNumber: integer('attempt_number').notNull().default(0),
+    /** The key that this one was requested to replace: Active then, and of the same profile. Never changed. */
+    successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
   },
   (t) => [
     index('api_keys_profile').on(t.profileId),
@@ -184,6 +187,8 @@ export const keyAttempts = sqliteTable(
     rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>().notNull(),
     expiresAt: integer('expires_at'),
     result: text().$type<AttemptResult>().notNull(),
+    /** When the key that this one succeeds ends at the latest, once this attempt is accepted; null leaves it alone. */
+    retireOldAt: integer('retire_old_at'),
   },
   (t) => [
     primaryKey({ columns: [t.identifier, t.number] }),
@@ -194,8 +199,27 @@ export const keyAttempts = sqliteTable(
   ],
 );
 
+/** What was changed of a key, from what to what; times are ISO 8601 in UTC, null where there is no expiry. */
+export type KeyChanges = {
+  permissions?: { from: Permission[]; to: Permission[] };
+  rateLimits?: { from: StoredRateLimit[]; to: StoredRateLimit[] };
+  expiresAt?: { from: string | null; to: string | null };
+};
+
 /** What `key_events.detail` may say; blanked, and nothing else, when the profile is erased. */
-export type KeyEventDetail = { reason?: string; nameBefore?: string; nameAfter?: string; attempt?: number };
+export type KeyEventDetail = {
+  reason?: string;
+  nameBefore?: string;
+  nameAfter?: string;
+  attempt?: number;
+  changes?: KeyChanges;
+  /** The key that this one was requested to replace. */
+  successorOf?: string;
+  /** The expiry that the approval of this key gave to the one that it succeeds. */
+  retiresOldAt?: string;
+  /** The key whose approval changed the expiry of this one. */
+  successor?: string;
+};
 
 /** The history of every key: append-only, held so by triggers. */
 export const keyEvents = sqliteTable(
@@ -256,6 +280,8 @@ export const keyReminders = sqliteTable(
     stepDays: integer('step_days').notNull(),
     at: integer().notNull(),
     result: text().$type<ReminderResult>().notNull(),
+    /** The expiry that it was about. Once the key has another one, the step is open again. */
+    expiresAt: integer('expires_at').notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.identifier, t.stepDays] }),

@@ -41,7 +41,7 @@ async function requireMailer(deps: Deps): Promise<Mailer> {
 /** Step 2: hands the mail over. Returns only when it was accepted; else closes the attempt and says what happened. */
 async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: string): Promise<void> {
   const { approvalMail } = await import('./mails.ts');
-  const { key, owner, address, grant } = attempt;
+  const { key, owner, address, grant, predecessor } = attempt;
   const delivery = await mailer.send(
     approvalMail({
       to: address,
@@ -51,6 +51,7 @@ async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: str
       profile: owner.username,
       requestedPermissions: key.requestedPermissions,
       ...grant,
+      predecessor,
       publicUrl: deps.config.publicUrl,
     }),
   );

@@ -9,6 +9,7 @@ import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { closingResult, decideBegin, mayActivate } from './approval.ts';
 import { expireKeys } from './expire.ts';
+import { refuseTimePast } from './expiry.ts';
 import { checkKeyRequest, checkPermissions } from './fields.ts';
 import {
   type Act,
@@ -23,6 +24,7 @@ import {
   readOwner,
   type StoredAttempt,
 } from './record.ts';
+import { type Predecessor, predecessorOf, retirePredecessor } from './successor.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
 
@@ -32,6 +34,15 @@ export type Grant = {
   rateLimits?: readonly RateLimit[] | undefined;
   /** Milliseconds since 1970. */
   expiresAtMs?: number | null | undefined;
+  /** When the key that this one succeeds is to end at the latest, in milliseconds since 1970; absent leaves it alone. */
+  retireOldAtMs?: number | null | undefined;
+};
+
+type DecidedGrant = {
+  permissions: Permission[];
+  rateLimits: RateLimit[];
+  expiresAtMs: number | null;
+  retireOldAtMs: number | null;
 };
 
 /** An attempt that has begun: all that is needed to write the mail and to activate. */
@@ -41,7 +52,9 @@ export type Attempt = {
   address: string;
   number: number;
   by: Actor;
-  grant: { permissions: Permission[]; rateLimits: RateLimit[]; expiresAtMs: number | null };
+  grant: DecidedGrant;
+  /** The key that this one succeeds, as it will stand after the activation. */
+  predecessor: Predecessor | null;
   /** On the monotonic clock: from here on somebody else may begin. */
   leaseOverMs: number;
 };
@@ -71,11 +84,13 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
         permissions: grant.permissions,
         rateLimits: grant.rateLimits,
         expiresAt: grant.expiresAtMs,
+        retireOldAt: grant.retireOldAtMs,
         result: 'open',
       })
       .run();
     addAttemptEvent(tx, key, act, 'approval started', number);
-    return { key, owner, address, number, by: input.by, grant, leaseOverMs };
+    const predecessor = predecessorOf(tx, key, grant.retireOldAtMs, nowMs);
+    return { key, owner, address, number, by: input.by, grant, predecessor, leaseOverMs };
   });
 }
 
@@ -116,14 +131,17 @@ export function checkOpenable(deps: Deps, identifier: string): void {
   requireOwner(deps.db, key);
 }
 
-function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): Attempt['grant'] {
+function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): DecidedGrant {
   const permissions = checkPermissions(grant.permissions ?? key.requestedPermissions);
   const rateLimits = parseRateLimits((grant.rateLimits ?? deps.config.defaultRateLimits).map(formatRateLimit));
   const expiresAtMs = grant.expiresAtMs ?? null;
-  if (expiresAtMs !== null && expiresAtMs <= nowMs) {
-    throw new AppError('usage', 'The expiry must lie in the future.');
+  const retireOldAtMs = grant.retireOldAtMs ?? null;
+  refuseTimePast(expiresAtMs, nowMs);
+  refuseTimePast(retireOldAtMs, nowMs, 'end of the old key');
+  if (retireOldAtMs !== null && key.successorOf === null) {
+    throw new AppError('usage', `Key ${key.identifier} succeeds no other key, so there is no old key to end.`);
   }
-  return { permissions, rateLimits, expiresAtMs };
+  return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
 }
 
 /**
@@ -142,16 +160,18 @@ export function closeAttempt(deps: Deps, attempt: Attempt, outcome: 'refused' | 
   });
 }
 
-/** Step 3: stores the hash and makes the key Active; false, and nothing written, where somebody decided otherwise. */
+/** Step 3: stores the hash, makes the key Active and ends its predecessor as was granted; false, and nothing written, where somebody decided otherwise. */
 export function activateKey(deps: Deps, attempt: Attempt, secretHash: Uint8Array): boolean {
   return write(deps.db, (tx) => {
     const key = readKey(tx, attempt.key.identifier);
     if (!mayActivate(approvable(tx, key), attempt.number)) return false;
-    const { permissions, rateLimits, expiresAtMs } = attempt.grant;
+    const { permissions, rateLimits, expiresAtMs, retireOldAtMs } = attempt.grant;
     const also = { permissions, rateLimits, expiresAt: expiresAtMs, secretHash: Buffer.from(secretHash) };
     closeAttempts(tx, key.identifier, 'accepted');
     const act = { by: attempt.by, atMs: deps.clock.nowMs() };
-    moveKey(tx, key, 'approve', act, { also, detail: { attempt: attempt.number } });
+    const retiresOldAt = retirePredecessor(tx, key, retireOldAtMs, act);
+    const detail = { attempt: attempt.number, ...(retiresOldAt !== null && { retiresOldAt }) };
+    moveKey(tx, key, 'approve', act, { also, detail });
     return true;
   });
 }

@@ -17,14 +17,19 @@ export function parseSpan(text: string): number | null {
   return span && Number(span[1]) * UNITS[span[2] as keyof typeof UNITS];
 }
 
+/** Throws `usage` where a time, in milliseconds since 1970, is not in the future; null is no time, and fine. */
+export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expiry'): void {
+  if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must lie in the future.`);
+}
+
 /**
  * Reads an expiry: a span from now, a date (its midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds
- * since 1970. Throws `usage` where it is neither, not in the future, or after the year 9999.
+ * since 1970. Throws `usage`, naming it by `label`, where it is neither, not in the future, or after the year 9999.
  */
-export function parseExpiry(text: string, nowMs: number): number {
+export function parseExpiry(text: string, nowMs: number, label = 'expiry'): number {
   const span = parseSpan(text);
   const at = span ? nowMs + span : parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text);
   if (at === null || at <= nowMs || at > LATEST_EXPIRY_MS)
-    throw new AppError('usage', `The expiry must be ${EXPIRY_SYNTAX}.`);
+    throw new AppError('usage', `The ${label} must be ${EXPIRY_SYNTAX}.`);
   return at;
 }

@@ -31,9 +31,11 @@ export const FIELDS = {
   expectedUsage: optional(textField(TEXT_RULES.expectedUsage)),
   reason: textField(TEXT_RULES.reason),
   rateLimits: required('list of rate limits', rateLimitsFault),
-  expiresAtMs: required('expiry', (value) =>
-    isWholeFrom(0, LATEST_EXPIRY_MS, value) ? null : `The expiry must be ${EXPIRY_SYNTAX}.`,
+  expiresAtMs: timeField('expiry'),
+  successorOf: required('identifier of the key to succeed', (value) =>
+    textTypeFault('identifier of the key to succeed', value),
   ),
+  retireOldAtMs: timeField('end of the old key'),
   states: required('list of states', (value) =>
     Array.isArray(value) && value.every((state) => isKeyState(state))
       ? null
@@ -74,6 +76,12 @@ function required(label: string, fault: Field['fault']): Field {
 
 function textField(rule: TextRule): Field {
   return required(rule.label, (value) => textTypeFault(rule.label, value) ?? textFault(rule, value as string));
+}
+
+function timeField(label: string): Field {
+  return required(label, (value) =>
+    isWholeFrom(0, LATEST_EXPIRY_MS, value) ? null : `The ${label} must be ${EXPIRY_SYNTAX}.`,
+  );
 }
 
 function isWholeFrom(least: number, most: number, value: unknown): boolean {

@@ -32,6 +32,11 @@ export function isExpired(expiresAtMs: number | null, nowMs: number): boolean {
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
+/** The state of a key at a time: an Active one whose time is over is expired, even if nobody has stored that yet. */
+export function stateAt({ state, expiresAt }: { state: KeyState; expiresAt: number | null }, nowMs: number): KeyState {
+  return state === 'Active' && isExpired(expiresAt, nowMs) ? 'expired' : state;
+}
+
 /** What a reader is told of an attempt: an open one whose lease is over crashed, so nobody confirmed it. */
 export function attemptResultAt(result: AttemptResult, leaseEndsAtMs: number, nowMs: number): AttemptResult {
   return result === 'open' && nowMs >= leaseEndsAtMs ? 'not confirmed' : result;

@@ -22,6 +22,7 @@ import {
   readOwnerByName,
 } from './record.ts';
 import { newIdentifier } from './secret.ts';
+import { checkSuccession } from './successor.ts';
 
 // The life of a key but for its approval, which is in approve.ts. Each function checks the rules itself and changes the
 // database in one immediate transaction; a notice that can't be delivered is reported and blocks nothing.
@@ -31,17 +32,20 @@ export type Outcome = { identifier: string; warning: string | null };
 
 /**
  * Asks for a key: pending from now on, and `ADMIN_EMAIL` is told. Throws `usage` for a text that breaks its rule,
- * `not_found` for the profile, `refused` where it is banned, can't be reached or has three keys already.
+ * `not_found` for the profile, `refused` where it is banned, can't be reached or has three keys already. `successorOf` is
+ * the identifier of the key that it is to replace: `refused` unless that is an Active one of the same profile.
  */
 export async function requestKey(
   deps: Deps,
-  request: KeyRequestFields & { profile: string; by: Actor },
+  request: KeyRequestFields & { profile: string; successorOf?: string | null | undefined; by: Actor },
 ): Promise<Outcome> {
   const fields = checkKeyRequest(request);
+  const successorOf = request.successorOf ?? null;
   const nowMs = deps.clock.nowMs();
   expireKeys(deps.db, nowMs);
   const { key, owner } = write(deps.db, (tx) => {
     const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile));
+    if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     const { permissions, ...texts } = fields;
     const key = tx
       .insert(apiKeys)
@@ -52,13 +56,16 @@ export async function requestKey(
         state: 'pending',
         requestedPermissions: permissions,
         requestedAt: nowMs,
+        successorOf,
       })
       .returning()
       .get();
-    addEvent(tx, key, { by: request.by, atMs: nowMs }, { event: 'requested', fromState: null, toState: 'pending' });
+    const detail = successorOf === null ? {} : { detail: { successorOf } };
+    const act = { by: request.by, atMs: nowMs };
+    addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
     return { key, owner };
   });
-  return { identifier: key.identifier, warning: await tellAdmin(deps, key.identifier, owner, fields) };
+  return { identifier: key.identifier, warning: await tellAdmin(deps, key, owner, fields) };
 }
 
 /** Who the key is for: owners ask for their own profile, even if its name has just been given to another one. */
@@ -114,7 +121,7 @@ async function endWithReason(
   const given = input.reason ?? '';
   const isLeftOut = move === 'revoke' && input.by.kind === 'owner' && given.trim() === '';
   const reason = isLeftOut ? null : checkText(TEXT_RULES.reason, given);
-  const key = changeKey(deps, input.identifier, move, input.by, reason === null ? {} : { reason });
+  const key = endKey(deps, input.identifier, move, input.by, reason === null ? {} : { reason });
   const to = readOwner(deps.db, key)?.email ?? null;
   const { rejectionMail, revocationMail } = await import('./mails.ts');
   const compose = move === 'reject' ? rejectionMail : revocationMail;
@@ -127,7 +134,7 @@ async function endWithReason(
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
 export function withdrawKey(deps: Deps, input: { identifier: string; by: Actor }): Outcome {
-  changeKey(deps, input.identifier, 'withdraw', input.by, {});
+  endKey(deps, input.identifier, 'withdraw', input.by, {});
   return { identifier: input.identifier, warning: null };
 }
 
@@ -147,7 +154,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
   return { identifier: input.identifier, warning: null };
 }
 
-function changeKey(deps: Deps, identifier: string, move: Move, by: Actor, detail: { reason?: string }): ApiKey {
+function endKey(deps: Deps, identifier: string, move: Move, by: Actor, detail: { reason?: string }): ApiKey {
   const nowMs = deps.clock.nowMs();
   expireKeys(deps.db, nowMs, identifier);
   return write(deps.db, (tx) => {
@@ -159,7 +166,7 @@ function changeKey(deps: Deps, identifier: string, move: Move, by: Actor, detail
 
 async function tellAdmin(
   deps: Deps,
-  identifier: string,
+  { identifier, successorOf }: ApiKey,
   owner: Owner,
   fields: CheckedKeyRequest,
 ): Promise<string | null> {
@@ -168,11 +175,24 @@ async function tellAdmin(
   const { requestMail } = await import('./mails.ts');
   const { name: keyName, permissions: requestedPermissions, ...rest } = fields;
   return notify(deps, to, (address) =>
-    requestMail({ to: address, identifier, profile: owner.username, keyName, requestedPermissions, ...rest }),
+    requestMail({
+      to: address,
+      identifier,
+      successorOf,
+      profile: owner.username,
+      keyName,
+      requestedPermissions,
+      ...rest,
+    }),
   );
 }
 
-async function notify(deps: Deps, to: string | null, compose: (address: string) => Mail): Promise<string | null> {
+/** Mails somebody what happened to a key. Returns null, or a sentence that says why nobody was told; never throws. */
+export async function notify(
+  deps: Deps,
+  to: string | null,
+  compose: (address: string) => Mail,
+): Promise<string | null> {
   if (to === null) return 'Nobody was told: the profile has no e-mail address.';
   const mailer = await deps.mailer();
   if (mailer === null) return 'Nobody was told: MAIL_URL is not set.';

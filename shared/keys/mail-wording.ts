@@ -1,6 +1,8 @@
 import { isoTime } from '../clock.ts';
 import { formatRateLimit, formatWindow, type RateLimit } from '../limits/rate-limit.ts';
+import type { Block } from '../mail/layout.ts';
 import { cleanForTerminal } from '../text.ts';
+import type { Predecessor } from './successor.ts';
 
 /** A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. */
 export function rateLimitInWords(limit: RateLimit): string {
@@ -15,6 +17,22 @@ export function rateLimitInWords(limit: RateLimit): string {
 /** Milliseconds since 1970 as `2026-01-01 00:00:00 UTC`. */
 export function timeInWords(ms: number): string {
   return `${isoTime(ms).slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** When a key expires, in milliseconds since 1970, or that it does not where that is null. */
+export function expiryInWords(ms: number | null): string {
+  return ms === null ? 'never, unless it is revoked' : timeInWords(ms);
+}
+
+/** Says what becomes of the key that this one succeeds, and what its owner is to do; nothing where it succeeds none. */
+export function successionBlocks(identifier: string, predecessor: Predecessor | null): Block[] {
+  if (predecessor === null) return [];
+  const { identifier: old, endsAtMs, isOver } = predecessor;
+  const until = endsAtMs === null ? '' : ` until ${timeInWords(endsAtMs)}, when ${old} ends`;
+  const what = isOver
+    ? `Key ${old} has ended already.`
+    : `Both keys work${until}. Put the secret of ${identifier} in the place of the old one before you stop using ${old}.`;
+  return [{ kind: 'paragraph', text: `This key is the successor of your key ${old}. ${what}` }];
 }
 
 /**

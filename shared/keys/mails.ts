@@ -3,7 +3,8 @@ import type { RateLimit } from '../limits/rate-limit.ts';
 import { renderHtml } from '../mail/html.ts';
 import { type Block, renderText } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
-import { curlLine, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
+import { curlLine, expiryInWords, foreign, rateLimitInWords, successionBlocks } from './mail-wording.ts';
+import type { Predecessor } from './successor.ts';
 
 /** What the owner is told when a key is approved: the only place where a secret ever stands. */
 export type ApprovalNews = {
@@ -17,6 +18,8 @@ export type ApprovalNews = {
   rateLimits: readonly RateLimit[];
   /** Milliseconds since 1970, or null for a key that does not expire. */
   expiresAtMs: number | null;
+  /** The key that this one succeeds, or null. */
+  predecessor: Predecessor | null;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
 };
@@ -35,6 +38,8 @@ export type DecisionNews = {
 export type RequestNews = {
   to: string;
   identifier: string;
+  /** The identifier of the key that this one is to replace, or null. */
+  successorOf: string | null;
   profile: string;
   keyName: string;
   description: string;
@@ -57,6 +62,7 @@ export function approvalMail(news: ApprovalNews): Mail {
       text: 'The service keeps no copy and will not send it again, so store it now. It voids every secret that an earlier mail gave for this key.',
     },
     { kind: 'facts', facts: grantFacts(news) },
+    ...successionBlocks(identifier, news.predecessor),
     { kind: 'heading', text: 'Try it' },
     {
       kind: 'paragraph',
@@ -84,7 +90,7 @@ export function rejectionMail(news: DecisionNews): Mail {
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
     { kind: 'paragraph', text: `Your request for a key to the Profile Lookup API at ${publicUrl} was rejected.` },
     { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
-    ...reasonBlocks(news),
+    ...quoted('The reason that was given:', news.reason),
     { kind: 'paragraph', text: 'You can make a new request once that is settled. This one no longer takes a place.' },
   ]);
 }
@@ -98,7 +104,7 @@ export function revocationMail(news: DecisionNews): Mail {
       text: `A key of yours to the Profile Lookup API at ${publicUrl} was revoked. Every request that uses it is now refused.`,
     },
     { kind: 'facts', facts: [fact('Key', identifier), fact('Name', foreign(news.keyName))] },
-    ...reasonBlocks(news),
+    ...quoted('The reason that was given:', news.reason),
     {
       kind: 'paragraph',
       text: 'Remove its secret from wherever you keep it. If you still need access, request a new key; this one no longer takes a place.',
@@ -106,19 +112,12 @@ export function revocationMail(news: DecisionNews): Mail {
   ]);
 }
 
-function reasonBlocks({ reason }: DecisionNews): Block[] {
-  if (reason === null) return [];
-  return [
-    { kind: 'paragraph', text: 'The reason that was given:' },
-    { kind: 'quote', text: foreign(reason, true) },
-  ];
-}
-
 /** Tells the admin that a request waits, with all that its owner wrote. */
 export function requestMail(news: RequestNews): Mail {
   const { identifier } = news;
   const facts = [
     fact('Identifier', identifier),
+    ...(news.successorOf === null ? [] : [fact('Successor of', news.successorOf)]),
     fact('Profile', foreign(news.profile)),
     fact('Name', foreign(news.keyName)),
     fact('Permissions', ...news.requestedPermissions),
@@ -173,7 +172,7 @@ function grantFacts(news: ApprovalNews): Fact[] {
     fact('Granted', ...news.permissions.map((permission) => GRANTS[permission])),
     fact('Requested', news.requestedPermissions.join(', ')),
     fact('Rate limits', ...news.rateLimits.map(rateLimitInWords)),
-    fact('Expires', news.expiresAtMs === null ? 'never, unless it is revoked' : timeInWords(news.expiresAtMs)),
+    fact('Expires', expiryInWords(news.expiresAtMs)),
   ];
 }
 

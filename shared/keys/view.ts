@@ -25,6 +25,8 @@ export type KeyView = {
   requestedAt: string;
   decidedAt: string | null;
   expiresAt: string | null;
+  /** The identifier of the key that this one was requested to replace. */
+  successorOf: string | null;
   /** The latest approval attempt. */
   attempt: { number: number; by: string; startedAt: string; result: string } | null;
 };
@@ -119,6 +121,7 @@ function viewOf(
     requestedAt: isoTime(key.requestedAt),
     decidedAt: key.decidedAt === null ? null : isoTime(key.decidedAt),
     expiresAt: key.expiresAt === null ? null : isoTime(key.expiresAt),
+    successorOf: key.successorOf,
     attempt: attempt
       ? {
           number: attempt.number,

@@ -1,6 +1,6 @@
 /** A message ready to be sent to one address. Text is plain UTF-8 with `\n` line ends. */
 export type Mail = {
-  kind: 'approval' | 'rejection' | 'revocation' | 'request' | 'reminder' | 'test';
+  kind: 'approval' | 'rejection' | 'revocation' | 'change' | 'request' | 'reminder' | 'test';
   /** The key that it is about; empty in a test. */
   identifier: string;
   to: string;

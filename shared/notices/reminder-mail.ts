@@ -30,7 +30,7 @@ export function reminderMail(news: ReminderNews): Mail {
     },
     {
       kind: 'paragraph',
-      text: 'From that moment on every request that uses it is refused. An expiry can not be moved: if you still need access, request a new key, the way you requested this one, early enough for somebody to decide on it. A profile can hold three keys at a time, and this one takes a place until it expires.',
+      text: 'From that moment on every request that uses it is refused. If you still need access, request a new key as the successor of this one, the way you requested this one, early enough for somebody to decide on it; or ask the people who run the service to move the expiry. A profile can hold three keys at a time, and this one takes a place until it expires.',
     },
     { kind: 'paragraph', text: 'If you no longer need it, there is nothing to do.' },
   ]);

@@ -6,7 +6,8 @@ import { openBeside } from '../db/open.ts';
 export type ExpiringKey = {
   identifier: string;
   name: string;
-  approvedAt: number;
+  /** When this expiry was given to it: by its approval, or by a later change. */
+  expirySetAt: number;
   expiresAt: number;
   email: string | null;
   isBanned: boolean;
@@ -16,8 +17,8 @@ export type ExpiringKey = {
 export type ReminderStore = {
   /** Active keys that expire after the one time and not after the other, those first that end first. */
   expiring: (afterMs: number, untilMs: number) => ExpiringKey[];
-  /** What became of a step so far, null where nothing was tried. */
-  last: (identifier: string, stepDays: number) => { at: number; result: ReminderResult } | null;
+  /** What became of a step before this expiry so far, null where nothing was tried. */
+  last: (key: ExpiringKey, stepDays: number) => { at: number; result: ReminderResult } | null;
   /** Notes, on disk, that a step is being sent: if the key is still Active and `mayBegin`, else null. */
   begin: (
     identifier: string,
@@ -25,14 +26,17 @@ export type ReminderStore = {
     nowMs: number,
     mayBegin: (key: ExpiringKey) => boolean,
   ) => ExpiringKey | null;
-  /** Notes what became of it. */
-  end: (identifier: string, stepDays: number, result: ReminderResult, nowMs: number) => void;
+  /** Notes what became of a step before this expiry. */
+  end: (key: ExpiringKey, stepDays: number, result: ReminderResult, nowMs: number) => void;
   close: () => void;
 };
 
 type Row = Omit<ExpiringKey, 'isBanned'> & { banned: number };
 
-const COLUMNS = `SELECT key.identifier, key.name, key.decided_at AS approvedAt, key.expires_at AS expiresAt,
+const COLUMNS = `SELECT key.identifier, key.name, key.expires_at AS expiresAt, coalesce(
+    (SELECT max(at) FROM key_events WHERE identifier = key.identifier AND event = 'changed'
+      AND CASE WHEN json_valid(detail) THEN detail ->> '$.changes.expiresAt.to' END IS NOT NULL),
+    key.decided_at) AS expirySetAt,
   profile.email, profile.banned FROM api_keys AS key JOIN profiles AS profile ON profile.id = key.profile_id
   WHERE key.state = 'Active'`;
 
@@ -49,27 +53,29 @@ export function openReminderStore(path: string): ReminderStore {
     `${COLUMNS} AND key.expires_at > ? AND key.expires_at <= ? ORDER BY key.expires_at`,
   );
   const one = sqlite.prepare<Row, [string]>(`${COLUMNS} AND key.identifier = ? AND key.expires_at IS NOT NULL`);
-  const last = sqlite.prepare<{ at: number; result: ReminderResult }, [string, number]>(
-    'SELECT at, result FROM key_reminders WHERE identifier = ? AND step_days = ?',
+  const last = sqlite.prepare<{ at: number; result: ReminderResult }, [string, number, number]>(
+    'SELECT at, result FROM key_reminders WHERE identifier = ? AND step_days = ? AND expires_at = ?',
   );
-  const put = sqlite.prepare<undefined, [string, number, number, ReminderResult]>(
-    'INSERT OR REPLACE INTO key_reminders (identifier, step_days, at, result) VALUES (?, ?, ?, ?)',
+  const replace = sqlite.prepare<undefined, [string, number, number, number, ReminderResult]>(
+    'INSERT OR REPLACE INTO key_reminders (identifier, step_days, expires_at, at, result) VALUES (?, ?, ?, ?, ?)',
   );
+  const put = ({ identifier, expiresAt }: ExpiringKey, stepDays: number, at: number, result: ReminderResult) =>
+    replace.run(identifier, stepDays, expiresAt, at, result);
   const begin = sqlite.transaction(
     (identifier: string, stepDays: number, nowMs: number, mayBegin: (key: ExpiringKey) => boolean) => {
       const row = one.get(identifier);
       const key = row === null ? null : keyOf(row);
       if (key === null || !mayBegin(key)) return null;
-      put.run(identifier, stepDays, nowMs, 'sending');
+      put(key, stepDays, nowMs, 'sending');
       return key;
     },
   );
   const guarded = <T>(act: () => T): T => guardDatabase(path, act);
   return {
     expiring: (afterMs, untilMs) => guarded(() => expiring.all(afterMs, untilMs).map(keyOf)),
-    last: (identifier, stepDays) => guarded(() => last.get(identifier, stepDays)),
+    last: (key, stepDays) => guarded(() => last.get(key.identifier, stepDays, key.expiresAt)),
     begin: (...all) => guarded(() => begin.immediate(...all)),
-    end: (identifier, stepDays, result, nowMs) => guarded(() => put.run(identifier, stepDays, nowMs, result)),
+    end: (key, stepDays, result, nowMs) => guarded(() => put(key, stepDays, nowMs, result)),
     close: () => sqlite.close(),
   };
 }

@@ -7,9 +7,9 @@ import { isMailAddress } from '../mail/address.ts';
 import type { Delivery, Mailer } from '../mail/mail.ts';
 import { type ExpiringKey, openReminderStore, type ReminderStore } from './reminder-store.ts';
 
-// Owners are told 30 days, 7 days and 1 day before a key expires, each at most once: that it is tried is written down,
-// synced, before the mail goes out, and what became of it after. A crash between the two loses a reminder rather than
-// sending it twice; the next step is one of its own.
+// Owners are told 30 days, 7 days and 1 day before a key expires, each at most once for one expiry: that it is tried is
+// written down, synced, before the mail goes out, and what became of it after. A crash between the two loses a reminder
+// rather than sending it twice; the next step is one of its own. A key whose expiry was changed is reminded anew.
 
 /** So many days before the end. */
 export const REMINDER_STEPS_DAYS = [30, 7, 1] as const;
@@ -25,14 +25,14 @@ const STORE_TRIES = 40;
 const STORE_RETRY_MS = 250;
 
 /**
- * The step that is due, if any: the last one that has begun, unless the key was approved after its beginning. Steps that
- * were missed, while the server was down, are not made up for.
+ * The step that is due, if any: the last one that has begun, unless the key got this expiry after its beginning: the mail
+ * about that has just said when it ends. Steps that were missed, while the server was down, are not made up for.
  */
-export function dueStep(key: { approvedAt: number; expiresAt: number }, nowMs: number): number | null {
+export function dueStep(key: { expirySetAt: number; expiresAt: number }, nowMs: number): number | null {
   const leftMs = key.expiresAt - nowMs;
   if (leftMs <= 0) return null;
   const step = REMINDER_STEPS_DAYS.findLast((days) => leftMs <= days * DAY_MS);
-  return step !== undefined && key.expiresAt - key.approvedAt > step * DAY_MS ? step : null;
+  return step !== undefined && key.expiresAt - key.expirySetAt > step * DAY_MS ? step : null;
 }
 
 /**
@@ -71,7 +71,7 @@ function isReachable({ email, isBanned }: ExpiringKey): boolean {
 }
 
 function isOpen(store: ReminderStore, key: ExpiringKey, step: number, nowMs: number): boolean {
-  const last = store.last(key.identifier, step);
+  const last = store.last(key, step);
   if (last === null || last.result === 'to be repeated') return true;
   return last.result === 'refused' && last.at <= nowMs - REFUSED_AGAIN_MS;
 }
@@ -114,7 +114,7 @@ async function sendOne(
   const what = `The reminder that key ${identifier} expires within ${step === 1 ? 'a day' : `${step} days`}`;
   if (delivery.outcome === 'accepted') report('info', `${what} was sent.`);
   else report('warn', `${what} was not delivered (${result}). ${delivery.reason}`);
-  if (!(await storeResult(store, identifier, step, result, deps.clock.nowMs()))) {
+  if (!(await storeResult(store, key, step, result, deps.clock.nowMs()))) {
     report('error', `${what}: what became of it could not be stored, so it will not be repeated.`);
   }
   return result;
@@ -128,14 +128,14 @@ function resultOf(delivery: Delivery): ReminderResult {
 
 async function storeResult(
   store: ReminderStore,
-  identifier: string,
+  key: ExpiringKey,
   step: number,
   result: ReminderResult,
   nowMs: number,
 ): Promise<boolean> {
   for (let turn = 0; turn < STORE_TRIES; turn++) {
     try {
-      store.end(identifier, step, result, nowMs);
+      store.end(key, step, result, nowMs);
       return true;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;

@@ -49,6 +49,7 @@ describe('what may come next', () => {
       '--permission',
       '--rate-limit',
       '--expires',
+      '--retire-old',
       '--version',
       '--json',
       '--yes',
@@ -69,6 +70,8 @@ describe('what may come next', () => {
   test('identifiers, only those with which the command can do something', async () => {
     expect(await next('keys', 'approve', '')).toEqual([pending]);
     expect(await next('keys', 'revoke', '')).toEqual([active]);
+    expect(await next('keys', 'change', '')).toEqual([active]);
+    expect(await next('keys', 'request', '--successor-of', '')).toEqual([active]);
     expect((await next('keys', 'show', '')).sort()).toEqual([active, pending].sort());
     expect(await next('keys', 'show', pending.slice(0, 7))).toEqual([pending]);
     expect(await next('keys', 'show', pending, '')).toEqual([]);

@@ -26,7 +26,7 @@ async function world() {
   const base = testDeps();
   const db = withTables(openDatabase(databasePath, 'serve'));
   const deps = { ...base, db };
-  const { secret } = await keyFor(deps, ['1000000/1d']);
+  const { secret, identifier: active } = await keyFor(deps, ['1000000/1d']);
   const lines = Array.from({ length: 200 }, (_, at) => ({
     id: at + 1,
     username: `n${at + 1}`,
@@ -36,7 +36,7 @@ async function world() {
   const pending = await request(deps, { profile: 'n1' });
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(base.folder, 'mail')}` };
   const close = () => db.$client.close();
-  return { disk, databasePath, deps, secret, pending, variables, close };
+  return { disk, databasePath, deps, secret, active, pending, variables, close };
 }
 
 /**
@@ -57,8 +57,8 @@ async function stoppedWorld() {
   return { disk, databasePath, secret, pending, variables };
 }
 
-/** Every command that writes, with what it reads from stdin. */
-function writers(pending: string): [string[], string?][] {
+/** Every command that writes, about a pending and an Active key, with what it reads from stdin. */
+function writers(pending: string, active: string): [string[], string?][] {
   // Far more than any room that is left: some of it may get in.
   const many = jsonLines(
     ...Array.from({ length: 2_000 }, (_, at) => ({
@@ -79,6 +79,8 @@ function writers(pending: string): [string[], string?][] {
     [approve],
     [['keys', 'reject', pending, '--reason', 'No.']],
     [['keys', 'withdraw', pending]],
+    [['keys', 'change', active, '--expires', '30d']],
+    [['keys', 'request', '--successor-of', active]],
     [[...ask, '--description', DESCRIPTION]],
     [['profiles', 'erase', 'n3', '--yes']],
   ];
@@ -100,7 +102,7 @@ function expectSound(path: string): void {
 
 describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
   test('full: reads are served, writes refused with a sentence, quotas go on counting; with room all is as before', async () => {
-    const { disk, databasePath, secret, pending, variables, close } = await world();
+    const { disk, databasePath, secret, active, pending, variables, close } = await world();
     const server = await startServerProcess(variables);
     const remaining = async () => {
       const answer = await get(server, '/api/lookup/username/n7', secret);
@@ -110,7 +112,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     };
     const first = await remaining();
     disk.fill();
-    for (const [words, stdin] of writers(pending)) {
+    for (const [words, stdin] of writers(pending, active)) {
       const done = await profilectl(words, { variables, ...(stdin !== undefined && { stdin }) });
       expectSentence(done, /^There is no room left on the disk /);
     }
@@ -279,10 +281,10 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
   }
 
   test('read-only: a running server serves on, commands read, writes are refused with a sentence', async () => {
-    const { disk, databasePath, secret, pending, variables, close } = await world();
+    const { disk, databasePath, secret, active, pending, variables, close } = await world();
     const server = await startServerProcess(variables);
     const readOnly = { ...variables, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
-    for (const [words, stdin] of writers(pending)) {
+    for (const [words, stdin] of writers(pending, active)) {
       const done = await profilectl(words, { variables: readOnly, ...(stdin !== undefined && { stdin }) });
       expectSentence(done, /can't be (used|read) \((SQLITE_READONLY|EROFS)/);
     }

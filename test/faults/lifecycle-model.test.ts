@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { isoTime } from '../../shared/clock.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
+import { changeKey } from '../../shared/keys/change.ts';
 import { editKey, rejectKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
 import type { Verifier } from '../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../shared/keys/view.ts';
@@ -33,6 +35,7 @@ type ModelKey = {
   fence: number;
   openUntilMs: number | null;
   expiresAtMs: number | null;
+  successorOf: ModelKey | null;
   /** The attempt whose secret works. */
   working: number | null;
   history: HistoryView[];
@@ -43,6 +46,7 @@ type InFlight = {
   key: ModelKey;
   number: number;
   secret: string;
+  retireOldAtMs: number | null;
   land: (delivery: Delivery) => void;
   done: Promise<AppError | null>;
 };
@@ -59,7 +63,24 @@ const pick = fc.nat(1000);
 const steps = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('request' as const), which: pick }) },
-    { weight: 6, arbitrary: fc.record({ do: fc.constant('begin' as const), which: pick, expires: fc.boolean() }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constant('begin' as const),
+        which: pick,
+        expires: fc.boolean(),
+        retires: fc.boolean(),
+      }),
+    },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('succeed' as const), which: pick }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('change' as const),
+        which: pick,
+        ms: fc.constantFrom(null, -1, 0, 1, 150_000, 500_000),
+      }),
+    },
     {
       weight: 6,
       arbitrary: fc.record({
@@ -116,14 +137,19 @@ async function take(world: World, step: Step, profiles: string[]): Promise<void>
   if (step.do === 'land') return takeLanding(world, step.which, step.outcome);
   const key = world.keys[step.which % Math.max(1, world.keys.length)];
   if (key === undefined) return;
-  if (step.do === 'begin') return takeBeginning(world, key, step.expires);
+  if (step.do === 'begin') return takeBeginning(world, key, step.expires, step.retires);
+  if (step.do === 'succeed') return takeRequest(world, key.profile, key);
+  if (step.do === 'change') return takeChange(world, key, step.ms);
   return takeMove(world, key, step.do as 'reject' | 'withdraw' | 'revoke' | 'edit');
 }
 
-async function takeRequest(world: World, profile: string): Promise<void> {
+/** Asks for a key of a profile, or for the successor of one of its keys. */
+async function takeRequest(world: World, profile: string, successorOf: ModelKey | null = null): Promise<void> {
   const taken = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state)).length;
-  const identifier = await outcomeOf(request(world.deps, { profile }));
-  if (taken >= 3) return void expect(identifier).toMatchObject({ code: 'refused' });
+  const fields = { profile, ...(successorOf && { successorOf: successorOf.identifier }) };
+  const identifier = await outcomeOf(request(world.deps, fields));
+  if (taken >= 3 || (successorOf !== null && successorOf.state !== 'Active'))
+    return void expect(identifier).toMatchObject({ code: 'refused' });
   expect(identifier).toBeString();
   const fresh = {
     state: 'pending',
@@ -133,10 +159,10 @@ async function takeRequest(world: World, profile: string): Promise<void> {
     working: null,
     history: [],
   } as const;
-  world.keys.push({ ...fresh, identifier: identifier as string, profile, history: [] });
+  world.keys.push({ ...fresh, identifier: identifier as string, profile, successorOf, history: [] });
 }
 
-async function takeBeginning(world: World, key: ModelKey, expires: boolean): Promise<void> {
+async function takeBeginning(world: World, key: ModelKey, expires: boolean, retires: boolean): Promise<void> {
   const landed = Promise.withResolvers<Delivery>();
   const sent = Promise.withResolvers<string>();
   const mailer = async () => ({
@@ -146,8 +172,10 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean): Pro
     },
   });
   const expiresAtMs = expires ? clock.nowMs() + 300_000 : null;
+  const retireOldAtMs = retires && key.successorOf !== null ? clock.nowMs() + 200_000 : null;
+  const grant = { expiresAtMs, retireOldAtMs };
   const done = outcomeOf(
-    approveKey({ ...world.deps, mailer }, { identifier: key.identifier, grant: { expiresAtMs }, by: onBox('admin') }),
+    approveKey({ ...world.deps, mailer }, { identifier: key.identifier, grant, by: onBox('admin') }),
   );
   const first = await Promise.race([done, sent.promise]);
   const isTaken = key.openUntilMs !== null && clock.nowMs() < key.openUntilMs;
@@ -161,6 +189,7 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean): Pro
     key,
     number: key.fence,
     secret: first as string,
+    retireOldAtMs,
     land: landed.resolve,
     done: done as InFlight['done'],
   });
@@ -169,7 +198,7 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean): Pro
 async function takeLanding(world: World, which: number, outcome: Outcome): Promise<void> {
   const [flight] = world.flying.splice(which % Math.max(1, world.flying.length), 1);
   if (flight === undefined || outcome === 'crash') return;
-  const { key, number, secret, land, done } = flight;
+  const { key, number, secret, retireOldAtMs, land, done } = flight;
   if (outcome === 'accepted' || outcome === 'lost after') world.mailed.push({ key, number, secret });
   if (outcome === 'accepted') land({ outcome });
   else if (outcome === 'refused') land({ outcome, permanent: true, reason: 'No.' });
@@ -180,6 +209,7 @@ async function takeLanding(world: World, which: number, outcome: Outcome): Promi
     expect(error).toBeUndefined();
     key.state = 'Active';
     key.working = number;
+    if (retireOldAtMs !== null) retireInModel(key.successorOf, retireOldAtMs);
   } else {
     const isFinal = outcome === 'accepted' || outcome === 'refused' || !stillOurs;
     expect(error).toMatchObject({ code: isFinal ? 'refused' : 'try_later' });
@@ -207,6 +237,24 @@ async function takeMove(world: World, key: ModelKey, verb: 'reject' | 'withdraw'
   key.fence++;
   key.working = null;
   key.openUntilMs = null;
+}
+
+/** Changes when a key expires: so many milliseconds from now, or never. */
+async function takeChange(world: World, key: ModelKey, ms: number | null): Promise<void> {
+  const { identifier } = key;
+  const expiresAtMs = ms === null ? null : clock.nowMs() + ms;
+  const silent = { ...world.deps, mailer: async () => null };
+  const result = await outcomeOf(changeKey(silent, { identifier, change: { expiresAtMs }, by: onBox('admin') }));
+  if (key.state !== 'Active') return void expect(result).toMatchObject({ code: 'refused' });
+  if (ms !== null && ms <= 0) return void expect(result).toMatchObject({ code: 'usage' });
+  expect(result).not.toBeInstanceOf(AppError);
+  key.expiresAtMs = expiresAtMs;
+}
+
+function retireInModel(key: ModelKey | null, atMs: number): void {
+  if (key?.state !== 'Active') return;
+  key.expiresAtMs = Math.min(key.expiresAtMs ?? atMs, atMs);
+  expireInModel(key);
 }
 
 function expireInModel(key: ModelKey): void {
@@ -241,6 +289,8 @@ function checkPromises(world: World, profiles: string[]): void {
   for (const key of world.keys) {
     const shown = showKey(world.deps, key.identifier);
     expect([key.identifier, shown.state]).toEqual([key.identifier, key.state]);
+    expect(shown.successorOf).toBe(key.successorOf?.identifier ?? null);
+    if (key.working !== null && key.expiresAtMs !== null) expect(shown.expiresAt).toBe(isoTime(key.expiresAtMs));
     if (shown.state === 'Active') expect(shown.attempt?.result).toBe('accepted');
     const history = keyHistory(world.deps, key.identifier);
     expect(history.slice(0, key.history.length)).toEqual(key.history);

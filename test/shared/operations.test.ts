@@ -43,6 +43,7 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   edit: { own: ['operator', 'owner'], others: ['operator'] },
   withdraw: { own: ['operator', 'owner'], others: ['operator'] },
   approve: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
+  change: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   reject: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   revoke: { own: ['operator', 'admin', 'owner'], others: ['operator', 'admin'] },
 };
@@ -57,8 +58,10 @@ async function world() {
     if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
     if (name === 'list') return { profile };
     const identifier =
-      name === 'revoke' ? (await issue(deps, { profile })).identifier : await request(deps, { profile });
-    return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1 };
+      name === 'revoke' || name === 'change'
+        ? (await issue(deps, { profile })).identifier
+        : await request(deps, { profile });
+    return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>
     perform(deps, actor, OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>, input);
@@ -233,6 +236,16 @@ describe('an input of the wrong shape is refused with a sentence, and nothing ha
     ['approve', { expiresAtMs: Number.MAX_SAFE_INTEGER }, 'The expiry must be a span'],
     ['list', { unusedForMs: -1 }, 'Unused keys can be listed for at most 400d'],
     ['approve', { permissions: ['api.write'] }, 'The permissions are api.lookup and api.leaderboard'],
+    ['approve', { retireOldAtMs: -1 }, 'The end of the old key must be a span'],
+    ['approve', { retireOldAtMs: 4_102_444_800_000 }, 'Key '],
+    ['change', { rateLimits: null }, 'Say what to change: the permissions, the rate limits or the expiry.'],
+    ['change', { rateLimits: '' }, 'Say what to change: the permissions, the rate limits or the expiry.'],
+    ['change', { rateLimits: [] }, 'A key has one to four rate limits.'],
+    ['change', { permissions: [] }, 'At least one permission is needed'],
+    ['change', { permissions: 'api.lookup' }, 'The list of permissions must be a list of texts.'],
+    ['change', { expiresAtMs: 1 }, 'The expiry must lie in the future.'],
+    ['change', { expiresAtMs: '' }, 'The expiry must lie in the future.'],
+    ['request', { successorOf: 7 }, 'The identifier of the key to succeed must be a text.'],
     ['reject', { reason: undefined }, 'The reason is missing.'],
     ['revoke', { reason: 5 }, 'The reason must be a text.'],
   ];

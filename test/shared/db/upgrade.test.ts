@@ -65,6 +65,20 @@ test('of eight that start at once on an older database one copies and upgrades i
   expect(copies(folder)).toHaveLength(1);
 }, 30_000);
 
+test('reminders that were sent before expiries could be changed are about the one that the key has', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  makeOlderDatabase(path, 5, [
+    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+       followers_count, show_followers_count, created_at) VALUES (1, 'a', 'a', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, expires_at)
+       VALUES ('k7Qm2XaB', 1, 'a', '${'x'.repeat(80)}', 'pending', '[]', 0, 86400000)`,
+    "INSERT INTO key_reminders (identifier, step_days, at, result) VALUES ('k7Qm2XaB', 7, 1, 'accepted')",
+  ]);
+  const { $client } = openDatabase(path, 'serve');
+  expect($client.query('SELECT expires_at FROM key_reminders').all()).toEqual([{ expires_at: 86_400_000 }]);
+  $client.close();
+});
+
 test('where it can’t be copied it is not upgraded', () => {
   const path = join(tempFolder(), 'profiles.db');
   makeOlderDatabase(path, OLD);

@@ -114,7 +114,7 @@ test('a second admin meanwhile is told who is at it since when; after the lease 
 
   const crashed = await request(base, { profile });
   base.db.$client.run(
-    "INSERT INTO key_attempts SELECT identifier, 1, 'somebody', ?, ?, 'x@example.org', '[]', '[]', NULL, 'open', 'admin' FROM api_keys WHERE identifier = ?",
+    "INSERT INTO key_attempts SELECT identifier, 1, 'somebody', ?, ?, 'x@example.org', '[]', '[]', NULL, 'open', 'admin', NULL FROM api_keys WHERE identifier = ?",
     [clock.nowMs(), clock.nowMs() + 120_000, crashed],
   );
   base.db.$client.run('UPDATE api_keys SET attempt_number = 1 WHERE identifier = ?', [crashed]);

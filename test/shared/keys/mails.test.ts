@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { KeyChanges } from '../../../shared/db/schema.ts';
+import { changeMail } from '../../../shared/keys/change-mail.ts';
 import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';
 import { approvalMail, rejectionMail, requestMail, revocationMail } from '../../../shared/keys/mails.ts';
 import type { Mail } from '../../../shared/mail/mail.ts';
@@ -17,6 +19,7 @@ const DECISION = {
 const REQUEST = {
   to: 'admin@example.org',
   identifier: 'k7Qm2XaB',
+  successorOf: null,
   profile: 'Ada',
   keyName: 'Nightly statistics',
   description: 'We draw a map of all creators in our community, with names and badges, and refresh it each night.',
@@ -24,6 +27,12 @@ const REQUEST = {
   projectUrl: 'https://map.example.net/about',
   expectedUsage: '200 lookups a day',
 };
+
+const CHANGES = {
+  permissions: { from: ['api.lookup'], to: ['api.lookup', 'api.leaderboard'] },
+  rateLimits: { from: [{ quota: 60, windowSeconds: 60 }], to: [{ quota: 600, windowSeconds: 60 }] },
+  expiresAt: { from: null, to: '2027-01-31T12:00:00.000Z' },
+} satisfies KeyChanges;
 
 function allMails(foreign?: string): Mail[] {
   const f = foreign;
@@ -35,6 +44,7 @@ function allMails(foreign?: string): Mail[] {
     rejectionMail(decision),
     revocationMail(decision),
     requestMail({ ...REQUEST, keyName, ...request }),
+    changeMail({ ...DECISION, keyName, changes: CHANGES }),
     reminderMail({ ...DECISION, keyName, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
   ];
 }
@@ -71,6 +81,24 @@ describe('the approval mail has all that its reader needs, in both parts', () =>
   });
 });
 
+describe('the approval mail of a successor says what becomes of the key before it', () => {
+  const before = { identifier: 'p3Zt9QwE', endsAtMs: null, isOver: false };
+  const text = (predecessor: object) =>
+    approvalMail({ ...NEWS, predecessor: { ...before, ...predecessor } }).text.replace(/\s+/g, ' ');
+
+  test.each([
+    ['it goes on', {}, 'successor of your key p3Zt9QwE. Both keys work. Put'],
+    [
+      'it will end',
+      { endsAtMs: Date.parse('2027-01-01T00:00:00Z') },
+      'work until 2027-01-01 00:00:00 UTC, when p3Zt9QwE ends',
+    ],
+    ['it is over', { isOver: true, endsAtMs: Date.parse('2026-01-01T00:00:00Z') }, 'Key p3Zt9QwE has ended already.'],
+  ])('%s', (_what, predecessor, words) => {
+    expect(text(predecessor)).toContain(words);
+  });
+});
+
 describe('the other mails', () => {
   test('a rejection and a revocation carry the reason', () => {
     for (const mail of [rejectionMail(DECISION), revocationMail(DECISION)]) {
@@ -80,7 +108,23 @@ describe('the other mails', () => {
     }
   });
 
-  test('a reminder says when, that it can’t be moved, and what to do', () => {
+  test('a change says from what to what, and nothing of what stays', () => {
+    const text = (changes: KeyChanges) => changeMail({ ...DECISION, changes }).text.replace(/\s+/g, ' ');
+    const all = text(CHANGES);
+    for (const words of [
+      'Permissions, before api.lookup Permissions, now api.lookup api.leaderboard',
+      'Rate limits, before 60/1m (at most 60 requests in any minute) Rate limits, now 600/1m (at most 600 requests',
+      'Expires, before never, unless it is revoked Expires, now 2027-01-31 12:00:00 UTC',
+      'counts on',
+    ]) {
+      expect(all).toContain(words);
+    }
+    const { permissions, expiresAt } = CHANGES;
+    expect(text({ permissions })).not.toMatch(/Rate limits|Expires|counts on/);
+    expect(text({ expiresAt })).not.toMatch(/Rate limits|Permissions|counts on/);
+  });
+
+  test('a reminder says when, and what to do', () => {
     const news = { ...DECISION, expiresAtMs: Date.parse('2027-01-31T12:00:00Z') };
     const { text } = reminderMail({ ...news, daysLeft: 30 });
     for (const words of ['in 30 days', '2027-01-31 12:00:00 UTC', 'Nightly statistics', 'request a new key']) {
@@ -96,7 +140,8 @@ describe('the other mails', () => {
       expect(text).toContain(words);
     }
     const short = requestMail({ ...REQUEST, projectUrl: null, expectedUsage: null }).text;
-    expect(short).not.toMatch(/Project|Expected usage/);
+    expect(short).not.toMatch(/Project|Expected usage|Successor/);
+    expect(requestMail({ ...REQUEST, successorOf: 'p3Zt9QwE' }).text).toMatch(/Successor of +p3Zt9QwE\n/);
   });
 
   test('none carries a secret, not even one that somebody wrote into a text', () => {

@@ -23,6 +23,7 @@ export const NEWS: ApprovalNews = {
     { quota: 5000, windowSeconds: 86_400 },
   ],
   expiresAtMs: Date.parse('2027-01-31T12:00:00Z'),
+  predecessor: null,
   publicUrl: 'https://profiles.example.org',
 };
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { changeKey } from '../../../shared/keys/change.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import type { Mail } from '../../../shared/mail/mail.ts';
 import { dueStep, sendReminders } from '../../../shared/notices/reminders.ts';
@@ -38,7 +39,7 @@ async function world(lifeDays = 90) {
 
 describe('which step is due', () => {
   const at = (leftDays: number, lifeDays = 90) =>
-    dueStep({ approvedAt: 0, expiresAt: lifeDays * DAY_MS }, (lifeDays - leftDays) * DAY_MS);
+    dueStep({ expirySetAt: 0, expiresAt: lifeDays * DAY_MS }, (lifeDays - leftDays) * DAY_MS);
 
   test('thirty days, seven days and one day before the end', () => {
     const days = [31, 30, 29.9, 8, 7, 6.9, 2, 1, 0.01];
@@ -117,6 +118,77 @@ describe('the owner', () => {
     w.deps.config.mail = null;
     expect(await w.send()).toBe(false);
     expect(w.deps.db.$client.query('SELECT count(*) AS n FROM key_reminders').get()).toEqual({ n: 0 });
+  });
+});
+
+describe('where the expiry is changed, the owner', () => {
+  const move = (w: Awaited<ReturnType<typeof world>>, days: number) => {
+    const expiresAtMs = w.clock.nowMs() + days * DAY_MS;
+    return changeKey(w.deps, { identifier: w.identifier, change: { expiresAtMs }, by: onBox('admin') });
+  };
+  const to = (...words: string[]) => words.map((some) => `owner1@example.org: ${some}`);
+
+  /** What is mailed when it is looked for every half a day, from now on. */
+  async function mailedWithin(w: Awaited<ReturnType<typeof world>>, days: number): Promise<string[]> {
+    w.smtp.received.length = 0;
+    for (let half = 0; half < 2 * days; half++) {
+      await w.send();
+      w.clock.advance(12 * HOUR_MS);
+    }
+    return w.mailed();
+  }
+
+  test('is told each step before the new date, also those that he was told before the old one', async () => {
+    const w = await world();
+    w.leave(6.5);
+    await w.send();
+    expect(w.mailed()).toEqual(to('in 7 days'));
+    await move(w, 60);
+    expect(await mailedWithin(w, 70)).toEqual(to('in 30 days', 'in 7 days', 'within a day'));
+  });
+
+  test('is told no step that began before the change, whose own mail has just named the new date', async () => {
+    const w = await world();
+    w.clock.advance(20 * DAY_MS);
+    await move(w, 20);
+    expect(await mailedWithin(w, 30)).toEqual(to('in 7 days', 'within a day'));
+  });
+
+  test('is told no step twice for one date, though it was moved away and back', async () => {
+    const w = await world();
+    w.leave(6.5);
+    await w.send();
+    expect(w.mailed()).toEqual(to('in 7 days'));
+    await move(w, 7.5);
+    expect(await mailedWithin(w, 1)).toEqual(to('in 7 days'));
+    await move(w, 5.5);
+    expect(await mailedWithin(w, 10)).toEqual(to('within a day'));
+  });
+
+  test('is told nothing more where it no longer expires', async () => {
+    const w = await world();
+    await changeKey(w.deps, { identifier: w.identifier, change: { expiresAtMs: null }, by: onBox('admin') });
+    expect(await mailedWithin(w, 100)).toEqual([]);
+  });
+
+  test('is told as ever though what the history says of a change is damaged', async () => {
+    const w = await world();
+    await move(w, 60);
+    w.deps.db.$client.run('DROP TRIGGER key_events_never_changed');
+    w.deps.db.$client.run("UPDATE key_events SET detail = '{' WHERE event = 'changed'");
+    expect(await mailedWithin(w, 70)).toEqual(to('in 30 days', 'in 7 days', 'within a day'));
+  });
+
+  test('is told once for each date even while the clock stands before the change, since it was set back', async () => {
+    const w = await world();
+    await move(w, 90);
+    w.clock.advance(60 * DAY_MS);
+    await w.send();
+    expect(w.mailed().filter((line) => line.includes('30'))).toEqual(to('in 30 days'));
+    // The change is now in the future.
+    w.deps.db.$client.run('DROP TRIGGER key_events_never_changed');
+    w.deps.db.$client.run("UPDATE key_events SET at = at + ? WHERE event = 'changed'", [59 * DAY_MS]);
+    expect(await mailedWithin(w, 1)).toEqual([]);
   });
 });
 

@@ -1,0 +1,53 @@
+import type { KeyChanges } from '../db/schema.ts';
+import type { Mail } from '../mail/mail.ts';
+import { expiryInWords, foreign, rateLimitInWords } from './mail-wording.ts';
+import { compose, fact } from './mails.ts';
+
+/** What the owner is told when the permissions, rate limits or expiry of an Active key are changed. */
+export type ChangeNews = {
+  to: string;
+  identifier: string;
+  keyName: string;
+  changes: KeyChanges;
+  /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
+  publicUrl: string;
+};
+
+/** Tells the owner what was changed of a key, from what to what. */
+export function changeMail(news: ChangeNews): Mail {
+  const { identifier, publicUrl, changes } = news;
+  return compose('change', news, `Your API key ${identifier} was changed`, [
+    {
+      kind: 'paragraph',
+      text: `What a key of yours to the Profile Lookup API at ${publicUrl} may do was changed. It holds from now on.`,
+    },
+    {
+      kind: 'facts',
+      facts: [
+        fact('Key', identifier),
+        fact('Name', foreign(news.keyName)),
+        ...fromTo('Permissions', changes.permissions, (permissions) => permissions),
+        ...fromTo('Rate limits', changes.rateLimits, (limits) => limits.map(rateLimitInWords)),
+        ...fromTo('Expires', changes.expiresAt, (time) => [expiryInWords(time === null ? null : Date.parse(time))]),
+      ],
+    },
+    ...(changes.rateLimits === undefined
+      ? []
+      : [
+          {
+            kind: 'paragraph' as const,
+            text: 'What was used within a time span that still has a limit counts on; a limit on a new time span begins unused.',
+          },
+        ]),
+    {
+      kind: 'paragraph',
+      text: 'The secret is the same as before. There is nothing to do unless your program needs more.',
+    },
+  ]);
+}
+
+/** Two facts, or none where this was not changed. */
+function fromTo<T>(label: string, change: { from: T; to: T } | undefined, inWords: (value: T) => readonly string[]) {
+  if (change === undefined) return [];
+  return [fact(`${label}, before`, ...inWords(change.from)), fact(`${label}, now`, ...inWords(change.to))];
+}

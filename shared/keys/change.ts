@@ -1,0 +1,68 @@
+import type { Actor } from '../actor.ts';
+import { write } from '../db/connect.ts';
+import type { KeyChanges } from '../db/schema.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
+import { expireKeys } from './expire.ts';
+import { refuseTimePast } from './expiry.ts';
+import { checkPermissions } from './fields.ts';
+import { type NewGrant, setGrant } from './grant.ts';
+import { stateAt } from './key.ts';
+import { notify, type Outcome } from './lifecycle.ts';
+import { type ApiKey, readKey, readOwner } from './record.ts';
+
+/** What an admin changes of an Active key; whatever is absent stays as it is. */
+export type KeyChange = {
+  permissions?: readonly string[] | null | undefined;
+  rateLimits?: readonly RateLimit[] | null | undefined;
+  /** Milliseconds since 1970; null for a key that does not expire. */
+  expiresAtMs?: number | null | undefined;
+};
+
+/**
+ * Changes permissions, rate limits or expiry of an Active key, and mails its owner from what to what. The secret stays.
+ * Servers read the key anew after the commit. Where the key has all of this already, nothing is written and nobody is
+ * mailed. Throws `usage` (a malformed value, nothing to change), `not_found`, `refused` (the key is not Active), `busy`.
+ */
+export async function changeKey(
+  deps: Deps,
+  input: { identifier: string; change: KeyChange; by: Actor },
+): Promise<Outcome> {
+  const { identifier, by } = input;
+  const grant = checkChange(input.change);
+  expireKeys(deps.db, deps.clock.nowMs(), identifier);
+  const { key, changes } = write(deps.db, (tx) => {
+    // The time is read once the write lock is held: while this waited for the lock, the key may have expired.
+    const act = { by, atMs: deps.clock.nowMs() };
+    const found = requireActive(readKey(tx, identifier), act.atMs);
+    refuseTimePast(grant.expiresAt ?? null, act.atMs);
+    return { key: found, changes: setGrant(tx, found, grant, act) };
+  });
+  const warning =
+    changes === null ? 'The key had all of this already; nothing was changed.' : await tellOwner(deps, key, changes);
+  return { identifier, warning };
+}
+
+function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
+  const grant: NewGrant = {};
+  if (permissions) grant.permissions = checkPermissions(permissions);
+  if (rateLimits) grant.rateLimits = parseRateLimits(rateLimits.map(formatRateLimit));
+  if (expiresAtMs !== undefined) grant.expiresAt = expiresAtMs;
+  if (Object.keys(grant).length > 0) return grant;
+  throw new AppError('usage', 'Say what to change: the permissions, the rate limits or the expiry.');
+}
+
+function requireActive(key: ApiKey, nowMs: number): ApiKey {
+  const state = stateAt(key, nowMs);
+  if (state === 'Active') return key;
+  throw new AppError('refused', `Key ${key.identifier} is ${state}; only Active keys can be changed.`);
+}
+
+async function tellOwner(deps: Deps, key: ApiKey, changes: KeyChanges): Promise<string | null> {
+  const { identifier, name: keyName } = key;
+  const { changeMail } = await import('./change-mail.ts');
+  return notify(deps, readOwner(deps.db, key)?.email ?? null, (to) =>
+    changeMail({ to, identifier, keyName, changes, publicUrl: deps.config.publicUrl }),
+  );
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { showKey } from '../../../shared/keys/view.ts';
+import { profilectl } from '../../support/cli.ts';
+import { DESCRIPTION, issue, mails } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+/** A database with an Active key, and `profilectl` on it. */
+async function world() {
+  const deps = testDeps();
+  insertProfile(deps.db, { id: 1, username: 'ada' });
+  const fields = { profile: 'ada', projectUrl: 'https://example.org', expectedUsage: 'A few\nlookups' };
+  const { identifier } = await issue(deps, { ...fields, description: `${DESCRIPTION}\nIn two lines.` });
+  const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+  const run = (...words: string[]) => profilectl(words, { variables });
+  return { deps, identifier, variables, run };
+}
+
+describe('keys change', () => {
+  test('changes what the flags say, and prints the key as all commands do', async () => {
+    const { deps, identifier, run } = await world();
+    const words = ['keys', 'change', identifier];
+    const done = await run(...words, '--rate-limit', '7/1m', '9/1h', '--expires', '2126-01-31');
+    expect(done).toEqual({ code: 0, stdout: `${identifier} Active\n`, stderr: '' });
+    const all = await run(...words, '--json', '--permission', 'api.leaderboard', '--expires', 'never');
+    expect(JSON.parse(all.stdout)).toEqual(JSON.parse(JSON.stringify(showKey(deps, identifier))));
+    expect(JSON.parse(all.stdout)).toMatchObject({
+      permissions: ['api.leaderboard'],
+      rateLimits: [
+        { quota: 7, windowSeconds: 60 },
+        { quota: 9, windowSeconds: 3_600 },
+      ],
+      expiresAt: null,
+      successorOf: null,
+    });
+    const { stdout } = await run('keys', 'show', identifier);
+    expect(stdout).toContain('60/1m, 5000/1d → 7/1m, 9/1h; expires never → 2126-01-31T00:00:00.000Z');
+    expect(stdout).toContain('api.lookup → api.leaderboard; expires 2126-01-31T00:00:00.000Z → never');
+    expect(mails(deps).filter((mail) => mail.includes('was changed'))).toHaveLength(2);
+  });
+
+  test('says on stderr that nothing was changed where the key is so already', async () => {
+    const { identifier, run } = await world();
+    const done = await run('keys', 'change', identifier, '--permission', 'api.lookup');
+    expect(done).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
+    expect(done.stderr).toContain('nothing was changed');
+  });
+
+  test.each([
+    [[], 2, 'Say what to change: --permission, --rate-limit or --expires.'],
+    [['--rate-limit', '7'], 2, 'A rate limit is <quota>/<window>'],
+    [['--expires', 'tomorrow'], 2, 'The expiry must be a span'],
+    [['--permission', 'api.write'], 2, 'The permissions are api.lookup and api.leaderboard'],
+  ])('refuses %j', async (flags, code, sentence) => {
+    const { identifier, run } = await world();
+    const done = await run('keys', 'change', identifier, ...flags);
+    expect(done).toEqual({ code, stdout: '', stderr: expect.stringContaining(sentence) });
+  });
+});
+
+describe('a successor', () => {
+  test('takes over what is not given, off a terminal; approved, it gives the old key its end', async () => {
+    const { deps, identifier, run } = await world();
+    const asked = await run('keys', 'request', '--successor-of', identifier, '--name', 'Bot 2', '--json');
+    const successor = JSON.parse(asked.stdout);
+    expect(successor).toMatchObject({
+      profile: 'ada',
+      name: 'Bot 2',
+      description: `${DESCRIPTION}\nIn two lines.`,
+      projectUrl: 'https://example.org',
+      expectedUsage: 'A few\nlookups',
+      requestedPermissions: ['api.lookup'],
+      successorOf: identifier,
+    });
+    const approved = await run('keys', 'approve', successor.identifier, '--retire-old', '2126-01-31');
+    expect(approved).toMatchObject({ code: 0, stdout: `${successor.identifier} Active\n` });
+    expect(showKey(deps, identifier).expiresAt).toBe('2126-01-31T00:00:00.000Z');
+    const { stdout } = await run('keys', 'show', successor.identifier);
+    expect(stdout).toMatch(new RegExp(`^Successor of +${identifier}$`, 'm'));
+    expect(stdout).toContain('attempt 1; the old key ends at 2126-01-31T00:00:00.000Z');
+    const old = (await run('keys', 'show', identifier)).stdout;
+    expect(old).toContain(`expires never → 2126-01-31T00:00:00.000Z; for its successor ${successor.identifier}`);
+  });
+
+  test('is asked for nothing on a terminal, and its approval asks when the old key ends', async () => {
+    const { deps, identifier, variables } = await world();
+    const asking = openTerminal(['keys', 'request', '--successor-of', identifier], variables);
+    await asking.see('pending');
+    expect(await asking.exited).toBe(0);
+    const successor = /(\w{8}) pending/.exec(asking.screen())?.[1] ?? '';
+    const terminal = openTerminal(
+      ['keys', 'approve', successor, '--permission', 'api.lookup', '--rate-limit', '7/1m', '--expires', 'never'],
+      variables,
+    );
+    await terminal.see(`End of the old key ${identifier}`);
+    terminal.type(`2126-01-31${KEY.enter}`);
+    await terminal.see(`no expiry, end the old key ${identifier} at 2126-01-31`);
+    terminal.type(`y${KEY.enter}`);
+    expect(await terminal.exited).toBe(0);
+    expect(showKey(deps, successor).state).toBe('Active');
+    expect(showKey(deps, identifier).expiresAt).toBe('2126-01-31T00:00:00.000Z');
+  });
+
+  test('of a key that is not Active, or with an end where there is no old key, is refused', async () => {
+    const { identifier, run } = await world();
+    const request = ['keys', 'request', '--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup'];
+    const { stdout } = await run(...request, '--description', DESCRIPTION);
+    const pending = stdout.slice(0, 8);
+    const ended = await run('keys', 'approve', pending, '--retire-old', '7d');
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('succeeds no other key') });
+    const malformed = await run('keys', 'approve', pending, '--retire-old', 'soon');
+    expect(malformed).toMatchObject({ code: 2, stderr: expect.stringContaining('The end of the old key must be') });
+    await run('keys', 'revoke', identifier, '--reason', 'Leaked.');
+    const refused = await run('keys', 'request', '--successor-of', identifier);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('only an Active key can have') });
+  });
+});
