@@ -5,9 +5,8 @@ import { rateLimit, rateLimitPolicy } from './quota.ts';
 
 /** What a route found: the body of a 200 (or an empty one and the place to go), and the headers that only this has. */
 export type Answer = {
-  readonly body: string | Body['body'];
-  /** Noted here when it is first needed. */
-  etag?: string | undefined;
+  readonly body: string | Body;
+  readonly etag?: undefined;
   headers?: Record<string, string>;
   status?: 302;
 };
@@ -63,7 +62,7 @@ export function prepareAnswers(isSecure: boolean): Answers {
   return {
     toKey: (exchange, answer) => {
       const { body, headers: more } = answer;
-      const etag = answer.etag ?? noteTag(answer as Answer);
+      const etag = answer.etag ?? etagOf(answer.body);
       const isUnchanged = matches(exchange.headers.get('if-none-match'), etag);
       if (isUnchanged && body instanceof ReadableStream) void body.cancel();
       const { headers } = isUnchanged ? asUnchanged : asFound;
@@ -86,11 +85,6 @@ export function prepareAnswers(isSecure: boolean): Answers {
       return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });
     },
   };
-}
-
-function noteTag(answer: Answer): string {
-  answer.etag = etagOf(answer.body);
-  return answer.etag;
 }
 
 // RFC 9110, sections 5.6.1 and 8.8.3; a list may have empty elements.

@@ -1,3 +1,4 @@
+import { etagOf, etagOfPieces, hashesOf, PIECE_BYTES } from '../../shared/etag.ts';
 import type { Body, Part } from '../../shared/profiles/read/body.ts';
 import { isLong, type LongBody } from '../../shared/profiles/read/long-body.ts';
 import type { Service } from '../process/service.ts';
@@ -13,9 +14,6 @@ import type { Hold } from './unsent.ts';
 
 /** Larger bodies are big. A single lookup, which is never refused, may hold as much by default (MAX_PROFILE_KIB). */
 const MAX_SMALL_BYTES = 64 * 1024;
-
-/** About so much is handed to the socket at once. */
-const PIECE_BYTES = 64 * 1024;
 
 /** What a long body counts for while its largest piece is not known: no import ever took a larger profile. */
 const ENTRY_BYTES = 1024 * 1024;
@@ -34,13 +32,13 @@ export function answerOf(
   headers: Record<string, string> = {},
 ): MaybeBig {
   if (isLong(found)) return answerLong(service, exchange, found, headers);
-  const { body, etag } = found;
-  if (body.length <= MAX_SMALL_BYTES) return { body, etag, headers };
-  const hold = holdFor(service, exchange, body.length);
-  return { body: streamOf(service, exchange, hold, slicesOf(body.slice())), etag, headers };
+  if (found.length <= MAX_SMALL_BYTES) return { body: found, headers };
+  const hold = holdFor(service, exchange, found.length);
+  const etag = etagOf(found);
+  return { body: streamOf(service, exchange, hold, piecesOf(found.slice()).values()), etag, headers };
 }
 
-/** A body that is too long to be held is read for its tag first, and then again as it is sent. */
+/** A body that is too long to be held is read for its entity tag first, and then again as it is sent. */
 async function answerLong(
   service: Service,
   exchange: Exchange,
@@ -49,19 +47,15 @@ async function answerLong(
 ): Promise<StreamedAnswer> {
   const hold = holdFor(service, exchange, ENTRY_BYTES + PIECE_BYTES);
   try {
-    let largest = PIECE_BYTES;
-    let parts: Part[] = [];
-    while (body.next(parts)) {
-      const bytes = bytesOf(parts);
-      if (bytes < PIECE_BYTES) continue;
-      largest = Math.max(largest, bytes);
-      service.sweep(bytes);
-      parts = [];
-      await othersTurn();
+    const hashes: bigint[] = [];
+    let largest = 0;
+    for await (const bytes of readBody(service, body)) {
+      largest = Math.max(largest, bytes.length);
+      for (const piece of piecesOf(bytes)) hashes.push(...hashesOf(piece));
     }
     hold.shrinkTo(largest);
-    const { tail, etag } = body.end();
-    return { body: streamOf(service, exchange, hold, entriesOf(service, body, tail)), etag, headers };
+    const pieces = readAgain(service, body, hashes);
+    return { body: streamOf(service, exchange, hold, pieces), etag: etagOfPieces(hashes), headers };
   } catch (error) {
     hold.release();
     throw error;
@@ -103,23 +97,53 @@ function streamOf({ log }: Service, { requestId }: Exchange, hold: Hold, pieces:
   );
 }
 
-function* slicesOf(bytes: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>> {
-  for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES);
+/** The pieces of these bytes, as they are hashed and handed to the socket. */
+function piecesOf(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+    pieces.push(bytes.subarray(start, start + PIECE_BYTES));
+  }
+  return pieces;
 }
 
-/** The entries of a body, read again, several in a piece where they are small. Throws where one is not what it was. */
-async function* entriesOf({ sweep }: Service, body: LongBody, tail: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+/** Reads a body and returns its bytes in turns: one piece at a time, or several whole ones where an entry is longer than that. */
+async function* readBody({ sweep }: Service, body: LongBody): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const next = body.open();
   let parts: Part[] = [];
-  for (let index = 0; index < body.count(); index++) {
-    if (!body.again(index, parts)) throw new Error('a profile has changed since the answer began');
-    const bytes = bytesOf(parts);
-    if (bytes < PIECE_BYTES) continue;
-    yield joined(parts);
-    sweep(bytes);
-    parts = [];
+  let units = 0;
+  let measured = 0;
+  for (let goesOn = true; goesOn; ) {
+    goesOn = next(parts);
+    // A text has at least as many bytes as UTF-16 units.
+    for (; measured < parts.length; measured++) units += (parts[measured] as Part).length;
+    if (goesOn && units < PIECE_BYTES) continue;
+    const bytes = joined(parts);
+    const end = goesOn ? bytes.length - (bytes.length % PIECE_BYTES) : bytes.length;
+    yield bytes.subarray(0, end);
+    sweep(bytes.length);
+    // A copy, so that the rest of these bytes can be collected.
+    parts = [bytes.slice(end)];
+    [units, measured] = [bytes.length - end, 1];
     await othersTurn();
   }
-  yield joined([...parts, tail]);
+}
+
+/** Reads a body again and returns its pieces one by one. Throws where one no longer has the hashes that it had before. */
+async function* readAgain(
+  service: Service,
+  body: LongBody,
+  hashes: readonly bigint[],
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let at = 0;
+  for await (const bytes of readBody(service, body)) {
+    for (const piece of piecesOf(bytes)) {
+      const [one, other] = hashesOf(piece);
+      if (one !== hashes[at++] || other !== hashes[at++])
+        throw new Error('a profile has changed since the answer began');
+      yield piece;
+    }
+  }
+  if (at < hashes.length) throw new Error('the answer is shorter than when it began');
 }
 
 let lastTurn = Promise.resolve();
@@ -128,10 +152,6 @@ let lastTurn = Promise.resolve();
 function othersTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
   return lastTurn;
-}
-
-function bytesOf(parts: readonly Part[]): number {
-  return parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 }
 
 function joined(parts: readonly Part[]): Uint8Array<ArrayBuffer> {

@@ -46,5 +46,5 @@ function parameterOf({ path, query }: Exchange, route: Route): string {
 function answerWith(service: Service, { text, aliasOf }: Found, suffix: string): Answer {
   if (aliasOf === null) return text;
   const location = publicPath(service.deps.config, `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`);
-  return { body: text.body, etag: text.etag, headers: { 'Content-Location': location } };
+  return { body: text.body, headers: { 'Content-Location': location } };
 }

@@ -6,8 +6,8 @@ import { foldName } from '../name.ts';
 import { type BoundedCache, createBoundedCache, createDoor } from './bounded-cache.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
-/** A JSON text that is sent; its entity tag is noted on it when it is first needed. */
-export type Text = { readonly body: string; etag: string | undefined };
+/** A JSON text that is sent. */
+export type Text = { readonly body: string };
 
 /** A reading of what the service shows of a profile: the SimplifiedProfile, or its links. Thousands are kept: one object each. */
 export type Shown = Text & {
@@ -107,7 +107,7 @@ export function shownOf({ id, username, body }: Row, stamp: number): Shown {
   }
   const folded = foldName(username);
   // One string for both, where they are the same.
-  return { id, stamp, username: folded === username ? folded : username, folded, body, etag: undefined };
+  return { id, stamp, username: folded === username ? folded : username, folded, body };
 }
 
 /** A source that keeps what is asked for again, until it is dropped: what there is of these profiles, or everything. */

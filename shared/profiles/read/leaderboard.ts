@@ -26,7 +26,7 @@ export type Board = { page: Leaderboard; reorder: (next: Order, changed: Readonl
 const BLOCK_BYTES = 2048;
 
 /** Is kept in the place of neighbours that are too big to be kept together. */
-const TOO_BIG: Block = { bytes: new Uint8Array(), starts: [], tags: new Uint8Array() };
+const TOO_BIG: Block = { bytes: new Uint8Array(), starts: [] };
 
 /** How much of entries is kept at most: a board of usual profiles. */
 const BLOCKS_BYTES = 16 * 1024 * 1024;

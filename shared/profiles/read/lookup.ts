@@ -1,10 +1,9 @@
 import { type Reader, readInView } from '../../db/reader.ts';
 import { AppError } from '../../errors.ts';
-import { etagOf } from '../../etag.ts';
 import { authIdFault, checkedFold } from '../name.ts';
 import type { Body } from './body.ts';
 import type { Shown, Source, Sources, Text } from './cache.ts';
-import { isLong, type LongBody, putTogether, readInside } from './long-body.ts';
+import { isLong, type LongBody, putTogether, type Reading, readInside } from './long-body.ts';
 
 /** The ways to a profile: a username or an alias, the UID in decimal, the auth ID. */
 export type Way = 'username' | 'uid' | 'authId';
@@ -64,47 +63,34 @@ export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
   };
 }
 
-/** The answer to a lookup of many; its entries are the profiles that are found. */
+/** The answer to a lookup of many. */
 function foundProfiles(source: Source, asked: readonly Asked[]): LongBody {
-  const found: { id: number; etag: string; head: string }[] = [];
+  return { open: () => readProfiles(source, asked) };
+}
+
+function readProfiles(source: Source, asked: readonly Asked[]): Reading {
   const missing: string[] = [];
   let position = 0;
-  let tags = '';
-  return {
-    next: (to) => {
-      while (position < asked.length) {
-        const { way, value } = asked[position++] as Asked;
-        const shown = find(source, way, value);
-        const query = echo(way, value);
-        if (shown === null) {
-          missing.push(query);
-          continue;
-        }
-        shown.etag ??= etagOf(shown.body);
-        tags += query + shown.etag;
-        const head = `${found.length > 0 ? '},' : '{"profiles":['}{"query":${query},"profile":`;
-        found.push({ id: shown.id, etag: shown.etag, head });
-        to.push(head, shown.body);
-        return true;
+  let isFirst = true;
+  return (to) => {
+    while (position < asked.length) {
+      const { way, value } = asked[position++] as Asked;
+      const shown = find(source, way, value);
+      const query = echo(way, value);
+      if (shown === null) {
+        missing.push(query);
+        continue;
       }
-      return false;
-    },
-    count: () => found.length,
-    end: () => {
-      const tail = `${found.length > 0 ? '}' : '{"profiles":['}],"missing":[${missing.join(',')}]}`;
-      // As for the leaderboard: the profiles' tags stand for them.
-      return { tail, etag: etagOf(tags + tail) };
-    },
-    again: (index, to) => {
-      const { id, etag, head } = found[index] as (typeof found)[number];
-      const shown = source.ofId(id);
-      if (shown === null) return false;
-      shown.etag ??= etagOf(shown.body);
-      to.push(head, shown.body);
-      return shown.etag === etag;
-    },
+      to.push(`${isFirst ? HEAD : '},'}{"query":${query},"profile":`, shown.body);
+      isFirst = false;
+      return true;
+    }
+    to.push(`${isFirst ? HEAD : '}'}],"missing":[${missing.join(',')}]}`);
+    return false;
   };
 }
+
+const HEAD = '{"profiles":[';
 
 function find(source: Source, way: Way, value: string): Shown | null {
   if (way === 'uid') return source.ofId(parseUid(value));

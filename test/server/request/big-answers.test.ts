@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { UNSENT_BYTES } from '../../../server/request/unsent.ts';
+import { etagOf, PIECE_BYTES } from '../../../shared/etag.ts';
 import { changeProfile } from '../../../shared/profiles/write/change.ts';
 import { get, startTestServer, takeApart } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -77,6 +78,7 @@ describe.each(Object.entries(KINDS))('%s', (_kind, path) => {
     const late = await askSlowly(path);
     expect((await answer.text()) === wanted).toBe(true);
     const { status, headers, body } = await late.rest();
+    expect(answer.headers.get('etag')).toBe(etagOf(wanted));
     expect([status, headers.get('transfer-encoding'), headers.get('etag')]).toEqual([
       200,
       'chunked',
@@ -102,8 +104,8 @@ test('answers that nobody reads are refused beyond what a key may hold; what is 
     sockets.push(await askSlowly(path));
     statuses.push(server.log.at(-1)?.status);
   }
-  // Each holds one profile.
-  const held = Math.floor(UNSENT_BYTES.key / 900_000);
+  // Each holds one profile, and the rest of a piece that began before it.
+  const held = Math.floor(UNSENT_BYTES.key / (900_000 + PIECE_BYTES));
   expect(statuses).toEqual([...Array(held).fill(200), ...Array(10 - held).fill(503)]);
   expect(await expectRefusal(await ask(path), 503, { 'retry-after': '10' })).toContain('read them first');
   for (const small of ['/api/lookup/uid/201', batch(1, 3), '/api/leaderboard?limit=1']) {

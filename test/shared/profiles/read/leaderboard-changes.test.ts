@@ -52,12 +52,11 @@ function world(viewsOf: (id: number) => number) {
   return { deps, sqlite, reset, pages, countRead: () => read };
 }
 
-/** Every page of the board: its bytes and its tag. */
+/** Every page of the board. */
 function allPages(board: Leaderboard): string[] {
   const pages: string[] = [];
   for (let offset = 0; offset <= SIZE; offset += LIMIT) {
-    const { body, etag } = board(LIMIT, offset).page as Body;
-    pages.push(`${etag} ${body.toString()}`);
+    pages.push((board(LIMIT, offset).page as Body).toString());
   }
   return pages;
 }

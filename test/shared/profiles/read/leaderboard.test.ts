@@ -23,7 +23,7 @@ function boardOf(views: readonly number[], bannedIds: readonly number[] = []) {
   const { leaderboard: read } = readingOf(deps);
   return {
     db,
-    read: (limit: number, offset: number): Board => JSON.parse(bodyOfPage(read(limit, offset)).body.toString()),
+    read: (limit: number, offset: number): Board => JSON.parse(bodyOfPage(read(limit, offset)).toString()),
   };
 }
 
@@ -79,24 +79,11 @@ describe('a page', () => {
     fc.assert(
       fc.property(page, ({ limit, offset }) => {
         const wanted = entries.slice(offset, offset + limit).join(',');
-        expect(bodyOfPage(board(limit, offset)).body.toString()).toBe(
+        expect(bodyOfPage(board(limit, offset)).toString()).toBe(
           `{"leaderboard":[${wanted}],"limit":${limit},"offset":${offset},"total":${SIZE}}`,
         );
       }),
       { numRuns: 300 },
-    );
-  });
-
-  test('has the same tag on a board that is made anew, and another once one of its entries changes', () => {
-    fc.assert(
-      fc.property(page, fc.integer({ min: 1, max: SIZE }), ({ limit, offset }, changed) => {
-        const { page: other } = boardIn(
-          order,
-          shown((id) => (id === changed ? bodyAt(id + 1) : bodyAt(id))),
-        );
-        const isOn = changed > offset && changed <= offset + limit;
-        expect(bodyOfPage(other(limit, offset)).etag === bodyOfPage(board(limit, offset)).etag).toBe(!isOn);
-      }),
     );
   });
 });
