@@ -176,7 +176,23 @@ describe('one owner each', () => {
     [
       'noting it for their caches; name-claims.ts and write-row.ts write for apply.ts only',
       /\bnoteChanges\(/,
-      ['shared/erasure/erase-profile.ts', 'shared/profiles/changes.ts', 'shared/profiles/write/apply.ts'],
+      ['shared/db/changes.ts', 'shared/erasure/erase-profile.ts', 'shared/profiles/write/apply.ts'],
+    ],
+    [
+      'transactions whose function notes which profiles it changes',
+      /\bwriteProfiles\(/,
+      [
+        'shared/db/write.ts',
+        'shared/erasure/erase-profile.ts',
+        'shared/profiles/write/change.ts',
+        'shared/profiles/write/import-batch.ts',
+        'shared/profiles/write/import-strict.ts',
+      ],
+    ],
+    [
+      'write transactions, each of which says what it changes; migrations and the quota file have their own',
+      /\.immediate\(|behavior: 'immediate'/,
+      ['shared/db/migrate.ts', 'shared/db/write.ts', 'shared/limits/file/store.ts'],
     ],
     [
       'changing keys for people: doors call perform()',

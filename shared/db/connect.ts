@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { isImmutable, realPath } from './disk.ts';
-import { guardDatabase } from './faults.ts';
 import type * as schema from './schema.ts';
 
 /** The bare connection; only files of `shared/` use it. */
@@ -73,19 +72,4 @@ function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, check: (sqlite
   // Readers and one writer side by side: a request never waits for an import.
   sqlite.run('PRAGMA journal_mode = WAL');
   sqlite.run('PRAGMA foreign_keys = ON');
-}
-
-/** Runs a function in one immediate transaction: the write lock is taken before the first read, so it can't be stale. */
-export function write<T>(db: Db, act: (tx: Tx) => T): T {
-  return guardDatabase(db.$client.filename, () =>
-    db.transaction(
-      (tx) => {
-        const result = act(tx);
-        if (result instanceof Promise)
-          throw new Error('a transaction may not wait: it would commit at the first await');
-        return result;
-      },
-      { behavior: 'immediate' },
-    ),
-  );
 }

@@ -1,4 +1,5 @@
 import type { Sqlite } from './connect.ts';
+import { prepareWrite } from './write.ts';
 
 // SQLite overwrites what is deleted (secure_delete), but not the copies of rows that its balancing of pages left earlier in
 // unused parts of other pages. Only a VACUUM writes a file without them. So each transaction that erases profiles leaves a
@@ -32,10 +33,8 @@ export function readErasures(sqlite: Sqlite): Erasures {
 
 /** Notes that a VACUUM, which began when `lastSeq` was the latest erasure, has removed all copies up to that one. */
 export function noteVacuum(sqlite: Sqlite, lastSeq: number, nowMs: number): void {
-  sqlite
-    .transaction(() => {
-      sqlite.query('DELETE FROM erasures WHERE seq < ?').run(lastSeq);
-      sqlite.query('UPDATE erasures SET vacuumed_at = ? WHERE seq = ?').run(nowMs, lastSeq);
-    })
-    .immediate();
+  prepareWrite(sqlite, () => {
+    sqlite.query('DELETE FROM erasures WHERE seq < ?').run(lastSeq);
+    sqlite.query('UPDATE erasures SET vacuumed_at = ? WHERE seq = ?').run(nowMs, lastSeq);
+  })();
 }

@@ -14,8 +14,8 @@ export type Reader = {
   /** Tells the operator of a fault that no request is answered with. */
   readonly report: ReportFault;
   readonly statements: ReturnType<typeof prepareStatements>;
-  /** Called at the beginning of each view that sees more than the one before. */
-  readonly listeners: (() => void)[];
+  /** Called at the beginning of each view. */
+  readonly listeners: OnView[];
   /** The value of `PRAGMA data_version` that all listeners have been told of; -1 before the first view. */
   version: number;
   isOpen: boolean;
@@ -31,6 +31,12 @@ export type Reader = {
 
 /** Takes a sentence for the operator's log, and the fault that it tells of. */
 export type ReportFault = (sentence: string, cause: unknown) => void;
+
+/**
+ * Is told whether the view sees more commits than the one before, and of what time it is: milliseconds of the monotonic
+ * clock that {@link renewView} is given.
+ */
+export type OnView = (hasCommits: boolean, nowMs: number) => void;
 
 /** How long a view lasts while there is much to do, and how often is counted whether there is. */
 const VIEW_MS = 2;
@@ -80,9 +86,16 @@ function prepareStatements(sqlite: Sqlite) {
   };
 }
 
+/** Has a function called at the beginning of each view, inside that view. */
+export function onView(reader: Reader, act: OnView): void {
+  reader.listeners.push(act);
+}
+
 /** Has a function called at the beginning of each view that sees more than the one before, inside that view. */
 export function onCommit(reader: Reader, act: () => void): void {
-  reader.listeners.push(act);
+  onView(reader, (hasCommits) => {
+    if (hasCommits) act();
+  });
 }
 
 /**
@@ -121,7 +134,7 @@ export function closeReader(reader: Reader): void {
   reader.sqlite.close();
 }
 
-/** Opens a view where none is open, and tells the listeners of what others have committed. Throws what SQLite does. */
+/** Opens a view where none is open, and calls the listeners. Throws what SQLite does. */
 function openView(reader: Reader): void {
   reader.reads++;
   if (reader.isOpen) return;
@@ -132,7 +145,7 @@ function openView(reader: Reader): void {
   try {
     begin.run();
     const version = dataVersion.get()?.data_version as number;
-    if (version !== reader.version) for (const act of reader.listeners) act();
+    for (const act of reader.listeners) act(version !== reader.version, reader.openedAtMs);
     // Where a listener has failed, the version stays as it was, so that the next view calls all of them again.
     reader.version = version;
   } catch (error) {

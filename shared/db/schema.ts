@@ -100,10 +100,10 @@ export const links = sqliteTable(
   ],
 );
 
-/** Which profiles each of the latest transactions changed (`shared/profiles/changes.ts`); `seq` never comes again. */
+/** Which profiles each of the latest transactions changed (`shared/db/changes.ts`); `seq` never comes again. */
 export const profileChanges = sqliteTable('profile_changes', {
   seq: integer().primaryKey({ autoIncrement: true }),
-  /** Null where anything may have changed. */
+  /** Null where any profile may have changed. */
   profileIds: text('profile_ids', { mode: 'json' }).$type<number[]>(),
 });
 

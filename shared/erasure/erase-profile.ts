@@ -1,11 +1,12 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import { type Tx, write } from '../db/connect.ts';
+import { noteChanges } from '../db/changes.ts';
+import type { Tx } from '../db/connect.ts';
 import { emptyLog } from '../db/empty-log.ts';
 import { noteErasure } from '../db/erasures.ts';
 import { profiles } from '../db/schema.ts';
+import { writeProfiles } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
-import { noteChanges } from '../profiles/changes.ts';
 import { findProfile, type ProfileRef } from '../profiles/find.ts';
 import type { EraseById } from '../profiles/write/apply.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
@@ -20,7 +21,7 @@ export function eraseProfile(
   username: string,
   by: Actor,
 ): ProfileRef & { warning: string | null } {
-  const erased = write(deps.db, (tx) => {
+  const erased = writeProfiles(deps.db, (tx) => {
     const profile = findProfile(tx, username);
     const nowMs = deps.clock.nowMs();
     eraseById(tx, profile.id, by, nowMs);

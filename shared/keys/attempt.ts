@@ -1,9 +1,10 @@
 import { eq } from 'drizzle-orm';
 import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import { type Db, type Tx, write } from '../db/connect.ts';
+import type { Db, Tx } from '../db/connect.ts';
 import type { Permission } from '../db/key-columns.ts';
 import { apiKeys, keyAttempts } from '../db/schema.ts';
+import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';

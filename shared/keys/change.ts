@@ -1,6 +1,6 @@
 import type { Actor } from '../actor.ts';
-import { write } from '../db/connect.ts';
 import type { KeyChanges } from '../db/schema.ts';
+import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';

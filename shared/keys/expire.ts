@@ -1,7 +1,8 @@
 import { and, eq, lte } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
-import { type Db, write } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import { apiKeys } from '../db/schema.ts';
+import { write } from '../db/write.ts';
 import { moveKey } from './record.ts';
 
 /**

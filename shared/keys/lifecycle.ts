@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import { type Db, type Tx, write } from '../db/connect.ts';
+import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys } from '../db/schema.ts';
+import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mail } from '../mail/mail.ts';

@@ -1,6 +1,7 @@
 import { guardDatabase } from '../db/faults.ts';
 import type { ReminderResult } from '../db/key-columns.ts';
 import { openBeside } from '../db/open.ts';
+import { prepareWrite } from '../db/write.ts';
 
 /** An Active key with an end, and where its owner is reached; times are milliseconds since 1970. */
 export type ExpiringKey = {
@@ -59,9 +60,11 @@ export function openReminderStore(path: string): ReminderStore {
   const replace = sqlite.prepare<undefined, [string, number, number, number, ReminderResult]>(
     'INSERT OR REPLACE INTO key_reminders (identifier, step_days, expires_at, at, result) VALUES (?, ?, ?, ?, ?)',
   );
-  const put = ({ identifier, expiresAt }: ExpiringKey, stepDays: number, at: number, result: ReminderResult) =>
+  const put = ({ identifier, expiresAt }: ExpiringKey, stepDays: number, at: number, result: ReminderResult) => {
     replace.run(identifier, stepDays, expiresAt, at, result);
-  const begin = sqlite.transaction(
+  };
+  const begin = prepareWrite(
+    sqlite,
     (identifier: string, stepDays: number, nowMs: number, mayBegin: (key: ExpiringKey) => boolean) => {
       const row = one.get(identifier);
       const key = row === null ? null : keyOf(row);
@@ -70,12 +73,13 @@ export function openReminderStore(path: string): ReminderStore {
       return key;
     },
   );
+  const end = prepareWrite(sqlite, put);
   const guarded = <T>(act: () => T): T => guardDatabase(path, act);
   return {
     expiring: (afterMs, untilMs) => guarded(() => expiring.all(afterMs, untilMs).map(keyOf)),
     last: (key, stepDays) => guarded(() => last.get(key.identifier, stepDays, key.expiresAt)),
-    begin: (...all) => guarded(() => begin.immediate(...all)),
-    end: (key, stepDays, result, nowMs) => guarded(() => put(key, stepDays, nowMs, result)),
+    begin: (...all) => guarded(() => begin(...all)),
+    end: (key, stepDays, result, nowMs) => guarded(() => end(key, stepDays, nowMs, result)),
     close: () => sqlite.close(),
   };
 }

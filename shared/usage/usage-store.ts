@@ -1,17 +1,15 @@
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open.ts';
+import { prepareWrite } from '../db/write.ts';
 import type { Tally } from '../keys/tally.ts';
-import { noteNoChange } from '../profiles/changes.ts';
 
 /** Where counts of requests go, on a connection of its own beside the one that answers. */
 export type UsageStore = {
   /**
    * Adds these to what is stored, all or nothing, and takes away what is of `lastExpiredDay` or before. Waits so long for
-   * another's lock; throws `busy` where it is still held then. Where `more` follow at once it notes that no profile has
-   * changed, for the memories of servers; the last one does not, so that these are never wrong for long
-   * (`shared/profiles/read/cache.ts`).
+   * another's lock; throws `busy` where it is still held then.
    */
-  add: (tallies: readonly Tally[], lastExpiredDay: number, waitMs: number, more: boolean) => void;
+  add: (tallies: readonly Tally[], lastExpiredDay: number, waitMs: number) => void;
   close: () => void;
 };
 
@@ -35,18 +33,17 @@ export function openUsageStore(path: string): UsageStore {
     `DELETE FROM key_usage WHERE (identifier, day) IN
        (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
   );
-  const addAll = sqlite.transaction((tallies: readonly Tally[], lastExpiredDay: number, more: boolean) => {
+  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], lastExpiredDay: number) => {
     for (const { identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt } of tallies) {
       addTally.run(identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt);
     }
     prune.run(lastExpiredDay, PRUNE_AT_ONCE);
-    if (more) noteNoChange(sqlite);
   });
   return {
-    add: (tallies, lastExpiredDay, waitMs, more) =>
+    add: (tallies, lastExpiredDay, waitMs) =>
       guardDatabase(path, () => {
         if (waitMs > 0) sqlite.run(`PRAGMA busy_timeout = ${waitMs}`);
-        addAll.immediate(tallies, lastExpiredDay, more);
+        addAll(tallies, lastExpiredDay);
       }),
     close: () => sqlite.close(),
   };

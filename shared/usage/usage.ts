@@ -56,7 +56,7 @@ export function openUsage(databasePath: string, clock: Clock, report: Report): U
     const taken = tallies.take(most);
     try {
       store ??= openUsageStore(databasePath);
-      store.add(taken, dayOf(clock.nowMs()) - USAGE_DAYS, waitMs, !tallies.isEmpty());
+      store.add(taken, dayOf(clock.nowMs()) - USAGE_DAYS, waitMs);
     } catch (error) {
       tallies.giveBack(taken);
       if (error instanceof AppError && error.code === 'busy') return 'locked';

@@ -1,10 +1,41 @@
 import { afterAll } from 'bun:test';
-import { closeReader, endView, openReader } from '../../shared/db/reader.ts';
+import { closeReader, endView, openReader, type Reader } from '../../shared/db/reader.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { prepareVerifier, type Verifier } from '../../shared/keys/verify.ts';
 import { prepareProfiles } from '../../shared/profiles/read/cache.ts';
 import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read/leaderboard.ts';
 import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
+
+/** A reader that counts how often its statements are asked for profiles, names or links; it is closed with the test file. */
+export function countingReader(databasePath: string): { reader: Reader; reads: () => number } {
+  let reads = 0;
+  const opened = openReader(databasePath);
+  afterAll(() => closeReader(opened));
+  const counting = (statement: ReturnType<Reader['sqlite']['prepare']>) =>
+    new Proxy(statement, {
+      get: (of, name) => {
+        const value = Reflect.get(of, name);
+        if (typeof value !== 'function') return value;
+        return (...values: unknown[]) => {
+          if (['get', 'all', 'values'].includes(String(name))) reads++;
+          return value.apply(of, values);
+        };
+      },
+    });
+  const sqlite = new Proxy(opened.sqlite, {
+    get: (of, name) => {
+      const value = Reflect.get(of, name);
+      if (name === 'prepare') {
+        return (sql: string) => {
+          const statement = of.prepare(sql);
+          return /FROM (profiles|profile_names|links)\b/.test(sql) ? counting(statement) : statement;
+        };
+      }
+      return typeof value === 'function' ? value.bind(of) : value;
+    },
+  });
+  return { reader: Object.assign(opened, { sqlite }), reads: () => reads };
+}
 
 /** What a server reads with, where each call is in a turn of its own: it sees what was committed before it. */
 export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {

@@ -1,7 +1,7 @@
+import { prepareChanges } from '../../db/changes.ts';
 import type { Sqlite } from '../../db/connect.ts';
-import { onCommit, type Reader } from '../../db/reader.ts';
+import { onView, type Reader } from '../../db/reader.ts';
 import { AppError } from '../../errors.ts';
-import { prepareChanges } from '../changes.ts';
 import { foldName } from '../name.ts';
 import { type BoundedCache, createBoundedCache, createDoor } from './bounded-cache.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
@@ -80,9 +80,15 @@ const OF_LINKS: Statements = {
 };
 
 /**
- * Prepares the reading of profiles and links. What is kept is dropped as the log of changes names it, at the beginning of
- * the view that first sees the change; a commit that notes nothing there (a key's, the usage's, one by hand) drops
- * everything. Only one by hand in the same moment as a noted one is missed, until the usage is written: ten seconds.
+ * After a commit with a note everything is dropped so many milliseconds later. This is for people who change the database
+ * with SQL of their own: such a commit has no note, and drops everything at once, unless the same view sees it together
+ * with a commit that has one. To read a hundred hot profiles again takes a few milliseconds, a full cache half a second.
+ */
+const DROP_ALL_AFTER_MS = 10_000;
+
+/**
+ * Prepares the reading of profiles and links, which are kept in memory until they change. A view that sees a commit drops
+ * the profiles that the commit's note names (`shared/db/changes.ts`), or everything where there is no note.
  */
 export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   const { sqlite } = reader;
@@ -91,11 +97,19 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   const changes = prepareChanges(sqlite);
   const listeners: Parameters<Sources['onChange']>[0][] = [profiles.drop, links.drop];
   let seq = 0;
+  let dropAllAtMs = Number.POSITIVE_INFINITY;
+  const drop = (ids: readonly number[] | null, nowMs: number) => {
+    for (const act of listeners) act(ids);
+    dropAllAtMs = ids === null ? Number.POSITIVE_INFINITY : Math.min(dropAllAtMs, nowMs + DROP_ALL_AFTER_MS);
+  };
 
-  onCommit(reader, () => {
-    const { seq: next, ids } = changes.since(seq);
-    for (const act of listeners) act(next === seq ? null : ids);
-    seq = next;
+  onView(reader, (hasCommits, nowMs) => {
+    if (hasCommits) {
+      const { seq: next, ids } = changes.since(seq);
+      drop(next === seq ? null : ids, nowMs);
+      seq = next;
+    }
+    if (nowMs >= dropAllAtMs) drop(null, nowMs);
   });
   return { profiles, profileOnce: profiles.once, links, onChange: (act) => void listeners.push(act) };
 }

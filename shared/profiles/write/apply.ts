@@ -1,6 +1,6 @@
+import { MAX_NOTED_IDS, noteChanges } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasure } from '../../db/erasures.ts';
-import { MAX_NOTED_IDS, noteChanges } from '../changes.ts';
 import { prepareShownSize } from '../read/shown-size.ts';
 import { createProfileReader, lineOf } from '../record.ts';
 import { MAX_LINE_BYTES, nameGivenTwice, type ProfileColumns, type ProfileLine } from './line.ts';

@@ -1,4 +1,5 @@
-import { type Tx, write } from '../../db/connect.ts';
+import type { Tx } from '../../db/connect.ts';
+import { writeProfiles } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import type { ExportedProfile } from '../export.ts';
@@ -24,7 +25,7 @@ export function changeProfile(
   const sqlite = deps.db.$client;
   const apply = createApplier(sqlite, deps.config.maxProfileBytes);
   const reader = createProfileReader(sqlite);
-  return write(deps.db, (tx: Tx) => {
+  return writeProfiles(deps.db, (tx: Tx) => {
     const { id } = findProfile(tx, input.username);
     const text = JSON.stringify({ ...input.decide(JSON.parse(reader.line(id)) as ExportedProfile), id });
     const line = parseLine(text, true);

@@ -1,4 +1,5 @@
-import { type Db, write } from '../../db/connect.ts';
+import type { Db } from '../../db/connect.ts';
+import { writeProfiles } from '../../db/write.ts';
 import type { Applied, Applier, Entry, EraseById } from './apply.ts';
 import type { RefusedLine } from './import-report.ts';
 import type { Clash } from './name-claims.ts';
@@ -52,7 +53,7 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
   const clashes: Clash[] = [];
   const result = { imported: 0, deleted: 0, refused, clashes };
   try {
-    const applied = write(db, (tx) => {
+    const applied = writeProfiles(db, (tx) => {
       const done = apply(tx, entries, {
         merge,
         erase,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import type { Sqlite } from '../../db/connect.ts';
-import { write } from '../../db/connect.ts';
+import { writeProfiles } from '../../db/write.ts';
 import type { Entry } from './apply.ts';
 import { type BatchContext, ROLL_BACK } from './import-batch.ts';
 import type { ImportReport } from './import-report.ts';
@@ -48,7 +48,7 @@ function checkLine(line: SplitLine, merge: boolean, report: ImportReport): void 
 function applyWhole(context: BatchContext, fd: number, report: ImportReport): void {
   const { db, apply, merge, erase, nowMs } = context;
   try {
-    const done = write(db, (tx) => {
+    const done = writeProfiles(db, (tx) => {
       const applied = apply(tx, entriesOf(fd, merge, report), {
         merge,
         erase,

@@ -21,12 +21,7 @@ async function world() {
   const today = dayOf(nowMs);
   const store = openUsageStore(deps.config.databasePath);
   const yesterday = { ...NOTHING, identifier: used, day: today - 1, ok: 400, limited: 100, lastUsedAt: nowMs - DAY_MS };
-  store.add(
-    [yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }],
-    0,
-    0,
-    false,
-  );
+  store.add([yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }], 0, 0);
   store.close();
   const variables = { DATABASE_PATH: deps.config.databasePath };
   const run = (...words: string[]) => profilectl(['keys', ...words], { variables });

@@ -124,7 +124,6 @@ test('four hundred days are kept, today among them', async () => {
     Array.from({ length: 450 }, (_, index) => of(today - index)),
     0,
     0,
-    false,
   );
   store.close();
   usage.count({ identifier }, null);

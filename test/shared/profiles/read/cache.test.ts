@@ -1,43 +1,138 @@
-import { expect, test } from 'bun:test';
-import { closeReader, openReader } from '../../../../shared/db/reader.ts';
+import { describe, expect, test } from 'bun:test';
+import { noteChanges } from '../../../../shared/db/changes.ts';
+import { endView, renewView } from '../../../../shared/db/reader.ts';
+import { type ExpiringKey, openReminderStore } from '../../../../shared/notices/reminder-store.ts';
+import type { Body } from '../../../../shared/profiles/read/body.ts';
 import { prepareProfiles } from '../../../../shared/profiles/read/cache.ts';
+import { prepareLeaderboard } from '../../../../shared/profiles/read/leaderboard.ts';
 import { prepareLookup } from '../../../../shared/profiles/read/lookup.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { testDeps } from '../../../support/world.ts';
+import { openUsage } from '../../../../shared/usage/usage.ts';
+import { profilectl } from '../../../support/cli.ts';
+import { importLines } from '../../../support/import.ts';
+import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
+import { countingReader } from '../../../support/reading.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
 
-test('two aliases of one profile, asked for in turn, are read once each', () => {
-  const deps = testDeps();
-  insertProfile(deps.db, { id: 7, username: 'Ada', aliases: ['lovelace', 'countess'] });
-  const reader = openReader(deps.config.databasePath);
-  let reads = 0;
-  const counting = new Proxy(reader.sqlite, {
-    get: (target, name) => {
-      if (name !== 'prepare') {
-        const value = Reflect.get(target, name);
-        return typeof value === 'function' ? value.bind(target) : value;
-      }
-      return (sql: string) => {
-        const statement = target.prepare(sql);
-        return new Proxy(statement, {
-          get: (of, method) => {
-            const value = Reflect.get(of, method);
-            if (method === 'get')
-              return (...values: never[]) => {
-                reads++;
-                return of.get(...values);
-              };
-            return typeof value === 'function' ? value.bind(of) : value;
-          },
-        });
-      };
-    },
+/** How long a change by somebody's own SQL may stay unseen. */
+const DROP_ALL_AFTER_MS = 10_000;
+
+/** A database of twenty profiles with links, and what a server reads it with; `reads` counts the reads of profiles. */
+async function world() {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const ids = Array.from({ length: 20 }, (_, at) => at + 1);
+  const links = [{ id: 'l', name: 'n', link: 'https://x' }];
+  await importLines(
+    deps,
+    ids.map((id) => ({
+      id,
+      username: `user${id}`,
+      aliases: [`alias${id}`],
+      email: 'a@example.org',
+      viewsCount: 100 - id,
+      links,
+    })),
+  );
+  const { reader, reads } = countingReader(deps.config.databasePath);
+  const sources = prepareProfiles(reader);
+  const lookup = prepareLookup(reader, sources);
+  const board = prepareLeaderboard(reader, sources);
+  /** All that is hot, as a request would see it now. */
+  const hot = () => {
+    endView(reader);
+    renewView(reader, clock.monotonicMs());
+    const found = ids.flatMap((id) => [lookup.profile('username', `user${id}`), lookup.links('uid', `${id}`)]);
+    return [...found.map(({ text }) => text.body), (board(20, 0).page as Body).toString()];
+  };
+  const readsOf = (act: () => unknown) => {
+    const before = reads();
+    act();
+    return reads() - before;
+  };
+  // What is asked for once is not kept.
+  for (let turn = 0; turn < 3; turn++) hot();
+  return { deps, clock, hot, lookup, readsOf };
+}
+
+test('two aliases of one profile, asked for in turn, are read once each', async () => {
+  const { lookup, readsOf } = await world();
+  const count = readsOf(() => {
+    for (let turn = 0; turn < 100; turn++)
+      for (const name of ['ALIAS7', 'alias7', 'user7']) lookup.profile('username', name);
   });
-  const sources = prepareProfiles({ ...reader, sqlite: counting });
-  const { profile } = prepareLookup(reader, sources);
-  for (let turn = 0; turn < 100; turn++) {
-    profile('username', 'lovelace');
-    profile('username', 'countess');
-  }
-  closeReader(reader);
-  expect(reads).toBeLessThan(10);
+  expect(count).toBeLessThan(5);
+});
+
+describe('a hot profile, its links and the leaderboard stay in memory', () => {
+  test('while usage is saved, in one write and in several', async () => {
+    const { deps, hot, readsOf } = await world();
+    const { identifier } = await issue(deps);
+    hot();
+    hot();
+    const usage = openUsage(deps.config.databasePath, deps.clock, () => {});
+    for (let turn = 0; turn < 3; turn++) {
+      usage.count({ identifier }, null);
+      expect(usage.save()).toBe(true);
+      expect(readsOf(hot)).toBe(0);
+    }
+    usage.close();
+  });
+
+  test('while keys live from request to end, and reminders are noted', async () => {
+    const { deps, hot, readsOf } = await world();
+    const run = async (...words: string[]) => {
+      const done = await profilectl(['keys', ...words, '--db', deps.config.databasePath]);
+      expect(done).toMatchObject({ code: 0 });
+    };
+    const act: Record<string, () => unknown> = {
+      request: () =>
+        run('request', '--profile', 'user3', '--name', 'x', '--description', DESCRIPTION, '--permission', 'api.lookup'),
+    };
+    const [edited, withdrawn, rejected] = [await request(deps), await request(deps), await request(deps)];
+    act.edit = () => run('edit', edited, '--name', 'New');
+    act.withdraw = () => run('withdraw', withdrawn);
+    act.reject = () => run('reject', rejected, '--reason', 'no');
+    const { identifier } = await issue(deps, { profile: 'user2' }, { expiresAtMs: Date.UTC(2030) });
+    act['what a reminder leaves'] = () => {
+      const store = openReminderStore(deps.config.databasePath);
+      const key = store.begin(identifier, 7, deps.clock.nowMs(), () => true);
+      expect(key).not.toBeNull();
+      store.end(key as ExpiringKey, 7, 'accepted', deps.clock.nowMs());
+      store.close();
+    };
+    act.approve = () => issue(deps, { profile: 'user4' });
+    act.revoke = () => run('revoke', identifier, '--reason', 'no');
+    hot();
+    hot();
+    for (const [name, write] of Object.entries(act)) {
+      await write();
+      expect([name, readsOf(hot)]).toEqual([name, 0]);
+    }
+  });
+});
+
+describe('what somebody changes with SQL of his own', () => {
+  const byHand = "UPDATE profiles SET display_name = 'By hand' WHERE id = 7";
+  const isShown = (texts: readonly string[]) => texts[12]?.includes('By hand') && texts.at(-1)?.includes('By hand');
+
+  test('is seen at once', async () => {
+    const { deps, hot } = await world();
+    deps.db.$client.run(byHand);
+    expect(isShown(hot())).toBe(true);
+  });
+
+  test('is seen after ten seconds, where a command writes in the same moment', async () => {
+    const { deps, clock, hot, readsOf } = await world();
+    deps.db.$client.run(byHand);
+    noteChanges(deps.db.$client, new Set([8]));
+    expect(isShown(hot())).toBe(false);
+    clock.advance(DROP_ALL_AFTER_MS - 1);
+    expect(isShown(hot())).toBe(false);
+    clock.advance(1);
+    expect(isShown(hot())).toBe(true);
+    hot();
+    // Once everything was dropped, nothing is dropped again while nobody writes.
+    clock.advance(DROP_ALL_AFTER_MS);
+    expect(readsOf(hot)).toBe(0);
+  });
 });

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { noteChanges, noteNoChange } from '../../../../shared/db/changes.ts';
 import { closeReader, endView, openReader } from '../../../../shared/db/reader.ts';
-import { noteChanges, noteNoChange } from '../../../../shared/profiles/changes.ts';
 import { BOARD_SIZE } from '../../../../shared/profiles/read/board-bounds.ts';
 import type { Body } from '../../../../shared/profiles/read/body.ts';
 import { prepareProfiles } from '../../../../shared/profiles/read/cache.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createProgram } from '../../../../cli/program.ts';
+import { KEPT_TRANSACTIONS, MAX_NOTED_IDS, noteChanges, prepareChanges } from '../../../../shared/db/changes.ts';
 import { openDatabase } from '../../../../shared/db/open.ts';
 import { eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
-import { KEPT_TRANSACTIONS, MAX_NOTED_IDS, noteChanges, prepareChanges } from '../../../../shared/profiles/changes.ts';
 import { onBox } from '../../../support/actors.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { exportText, importLines, jsonLines } from '../../../support/import.ts';
