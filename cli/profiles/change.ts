@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ExportedProfile } from '../../shared/profiles/export.ts';
+import type { ExportedProfile } from '../../shared/profiles/field-values.ts';
 import type { Changes } from '../../shared/profiles/write/change.ts';
 import { withContext } from '../context.ts';
 import { printProfile } from './show.ts';

@@ -1,27 +1,24 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { FIELD_LIST, type ProfileFieldName } from '../../shared/profiles/field-values.ts';
+import { KINDS } from '../../shared/profiles/fields.ts';
 import type { Changes } from '../../shared/profiles/write/change.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { changeOne } from './change.ts';
 
-/** Fields whose value is a text; the others take JSON. */
-const TEXTS = ['username', 'displayName', 'email', 'authId', 'discordID', 'createdAt'] as const;
+const SETTABLE = FIELD_LIST.filter(({ isFixed }) => isFixed !== true).map(({ name, kind }) => ({
+  name,
+  ...KINDS[kind],
+}));
 
-const OTHERS = [
-  'aliases',
-  'badges',
-  'assets',
-  'customize',
-  'discordClean',
-  'banned',
-  'viewsCount',
-  'followersCount',
-  'showFollowersCount',
-  'links',
-] as const;
+/** The fields whose value is given as a text, those whose value is JSON, and those that can be taken away. */
+const TEXTS = namesOf(({ form }) => form === 'text' || form === 'time');
+const OTHERS = namesOf(({ form }) => form !== 'text' && form !== 'time');
+const NULLABLE = namesOf(({ nullable }) => nullable);
 
-/** Fields that can be taken away. */
-const NULLABLE: readonly string[] = ['email', 'authId', 'discordID'];
+function namesOf(isOne: (field: (typeof SETTABLE)[number]) => boolean): ProfileFieldName[] {
+  return SETTABLE.filter(isOne).map(({ name }) => name);
+}
 
 /** `profiles set`: some fields of one profile, by hand. */
 export function addTo(parent: Command): void {
@@ -68,8 +65,8 @@ function parseAssignments(assignments: readonly string[]): Changes {
   return changes;
 }
 
-function parseValue(field: string, text: string): unknown {
-  if (TEXTS.some((name) => name === field)) return text;
+function parseValue(field: ProfileFieldName, text: string): unknown {
+  if (TEXTS.includes(field)) return text;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { ExportedProfile } from '../../shared/profiles/export.ts';
+import { type ExportedProfile, FIELD_LIST, type InLine } from '../../shared/profiles/field-values.ts';
+import { KINDS, type Kind } from '../../shared/profiles/fields.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../context.ts';
 import { print, printJsonText, table } from '../output.ts';
@@ -28,27 +29,37 @@ export function printProfile(line: string, json: boolean): void {
   else print(profileText(JSON.parse(line) as ExportedProfile));
 }
 
-const LABELS: readonly (readonly [string, (profile: ExportedProfile) => string])[] = [
-  ['Username', (p) => p.username],
-  ['Aliases', (p) => p.aliases.join(', ') || 'none'],
-  ['Display name', (p) => p.displayName],
-  ['Id', (p) => String(p.id)],
-  ['Auth ID', (p) => p.authId ?? 'none'],
-  ['E-mail', (p) => p.email ?? 'none'],
-  ['Discord ID', (p) => p.discordID ?? 'none'],
-  ['Banned', (p) => (p.banned ? 'yes' : 'no')],
-  ['Views', (p) => String(p.viewsCount)],
-  ['Followers', (p) => `${p.followersCount}${p.showFollowersCount ? '' : ' (hidden)'}`],
-  ['Created', (p) => p.createdAt],
-  ['Badges', (p) => p.badges.map(({ name, enabled }) => (enabled ? name : `${name} (off)`)).join(', ') || 'none'],
-  ['Assets', (p) => JSON.stringify(p.assets)],
-  ['Customize', (p) => JSON.stringify(p.customize)],
-  ['Discord', (p) => JSON.stringify(p.discordClean)],
-];
+const plain = (value: string | number | null) => String(value ?? 'none');
+const json = (value: unknown) => JSON.stringify(value);
+
+/** How a value of each kind is written for a person. */
+const AS_TEXT: { [K in Exclude<Kind, 'links'>]: (value: InLine[K]) => string } = {
+  uid: plain,
+  name: plain,
+  names: (names) => names.join(', ') || 'none',
+  authId: plain,
+  email: plain,
+  text: plain,
+  textOrNull: plain,
+  badges: (badges) => badges.map(({ name, enabled }) => (enabled ? name : `${name} (off)`)).join(', ') || 'none',
+  assets: json,
+  openObject: json,
+  flag: (flag) => (flag ? 'yes' : 'no'),
+  count: plain,
+  countOrNull: plain,
+  time: plain,
+};
+
+// In the order of export lines, but what may be long comes after the rest.
+const isLong = (kind: Kind) => Number(KINDS[kind].form === 'json');
+const SHOWN = FIELD_LIST.filter(({ kind }) => kind !== 'links').toSorted((a, b) => isLong(a.kind) - isLong(b.kind));
 
 function profileText(profile: ExportedProfile): string {
-  const width = Math.max(...LABELS.map(([label]) => label.length));
-  const facts = LABELS.map(([label, text]) => `${label.padEnd(width)}  ${cleanForTerminal(text(profile))}`).join('\n');
+  const width = Math.max(...SHOWN.map(({ label }) => label.length));
+  const facts = SHOWN.map(({ name, kind, label }) => {
+    const text = (AS_TEXT as Record<string, (value: unknown) => string>)[kind]?.(profile[name]) ?? '';
+    return `${label.padEnd(width)}  ${cleanForTerminal(text)}`;
+  }).join('\n');
   if (profile.links.length === 0) return `${facts}\n${'Links'.padEnd(width)}  none`;
   const rows = profile.links.map((link) => [link.id, link.name, String(link.clicksCount ?? ''), link.link]);
   return `${facts}\n\n${table(['LINK', 'NAME', 'CLICKS', 'ADDRESS'], rows)}`;

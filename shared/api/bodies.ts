@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { PERMISSIONS } from '../db/key-columns.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
+import { LINK_LIST, PUBLIC_LIST, type ShownProfile } from '../profiles/field-values.ts';
+import { KINDS, type Kind } from '../profiles/fields.ts';
 import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/read/board-bounds.ts';
 
 // The bodies of the API's answers: the code that makes them is held to these by its types, the OpenAPI document is made
@@ -22,32 +24,41 @@ export const Badge = z.strictObject({
   enabled: z.boolean(),
 });
 
-/** A public profile (specification 2.1). */
-export const SimplifiedProfile = z.strictObject({
-  id: z.int().min(1).describe('The UID of the profile.'),
-  username: z.string().describe('The primary username, in its owner’s spelling.'),
-  displayName: z.string(),
+/** The schema of each kind of values that clients see, without whether it may be null. */
+const OF_KIND = {
+  uid: z.int().min(1),
+  name: z.string(),
+  text: z.string(),
+  textOrNull: z.string(),
   badges: z.array(Badge),
-  assets: z.record(z.string(), z.string().nullable()).describe('Names of assets and their addresses, or null.'),
-  customize: z.looseObject({}).describe('How the owner has set up the page; any fields.'),
-  discordID: z.string().nullable(),
-  discordClean: z.looseObject({}).describe('What is public of the Discord account; any fields.'),
-  banned: z.boolean().describe('Whether the profile is banned. Banned profiles are not on the leaderboard.'),
-  viewsCount: count(),
-  followersCount: count().nullable().describe('Null exactly where the profile hides the number.'),
-  createdAt: time().describe('ISO 8601, UTC, with milliseconds.'),
-});
+  assets: z.record(z.string(), z.string().nullable()),
+  openObject: z.looseObject({}),
+  flag: z.boolean(),
+  count: count(),
+  countOrNull: count(),
+  time: time(),
+} satisfies Partial<Record<Kind, z.ZodType>>;
+
+/** A public profile (specification 2.1). */
+export const SimplifiedProfile = z.strictObject(
+  Object.fromEntries<z.ZodType>(
+    PUBLIC_LIST.map(({ name, kind, shownIf, meaning }) => {
+      const schema = OF_KIND[kind as keyof typeof OF_KIND];
+      const isNullable = KINDS[kind].nullable || shownIf !== undefined;
+      return [name, (isNullable ? schema.nullable() : schema).describe(meaning)];
+    }),
+  ) as { [F in keyof ShownProfile]: z.ZodType<ShownProfile[F]> },
+);
 
 /** A link of a profile (specification 2.2); an optional field that has no value is absent, never null. */
-export const Link = z.strictObject({
-  id: z.string().describe('Unique among the links of the profile.'),
-  name: z.string(),
-  link: z.string().describe('Where it leads.'),
-  title: z.string().optional(),
-  image: z.string().optional(),
-  clicksCount: count().optional(),
-  linkMode: z.string().optional(),
-});
+export const Link = z.strictObject(
+  Object.fromEntries(
+    LINK_LIST.map(({ name, kind, nullable, meaning }) => {
+      const schema = OF_KIND[kind];
+      return [name, (nullable ? schema.optional() : schema).describe(meaning)];
+    }),
+  ),
+);
 
 /** The links of a profile. */
 export const Links = z.strictObject({

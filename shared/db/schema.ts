@@ -20,7 +20,7 @@ export type StoredRateLimit = { quota: number; windowSeconds: number };
 // Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
 
-/** A profile's own columns. Which of them are public is decided in `shared/profiles/read/public.ts`, by name. */
+/** A profile's own columns. What each means, and which are public, stands in `shared/profiles/fields.ts`. */
 export const profiles = sqliteTable(
   'profiles',
   {

@@ -3,35 +3,6 @@ import { guardDatabase } from '../db/faults.ts';
 import { findProfile } from './find.ts';
 import { createProfileReader, lineOf, readAll } from './record.ts';
 
-/** A line of the export, parsed. */
-export type ExportedProfile = {
-  id: number;
-  username: string;
-  aliases: string[];
-  authId: string | null;
-  email: string | null;
-  displayName: string;
-  badges: { name: string; enabled: boolean }[];
-  assets: Record<string, string | null>;
-  customize: Record<string, unknown>;
-  discordID: string | null;
-  discordClean: Record<string, unknown>;
-  banned: boolean;
-  viewsCount: number;
-  followersCount: number;
-  showFollowersCount: boolean;
-  createdAt: string;
-  links: {
-    id: string;
-    name: string;
-    link: string;
-    title?: string;
-    image?: string;
-    clicksCount?: number;
-    linkMode?: string;
-  }[];
-};
-
 const CHUNK_CHARACTERS = 65_536;
 
 /**

@@ -1,26 +1,6 @@
-import { isoTime } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
-import { LINK_COLUMNS, linkJson } from './read/public.ts';
-import type { LinkFields } from './write/line-values.ts';
-
-/** A row of `profiles` as the bare connection gives it: Drizzle's names, flags as 0 and 1. */
-export type StoredProfile = {
-  id: number;
-  username: string;
-  displayName: string;
-  badges: string;
-  assets: string;
-  customize: string;
-  discordId: string | null;
-  discordClean: string;
-  banned: number;
-  viewsCount: number;
-  followersCount: number;
-  showFollowersCount: number;
-  createdAt: number;
-  authId: string | null;
-  email: string | null;
-};
+import { COLUMN_LIST, FIELD_LIST, LINK_LIST, type StoredLink, type StoredProfile } from './field-values.ts';
+import { LINK_JSON, memberInSql } from './read/public.ts';
 
 /** A row of `profile_names`, without its profile. */
 export type StoredName = { folded: string; name: string; position: number };
@@ -32,54 +12,58 @@ export type ProfileReader = {
   /** Username (position 0) and aliases, in order. */
   names: (id: number) => StoredName[];
   /** The links in the owner's order. */
-  links: (id: number) => LinkFields[];
-  /** What the profile's own row gives to its line; the profile must be there. */
-  parts: (id: number) => LineParts;
-  /** All of the profile as a line of JSON; it must be there. */
-  line: (id: number) => string;
+  links: (id: number) => StoredLink[];
+  /** All of the profile as a line of JSON, with its stored aliases or with others; the profile must be there. */
+  line: (id: number, aliases?: readonly { name: string }[]) => string;
 };
 
-/** The row of a profile as text around its aliases: SQLite joins its columns in half the time that it takes here. */
-export type LineParts = { id: number; head: string; body: string; createdAt: number };
+/** The row of a profile as JSON text: what stands before its aliases, and what stands between them and its links. */
+export type LineParts = { id: number; head: string; body: string };
 
-const COLUMNS = `id, username, display_name AS displayName, badges, assets, customize, discord_id AS discordId,
-  discord_clean AS discordClean, banned, views_count AS viewsCount, followers_count AS followersCount,
-  show_followers_count AS showFollowersCount, created_at AS createdAt, auth_id AS authId, email`;
+/** A link as JSON text. */
+export type LinkText = { json: string };
 
-// The columns that hold JSON go in as they are. json_quote writes a text as JSON.stringify does, and null as null.
-const PARTS = `id, created_at AS createdAt, concat('{"id":', id, ',"username":', json_quote(username), ',"aliases":[') AS head,
-  concat('],"authId":', json_quote(auth_id), ',"email":', json_quote(email), ',"displayName":', json_quote(display_name),
-    ',"badges":', badges, ',"assets":', assets, ',"customize":', customize, ',"discordID":', json_quote(discord_id),
-    ',"discordClean":', discord_clean, ',"banned":', iif(banned = 1, 'true', 'false'), ',"viewsCount":', views_count,
-    ',"followersCount":', followers_count, ',"showFollowersCount":', iif(show_followers_count = 1, 'true', 'false'),
-    ',"createdAt":"') AS body`;
+/** SQL for the fields that are columns among these, as members of a JSON object. */
+function membersOf(fields: typeof FIELD_LIST, before: string): string {
+  const names = new Set<string>(fields.map(({ name }) => name));
+  const columns = COLUMN_LIST.filter(({ name }) => names.has(name));
+  return columns.map((column, at) => memberInSql(at === 0 ? before : ',', column)).join(', ');
+}
+
+const ALIASES = FIELD_LIST.findIndex(({ name }) => name === 'aliases');
+
+// SQLite joins the columns of a row in half the time that it takes in JavaScript.
+const PARTS = `id, concat(${membersOf(FIELD_LIST.slice(0, ALIASES), '{')}) AS head,
+  concat(${membersOf(FIELD_LIST.slice(ALIASES), ',')}) AS body`;
+
+const ROW = COLUMN_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
+
+const LINK_ROW = LINK_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
 
 /** Prepares the statements once, for many profiles. */
 export function createProfileReader(sqlite: Sqlite): ProfileReader {
-  const row = sqlite.prepare<StoredProfile, [number]>(`SELECT ${COLUMNS} FROM profiles WHERE id = ?`);
+  const row = sqlite.prepare<StoredProfile, [number]>(`SELECT ${ROW} FROM profiles WHERE id = ?`);
   const names = sqlite.prepare<StoredName, [number]>(
     'SELECT folded, name, position FROM profile_names WHERE profile_id = ? ORDER BY position',
   );
-  const links = sqlite.prepare<LinkFields, [number]>(
-    `SELECT ${LINK_COLUMNS} FROM links WHERE profile_id = ? ORDER BY position`,
-  );
+  const linksOf = (columns: string) => `SELECT ${columns} FROM links WHERE profile_id = ? ORDER BY position`;
+  const links = sqlite.prepare<StoredLink, [number]>(linksOf(LINK_ROW));
+  const linkTexts = sqlite.prepare<LinkText, [number]>(linksOf(`${LINK_JSON} AS json`));
   const rowParts = sqlite.prepare<LineParts, [number]>(`SELECT ${PARTS} FROM profiles WHERE id = ?`);
-  const parts = (id: number): LineParts => {
-    const found = rowParts.get(id);
-    if (found === null) throw new Error('a name without its profile');
-    return found;
-  };
   return {
     row: (id) => row.get(id),
     names: (id) => names.all(id),
     links: (id) => links.all(id),
-    parts,
-    line: (id) => lineOf({ parts: parts(id), aliases: names.all(id).slice(1), links: links.all(id) }),
+    line: (id, aliases = names.all(id).slice(1)) => {
+      const parts = rowParts.get(id);
+      if (parts === null) throw new Error('a name without its profile');
+      return lineOf({ parts, aliases, links: linkTexts.all(id) });
+    },
   };
 }
 
 /** A whole profile; the aliases without the username, in order. */
-export type WholeProfile = { parts: LineParts; aliases: { name: string }[]; links: LinkFields[] };
+export type WholeProfile = { parts: LineParts; aliases: readonly { name: string }[]; links: LinkText[] };
 
 /**
  * Every profile, ordered by id, one in memory at a time. Three walks in step, each along an index, take half the time of
@@ -91,9 +75,9 @@ export function* readAll(sqlite: Sqlite): Generator<WholeProfile> {
     sqlite,
     'SELECT profile_id AS owner, name FROM profile_names WHERE position > 0 ORDER BY profile_id, position',
   );
-  const linksOf = inStep<LinkFields>(
+  const linksOf = inStep<LinkText>(
     sqlite,
-    `SELECT profile_id AS owner, ${LINK_COLUMNS} FROM links ORDER BY profile_id, position`,
+    `SELECT profile_id AS owner, ${LINK_JSON} AS json FROM links ORDER BY profile_id, position`,
   );
   for (const parts of rows.iterate()) yield { parts, aliases: aliasesOf(parts.id), links: linksOf(parts.id) };
 }
@@ -117,5 +101,5 @@ function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
  */
 export function lineOf({ parts, aliases, links }: WholeProfile): string {
   const names = aliases.map(({ name }) => JSON.stringify(name)).join(',');
-  return `${parts.head}${names}${parts.body}${isoTime(parts.createdAt)}","links":[${links.map(linkJson).join(',')}]}`;
+  return `${parts.head},"aliases":[${names}]${parts.body},"links":[${links.map(({ json }) => json).join(',')}]}`;
 }

@@ -1,4 +1,5 @@
 import type { Sqlite } from '../../db/connect.ts';
+import { LINK_LIST, PUBLIC_LIST } from '../field-values.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
 /** Prepares measuring: how many bytes of JSON lookups show of a profile, its links included; it must be there. */
@@ -9,14 +10,21 @@ export function prepareShownSize(sqlite: Sqlite): (id: number) => number {
   return (id) => measure.get(id)?.bytes ?? 0;
 }
 
+// No number, flag or time takes more bytes in JSON; neither do the quotes, colon and comma beside a text.
+const OTHER_BYTES = 32;
+
+/** SQL for a length in bytes of which these columns, with their names, take at most six times as much as JSON text. */
+function lengthInSql(fields: readonly { name: string; column: string; form: string }[]): string {
+  const long = fields.filter(({ form }) => form === 'text' || form === 'json');
+  const lengths = long.map(({ column }) => `coalesce(octet_length(${column}), 0)`);
+  return [String(fields.reduce((sum, { name }) => sum + name.length + OTHER_BYTES, 0)), ...lengths].join(' + ');
+}
+
 // Lengths are in the headers of the rows, so that long texts are not read. Written as JSON a text takes at most six times
-// as many bytes, and the names of the fields take a few hundred; half of it is the profile's, or half the links'.
+// as many bytes. Where the profile and its links show more than so many bytes, one of the two shows more than half of them.
 const MAY_SHOW_MORE = `
-  SELECT id FROM profiles WHERE ?1 < 12 * (400 + octet_length(username) + octet_length(display_name) + octet_length(badges)
-    + octet_length(assets) + octet_length(customize) + coalesce(octet_length(discord_id), 0) + octet_length(discord_clean))
-  UNION SELECT profile_id FROM links GROUP BY profile_id
-    HAVING ?1 < 12 * sum(120 + octet_length(id) + octet_length(name) + octet_length(link) + coalesce(octet_length(title), 0)
-      + coalesce(octet_length(image), 0) + coalesce(octet_length(link_mode), 0))`;
+  SELECT id FROM profiles WHERE ?1 < 12 * (${lengthInSql(PUBLIC_LIST)})
+  UNION SELECT profile_id FROM links GROUP BY profile_id HAVING ?1 < 12 * sum(${lengthInSql(LINK_LIST)})`;
 
 /** How many profiles show more than so many bytes. Reads through all rows: about a second for a million profiles. */
 export function countOversized(sqlite: Sqlite, maxBytes: number): number {

@@ -1,12 +1,13 @@
 import { MAX_NOTED_IDS, noteChanges } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasure } from '../../db/erasures.ts';
+import { COLUMN_LIST, SETTABLE_LIST, type StoredProfile } from '../field-values.ts';
 import { prepareShownSize } from '../read/shown-size.ts';
-import { createProfileReader, lineOf } from '../record.ts';
-import { MAX_LINE_BYTES, nameGivenTwice, type ProfileColumns, type ProfileLine } from './line.ts';
+import { createProfileReader } from '../record.ts';
+import { MAX_LINE_BYTES, nameGivenTwice, type ProfileLine } from './line.ts';
 import type { Name } from './line-values.ts';
 import { type Clash, createStage, type TakenAt } from './name-claims.ts';
-import { createRowWriter, flagsOf } from './write-row.ts';
+import { createRowWriter } from './write-row.ts';
 
 /** A checked line on its way into the database. */
 export type Entry = { number: number; bytes: number; line: ProfileLine };
@@ -57,8 +58,8 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
   let looksFirst = false;
 
   /** Puts a row in where neither its id nor its auth ID is there yet: most lines need no other look at the table. */
-  function insertNew(id: number, username: string, row: ProfileColumns, number: number, takenAt: TakenAt): boolean {
-    if (!writer.insert(id, username, row)) return false;
+  function insertNew(row: StoredProfile, number: number, takenAt: TakenAt): boolean {
+    if (!writer.insert(row)) return false;
     if (row.authId !== null) takenAt.set(`auth:${row.authId}`, number);
     return true;
   }
@@ -74,8 +75,11 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
     const [username] = names;
     if (username === undefined) return `username is missing, and there is no profile ${id} to merge the line into`;
 
-    const row = { ...(base === null ? defaults(username.name, options.nowMs) : flagsOf(base)), ...line.columns };
-    const isNew = held === null && insertNew(id, username.name, row, number, takenAt);
+    const row = Object.assign(
+      base === null ? newRow(id, username.name, options.nowMs) : { ...base, username: username.name },
+      line.columns,
+    );
+    const isNew = held === null && insertNew(row, number, takenAt);
     looksFirst = !isNew;
     let differs = isNew;
     if (!isNew) {
@@ -85,7 +89,7 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
         row.authId = stage.claimAuthId({ id, authId: wanted, held: held?.authId ?? null, line: number }, takenAt);
       }
       // An auth ID that is waited for changes the row later.
-      differs = writer.replace(id, username.name, row, held) || row.authId !== wanted;
+      differs = writer.replace(row, held) || row.authId !== wanted;
     }
     if (base === null || line.username !== undefined || line.aliases !== undefined) {
       differs = stage.claimNames(id, names, number, isNew, takenAt) || differs;
@@ -99,7 +103,7 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
   }
 
   function checkLength(id: number, number: number, showsMore: boolean, { clash }: ApplyOptions): void {
-    const text = lineOf({ parts: reader.parts(id), aliases: stage.names(id).slice(1), links: reader.links(id) });
+    const text = reader.line(id, stage.names(id).slice(1));
     const bytes = Buffer.byteLength(text);
     // The line has all that is shown, and more.
     const shownBytes = showsMore && bytes > maxShownBytes ? shownSizeOf(id) : 0;
@@ -133,29 +137,24 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
   };
 }
 
+// Of any length; the lengths of all other public fields are bounded.
+const LONG_FIELDS = SETTABLE_LIST.filter(({ isPublic, form }) => isPublic && (form === 'text' || form === 'json'));
+
 /** Whether a merged line may make its profile show much more. One that is too big already can still be banned or renamed. */
 function mayShowMore({ columns, links }: ProfileLine): boolean {
-  const { displayName, badges, assets, customize, discordId, discordClean } = columns;
-  return [displayName, badges, assets, customize, discordId, discordClean, links].some((value) => value !== undefined);
+  return links !== undefined || LONG_FIELDS.some(({ name }) => columns[name] !== undefined);
 }
 
-/** What an absent field amounts to. */
-function defaults(username: string, nowMs: number): ProfileColumns {
-  return {
-    displayName: username,
-    badges: '[]',
-    assets: '{}',
-    customize: '{}',
-    discordId: null,
-    discordClean: '{}',
-    banned: false,
-    viewsCount: 0,
-    followersCount: 0,
-    showFollowersCount: true,
-    createdAt: nowMs,
-    authId: null,
-    email: null,
-  };
+const DEFAULTS = Object.fromEntries(COLUMN_LIST.map(({ name, absent }) => [name, absent])) as StoredProfile;
+const COMPUTED_DEFAULTS = COLUMN_LIST.flatMap(({ name, absent }) =>
+  typeof absent === 'function' ? { name, absent } : [],
+);
+
+/** The row of a profile whose line gives nothing but its id and its username. */
+function newRow(id: number, username: string, nowMs: number): StoredProfile {
+  const row: Record<string, unknown> = { ...DEFAULTS, id, username };
+  for (const { name, absent } of COMPUTED_DEFAULTS) row[name] = absent({ username, nowMs });
+  return row as StoredProfile;
 }
 
 /** The names the profile is to have, the username first; `current` are the ones a line without names leaves it. */

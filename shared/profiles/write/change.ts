@@ -2,7 +2,7 @@ import type { Tx } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import type { ExportedProfile } from '../export.ts';
+import type { ExportedProfile } from '../field-values.ts';
 import { findProfile } from '../find.ts';
 import { foldName } from '../name.ts';
 import { createProfileReader } from '../record.ts';

@@ -1,16 +1,14 @@
 import { parseIsoTime } from '../../iso-time.ts';
 import { isMailAddress } from '../../mail/address.ts';
+import { LINK_LIST, type Stored, type StoredLink } from '../field-values.ts';
+import type { Kind } from '../fields.ts';
 import { authIdFault, foldName, nameFault } from '../name.ts';
-import type { LinkRow } from '../read/public.ts';
 
 // Readers of one value of an import line: each returns what is stored, or throws a LineFault that names the field and the
 // rule and never repeats the value, which may be private.
 
 /** A username or an alias with the form it is compared in. */
 export type Name = { name: string; folded: string };
-
-/** A link as stored; null is absent. */
-export type LinkFields = LinkRow;
 
 /** How deep `customize` and `discordClean` may be nested, themselves included. */
 export const MAX_DEPTH = 64;
@@ -24,7 +22,7 @@ export class LineFault extends Error {
 }
 
 /** A text that the database and JSON carry back unchanged. */
-export function readText(field: string, value: unknown): string {
+function readText(field: string, value: unknown): string {
   if (typeof value !== 'string') throw new LineFault(field, 'must be a string');
   if (!value.isWellFormed() || value.includes('\0')) {
     throw new LineFault(field, 'may not hold unpaired surrogates or NUL');
@@ -33,7 +31,7 @@ export function readText(field: string, value: unknown): string {
 }
 
 /** A text, or null. */
-export function readTextOrNull(field: string, value: unknown): string | null {
+function readTextOrNull(field: string, value: unknown): string | null {
   if (value !== null && typeof value !== 'string') throw new LineFault(field, 'must be a string or null');
   return value === null ? null : readText(field, value);
 }
@@ -42,6 +40,11 @@ export function readTextOrNull(field: string, value: unknown): string | null {
 export function readFlag(field: string, value: unknown): boolean {
   if (typeof value !== 'boolean') throw new LineFault(field, 'must be true or false');
   return value;
+}
+
+/** A whole number from 0 to 2^53−1, or null. */
+function readCountOrNull(field: string, value: unknown): number | null {
+  return value === null ? null : readCount(field, value);
 }
 
 /** A whole number from `least` to 2^53−1. */
@@ -61,7 +64,7 @@ export function readName(field: string, value: unknown): Name {
 }
 
 /** An auth ID, or null. */
-export function readAuthId(field: string, value: unknown): string | null {
+function readAuthId(field: string, value: unknown): string | null {
   const text = readTextOrNull(field, value);
   const fault = text === null ? null : authIdFault(text);
   if (fault !== null) throw new LineFault(field, fault);
@@ -69,14 +72,14 @@ export function readAuthId(field: string, value: unknown): string | null {
 }
 
 /** An e-mail address, or null. */
-export function readEmail(field: string, value: unknown): string | null {
+function readEmail(field: string, value: unknown): string | null {
   const text = readTextOrNull(field, value);
   if (text !== null && !isMailAddress(text)) throw new LineFault(field, 'must be one plain e-mail address, or null');
   return text;
 }
 
 /** A time, as milliseconds since 1970. */
-export function readTime(field: string, value: unknown): number {
+function readTime(field: string, value: unknown): number {
   const ms = typeof value === 'string' ? parseIsoTime(value) : null;
   if (ms === null) {
     throw new LineFault(field, 'must be an ISO 8601 time with its zone, such as 2024-05-01T00:00:00.000Z');
@@ -90,31 +93,32 @@ export function readList<T>(field: string, value: unknown, read: (field: string,
   return value.map((item, index) => read(`${field}[${index}]`, item));
 }
 
+/** The badges, as compact JSON text. Names of fields that a badge should not have go to `unknown`. */
+function readBadges(field: string, value: unknown, unknown: string[]): string {
+  return JSON.stringify(readList(field, value, (at, badge) => readBadge(at, badge, unknown)));
+}
+
 /** A badge. Names of fields it should not have go to `unknown`. */
-export function readBadge(field: string, value: unknown, unknown: string[]): { name: string; enabled: boolean } {
+function readBadge(field: string, value: unknown, unknown: string[]): { name: string; enabled: boolean } {
   const badge = readObject(field, value);
   noteUnknown(badge, BADGE_FIELDS, 'badges', unknown);
   return { name: readText(`${field}.name`, badge.name), enabled: readFlag(`${field}.enabled`, badge.enabled) };
 }
 
-/** A link. Names of fields it should not have go to `unknown`. */
-export function readLink(field: string, value: unknown, unknown: string[]): LinkFields {
-  const link = readObject(field, value);
-  noteUnknown(link, LINK_FIELDS, 'links', unknown);
-  const optional = (name: string): string | null => readTextOrNull(`${field}.${name}`, link[name] ?? null);
-  return {
-    id: readText(`${field}.id`, link.id),
-    name: readText(`${field}.name`, link.name),
-    link: readText(`${field}.link`, link.link),
-    title: optional('title'),
-    image: optional('image'),
-    clicksCount: link.clicksCount == null ? null : readCount(`${field}.clicksCount`, link.clicksCount),
-    linkMode: optional('linkMode'),
-  };
+/** A link; a field that is null or missing is stored as null. Names of fields it should not have go to `unknown`. */
+export function readLink(field: string, value: unknown, unknown: string[]): StoredLink {
+  const given = readObject(field, value);
+  noteUnknown(given, LINK_NAMES, 'links', unknown);
+  const link: Record<string, unknown> = { ...NO_LINK };
+  for (const { name, nullable, read } of LINK_READERS) {
+    const item = given[name];
+    if (item != null || !nullable) link[name] = read(`${field}.${name}`, item, unknown);
+  }
+  return link as StoredLink;
 }
 
 /** A map from string to string or null, as compact JSON text. */
-export function readAssets(field: string, value: unknown): string {
+function readAssets(field: string, value: unknown): string {
   const assets = readObject(field, value);
   for (const key of Object.keys(assets)) {
     readText(`a key of ${field}`, key);
@@ -124,7 +128,7 @@ export function readAssets(field: string, value: unknown): string {
 }
 
 /** Any JSON object, as compact JSON text. Refused is what would not come back as it went in. */
-export function readOpenObject(field: string, value: unknown): string {
+function readOpenObject(field: string, value: unknown): string {
   checkOpen(field, readObject(field, value), 1);
   return JSON.stringify(value);
 }
@@ -138,7 +142,6 @@ export function readObject(field: string, value: unknown): Record<string, unknow
 }
 
 const BADGE_FIELDS = new Set(['name', 'enabled']);
-const LINK_FIELDS = new Set(['id', 'name', 'link', 'title', 'image', 'clicksCount', 'linkMode']);
 
 function noteUnknown(value: object, known: ReadonlySet<string>, list: string, unknown: string[]): void {
   for (const key of Object.keys(value)) if (!known.has(key)) unknown.push(`${list}.${key}`);
@@ -163,3 +166,27 @@ function checkNumber(field: string, value: number): void {
     throw new LineFault(field, 'holds a number beyond 2^53−1, which would not keep its digits; write it as a string');
   }
 }
+
+/** The kinds whose values are stored in one column and need nothing else of the line. */
+type PlainKind = Exclude<Kind, 'uid' | 'name' | 'names' | 'links'>;
+
+/** How each kind of value is read: what comes back is what the column holds. */
+export const READ_VALUE: { [K in PlainKind]: (field: string, value: unknown, unknown: string[]) => Stored<K> } = {
+  authId: readAuthId,
+  email: readEmail,
+  text: readText,
+  textOrNull: readTextOrNull,
+  badges: readBadges,
+  assets: readAssets,
+  openObject: readOpenObject,
+  flag: (field, value) => (readFlag(field, value) ? 1 : 0),
+  count: (field, value) => readCount(field, value),
+  countOrNull: readCountOrNull,
+  time: readTime,
+};
+
+const LINK_READERS = LINK_LIST.map(({ name, kind, nullable }) => ({ name, nullable, read: READ_VALUE[kind] }));
+const LINK_NAMES: ReadonlySet<string> = new Set(LINK_LIST.map(({ name }) => name));
+
+/** All fields null: a copy of it costs less than adding the fields one by one. */
+const NO_LINK = Object.fromEntries(LINK_LIST.map(({ name }) => [name, null]));

@@ -1,29 +1,18 @@
-import type { profiles } from '../../db/schema.ts';
+import { type ProfileColumns, SETTABLE_LIST, type StoredLink } from '../field-values.ts';
 import {
   LineFault,
-  type LinkFields,
   type Name,
-  readAssets,
-  readAuthId,
-  readBadge,
+  READ_VALUE,
   readCount,
-  readEmail,
   readFlag,
   readLink,
   readList,
   readName,
   readObject,
-  readOpenObject,
-  readText,
-  readTextOrNull,
-  readTime,
 } from './line-values.ts';
 
 /** The most bytes a line may have, its line end left out (1 MiB). */
 export const MAX_LINE_BYTES = 1_048_576;
-
-/** The columns of `profiles` that a line may set, but for the id and the username; JSON columns as compact text. */
-export type ProfileColumns = Omit<typeof profiles.$inferSelect, 'id' | 'username'>;
 
 /** A checked line: what it sets, and the names of the fields that nobody knows. Absent is undefined. */
 export type ProfileLine = {
@@ -33,7 +22,7 @@ export type ProfileLine = {
   username: Name | undefined;
   aliases: Name[] | undefined;
   columns: Partial<ProfileColumns>;
-  links: LinkFields[] | undefined;
+  links: StoredLink[] | undefined;
   unknown: string[];
 };
 
@@ -42,64 +31,45 @@ export type LineRefusal = { reason: string };
 
 type Reader = (line: ProfileLine, value: unknown, field: string) => void;
 
-const READERS = new Map<string, Reader>(
-  Object.entries({
-    id: (line, value, field) => {
+const READERS = new Map<string, Reader>([
+  ...SETTABLE_LIST.map(({ name, kind }): [string, Reader] => [name, columnReader(name, READ_VALUE[kind])]),
+  [
+    'id',
+    (line, value, field) => {
       line.id = readCount(field, value, 1);
     },
-    deleted: (line, value, field) => {
+  ],
+  [
+    'deleted',
+    (line, value, field) => {
       line.deleted = readFlag(field, value);
     },
-    username: (line, value, field) => {
+  ],
+  [
+    'username',
+    (line, value, field) => {
       line.username = readName(field, value);
     },
-    aliases: (line, value, field) => {
+  ],
+  [
+    'aliases',
+    (line, value, field) => {
       line.aliases = readList(field, value, readName);
     },
-    authId: (line, value, field) => {
-      line.columns.authId = readAuthId(field, value);
-    },
-    email: (line, value, field) => {
-      line.columns.email = readEmail(field, value);
-    },
-    displayName: (line, value, field) => {
-      line.columns.displayName = readText(field, value);
-    },
-    badges: (line, value, field) => {
-      line.columns.badges = JSON.stringify(readList(field, value, (at, badge) => readBadge(at, badge, line.unknown)));
-    },
-    assets: (line, value, field) => {
-      line.columns.assets = readAssets(field, value);
-    },
-    customize: (line, value, field) => {
-      line.columns.customize = readOpenObject(field, value);
-    },
-    discordID: (line, value, field) => {
-      line.columns.discordId = readTextOrNull(field, value);
-    },
-    discordClean: (line, value, field) => {
-      line.columns.discordClean = readOpenObject(field, value);
-    },
-    banned: (line, value, field) => {
-      line.columns.banned = readFlag(field, value);
-    },
-    viewsCount: (line, value, field) => {
-      line.columns.viewsCount = readCount(field, value);
-    },
-    followersCount: (line, value, field) => {
-      line.columns.followersCount = readCount(field, value);
-    },
-    showFollowersCount: (line, value, field) => {
-      line.columns.showFollowersCount = readFlag(field, value);
-    },
-    createdAt: (line, value, field) => {
-      line.columns.createdAt = readTime(field, value);
-    },
-    links: (line, value, field) => {
+  ],
+  [
+    'links',
+    (line, value, field) => {
       line.links = readList(field, value, (at, link) => readLink(at, link, line.unknown));
     },
-  } satisfies Record<string, Reader>),
-);
+  ],
+]);
+
+function columnReader(name: keyof ProfileColumns, read: (typeof READ_VALUE)[keyof typeof READ_VALUE]): Reader {
+  return (line, value, field) => {
+    (line.columns as Record<string, unknown>)[name] = read(field, value, line.unknown);
+  };
+}
 
 /**
  * Checks one line of JSON Lines against the rules for profiles (docs/profiles.md). `username` may be missing where

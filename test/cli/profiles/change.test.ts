@@ -59,7 +59,7 @@ describe('profiles set', () => {
       customize: { theme: 'dark' },
       createdAt: '2024-05-01T00:00:00.000Z',
     });
-    expect((await run(['set', 'ada', 'followersCount=3'])).stdout).toMatch(/^Username +Ada\n/);
+    expect((await run(['set', 'ada', 'followersCount=3'])).stdout).toMatch(/^Id +7\nUsername +Ada\n/);
     expect(faults()).toEqual([]);
   });
 
@@ -76,12 +76,7 @@ describe('profiles set', () => {
   });
 
   const refused: [string, string[], number, RegExp][] = [
-    [
-      'an unknown field',
-      ['colour=red'],
-      2,
-      /^colour is no field that can be set; the fields are username, displayName, /,
-    ],
+    ['an unknown field', ['colour=red'], 2, /^colour is no field that can be set; the fields are username, authId, /],
     ['no assignment', ['displayName'], 2, /^Give field=value; the fields are username/],
     ['the id', ['id=9'], 2, /^id is no field that can be set/],
     ['an erasure', ['deleted=true'], 2, /^deleted is no field/],

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { links } from '../../../../shared/db/schema.ts';
+import type { StoredLink } from '../../../../shared/profiles/field-values.ts';
 import type { Way } from '../../../../shared/profiles/read/lookup.ts';
-import type { LinkRow } from '../../../../shared/profiles/read/public.ts';
+
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { testDeps } from '../../../support/world.ts';
@@ -12,7 +13,7 @@ function world() {
   const deps = testDeps();
   const { lookup } = readingOf(deps);
   return {
-    insert: (columns: Parameters<typeof insertProfile>[1], rows: LinkRow[] = []) => {
+    insert: (columns: Parameters<typeof insertProfile>[1], rows: StoredLink[] = []) => {
       const profileId = insertProfile(deps.db, columns);
       for (const [position, row] of rows.entries()) {
         deps.db
@@ -70,7 +71,7 @@ describe('a SimplifiedProfile', () => {
 });
 
 describe('links', () => {
-  const bare: LinkRow = {
+  const bare: StoredLink = {
     id: 'l1',
     name: 'n',
     link: 'https://x',

@@ -1,0 +1,198 @@
+// The fields of profiles and of links, told once: what reads, stores, exports, shows and documents them is made of these
+// tables. A new field of an existing kind needs an entry here, a column in `shared/db/schema.ts` and a migration.
+
+/**
+ * The kinds of values. `form` is how a column holds the value: `json` as compact JSON text, `flag` as 0 or 1, `time` as
+ * milliseconds since 1970. A kind of the form `rows` has a table of its own. `nullable` tells whether null is a value.
+ */
+export const KINDS = {
+  uid: { form: 'number', nullable: false },
+  name: { form: 'text', nullable: false },
+  names: { form: 'rows', nullable: false },
+  authId: { form: 'text', nullable: true },
+  email: { form: 'text', nullable: true },
+  text: { form: 'text', nullable: false },
+  textOrNull: { form: 'text', nullable: true },
+  badges: { form: 'json', nullable: false },
+  assets: { form: 'json', nullable: false },
+  openObject: { form: 'json', nullable: false },
+  flag: { form: 'flag', nullable: false },
+  count: { form: 'number', nullable: false },
+  countOrNull: { form: 'number', nullable: true },
+  time: { form: 'time', nullable: false },
+  links: { form: 'rows', nullable: false },
+} as const;
+
+/** The name of a kind of values. */
+export type Kind = keyof typeof KINDS;
+
+/** How a column holds a value. */
+export type ColumnForm = Exclude<(typeof KINDS)[Kind]['form'], 'rows'>;
+
+/** What is known about a field of a profile. */
+export type ProfileField = {
+  kind: Kind;
+  /** Its column in `profiles`; null where the values have a table of their own. */
+  column: string | null;
+  /** Whether a SimplifiedProfile shows it to clients. */
+  isPublic: boolean;
+  /** The flag column that must be 1 for a public field to be shown; otherwise null is shown. */
+  shownIf?: string;
+  /** True where `profiles set` may not change it. An import may give every field. */
+  isFixed?: boolean;
+  /** The stored value of a profile whose line lacks the field, or how to get it from the line's username and the time. */
+  absent?: string | number | null | ((line: { username: string; nowMs: number }) => string | number);
+  /** Its name in `profiles show`. */
+  label: string;
+  /** What it means, as the document of the API tells it. */
+  meaning: string;
+};
+
+/** Every field of a profile, by its name in JSON and in the order of export lines and answers. `links` has to be the last. */
+export const PROFILE_FIELDS = {
+  id: {
+    kind: 'uid',
+    column: 'id',
+    isPublic: true,
+    isFixed: true,
+    label: 'Id',
+    meaning: 'The UID of the profile.',
+  },
+  username: {
+    kind: 'name',
+    column: 'username',
+    isPublic: true,
+    label: 'Username',
+    meaning: 'The primary username, in its owner’s spelling.',
+  },
+  aliases: {
+    kind: 'names',
+    column: null,
+    isPublic: false,
+    label: 'Aliases',
+    meaning: 'Other names that lead to the profile.',
+  },
+  authId: {
+    kind: 'authId',
+    column: 'auth_id',
+    isPublic: false,
+    absent: null,
+    label: 'Auth ID',
+    meaning: 'The identity that the platform’s sign-in gave.',
+  },
+  email: {
+    kind: 'email',
+    column: 'email',
+    isPublic: false,
+    absent: null,
+    label: 'E-mail',
+    meaning: 'Where the owner is reached.',
+  },
+  displayName: {
+    kind: 'text',
+    column: 'display_name',
+    isPublic: true,
+    absent: ({ username }) => username,
+    label: 'Display name',
+    meaning: 'The name that the page shows.',
+  },
+  badges: {
+    kind: 'badges',
+    column: 'badges',
+    isPublic: true,
+    absent: '[]',
+    label: 'Badges',
+    meaning: 'The badges of the profile, and which of them are on.',
+  },
+  assets: {
+    kind: 'assets',
+    column: 'assets',
+    isPublic: true,
+    absent: '{}',
+    label: 'Assets',
+    meaning: 'Names of assets and their addresses, or null.',
+  },
+  customize: {
+    kind: 'openObject',
+    column: 'customize',
+    isPublic: true,
+    absent: '{}',
+    label: 'Customize',
+    meaning: 'How the owner has set up the page; any fields.',
+  },
+  discordID: {
+    kind: 'textOrNull',
+    column: 'discord_id',
+    isPublic: true,
+    absent: null,
+    label: 'Discord ID',
+    meaning: 'The ID of the Discord account, or null.',
+  },
+  discordClean: {
+    kind: 'openObject',
+    column: 'discord_clean',
+    isPublic: true,
+    absent: '{}',
+    label: 'Discord',
+    meaning: 'What is public of the Discord account; any fields.',
+  },
+  banned: {
+    kind: 'flag',
+    column: 'banned',
+    isPublic: true,
+    absent: 0,
+    label: 'Banned',
+    meaning: 'Whether the profile is banned. Banned profiles are not on the leaderboard.',
+  },
+  viewsCount: {
+    kind: 'count',
+    column: 'views_count',
+    isPublic: true,
+    absent: 0,
+    label: 'Views',
+    meaning: 'How often the profile was viewed.',
+  },
+  followersCount: {
+    kind: 'count',
+    column: 'followers_count',
+    isPublic: true,
+    shownIf: 'show_followers_count',
+    absent: 0,
+    label: 'Followers',
+    meaning: 'How many follow the profile. Null exactly where the profile hides the number.',
+  },
+  showFollowersCount: {
+    kind: 'flag',
+    column: 'show_followers_count',
+    isPublic: false,
+    absent: 1,
+    label: 'Followers shown',
+    meaning: 'Whether clients see followersCount.',
+  },
+  createdAt: {
+    kind: 'time',
+    column: 'created_at',
+    isPublic: true,
+    absent: ({ nowMs }) => nowMs,
+    label: 'Created',
+    meaning: 'ISO 8601, UTC, with milliseconds.',
+  },
+  links: {
+    kind: 'links',
+    column: null,
+    isPublic: false,
+    label: 'Links',
+    meaning: 'The links of the page, in the owner’s order.',
+  },
+} as const satisfies Record<string, ProfileField>;
+
+/** Every field of a link, by its name in JSON and in the order of answers. One that is null is absent in JSON. */
+export const LINK_FIELDS = {
+  id: { kind: 'text', column: 'id', meaning: 'Unique among the links of the profile.' },
+  name: { kind: 'text', column: 'name', meaning: 'The name of the link.' },
+  link: { kind: 'text', column: 'link', meaning: 'Where it leads.' },
+  title: { kind: 'textOrNull', column: 'title', meaning: 'The title of the link.' },
+  image: { kind: 'textOrNull', column: 'image', meaning: 'The image of the link.' },
+  clicksCount: { kind: 'countOrNull', column: 'clicks_count', meaning: 'How often the link was clicked.' },
+  linkMode: { kind: 'textOrNull', column: 'link_mode', meaning: 'The mode of the link.' },
+} as const satisfies Record<string, { kind: Kind; column: string; meaning: string }>;
