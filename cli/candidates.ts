@@ -27,7 +27,8 @@ export async function candidatesFor(program: Command, words: readonly string[]):
 
 function follow(program: Command, words: readonly string[]): Place {
   const place: Place = { command: program, args: 0, flag: null };
-  for (const word of words) {
+  // "help keys approve" is completed as "keys approve" is.
+  for (const word of words[0] === 'help' ? words.slice(1) : words) {
     if (word.startsWith('-')) {
       const option = flagsOf(place.command).find(({ short, long }) => short === word || long === word);
       place.flag = option?.required || option?.optional ? option : null;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
-import { flushOutput, isClosedOutput, writeOutput } from './stdout.ts';
+import { flushOutput, isClosedOutput } from './stdout.ts';
 
 async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);
@@ -29,18 +29,14 @@ async function run(words: readonly string[]): Promise<number> {
 }
 
 async function obey(program: Command): Promise<void> {
+  if (process.argv.length === 2) return program.outputHelp();
   try {
     await program.parseAsync();
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
     // The help has been printed.
-    if (error.code === 'commander.version') await printVersion();
+    if (error.code === 'commander.version') await (await import('./version.ts')).printVersion(false);
   }
-}
-
-async function printVersion(): Promise<void> {
-  const { versionText } = await import('../shared/version.ts');
-  writeOutput(`${versionText()}\n`);
 }
 
 process.exit(await run(process.argv.slice(2)));

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { outputColumns, writeOutput } from './stdout.ts';
 
 /** A file of the tree: `addTo` gives a command its options, its help and what it does, or a group one more command. */
@@ -55,6 +55,8 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
     'Print a script that makes your shell complete commands, flags and identifiers.',
     () => [import('./completion.ts')],
   ],
+  version: ['Print the version and the commit that it was made of.', () => [import('./version.ts')]],
+  help: ['Show how a command is used: "help keys approve".', () => [import('./help.ts')]],
 };
 
 /**
@@ -65,10 +67,10 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
 export async function createProgram(words: readonly string[] = Object.keys(TREE)): Promise<Command> {
   const program = new Command('profilectl')
     .description('Opens public profiles to other programs: keys, profiles, and the server that answers.')
-    .option('-V, --version', 'print the version and the commit that it was made of')
-    .on('option:version', () => {
-      throw new CommanderError(0, 'commander.version', '');
-    })
+    .option('-v, --version', 'print the version and the commit that it was made of')
+    .addOption(new Option('-V').hideHelp())
+    .on('option:version', throwVersionWish)
+    .on('option:V', throwVersionWish)
     .option('--json', 'print results and errors as JSON')
     .option('--yes', 'take defaults and ask nothing')
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
@@ -98,4 +100,8 @@ Examples:
     for (const { addTo } of await Promise.all(load())) addTo(command);
   }
   return program;
+}
+
+function throwVersionWish(): never {
+  throw new CommanderError(0, 'commander.version', '');
 }

@@ -19,6 +19,17 @@ export function faultOf(check: () => unknown): string | null {
 }
 
 /**
+ * Whether a command asks for what is missing and for a yes: on a terminal, without `--yes`. Throws `usage` where a person
+ * is at the keyboard but could not see a question: going on would be taken for a yes.
+ */
+export function isAsking(yes: boolean): boolean {
+  if (!yes && process.stdin.isTTY && !canAsk()) {
+    throw new AppError('usage', '--yes is missing: stderr is not the terminal, so nothing can be asked.');
+  }
+  return !yes && canAsk();
+}
+
+/**
  * Lets an act that can't be undone go on: with `--yes`, or after a yes on a terminal. Throws `cancelled` after a no, and
  * `usage` where nobody can be asked.
  */

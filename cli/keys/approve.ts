@@ -6,6 +6,7 @@ import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { type Context, globalsOf, withContext } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
 import { askGrant, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
+import { isAsking } from '../values.ts';
 import { keyText } from './print.ts';
 
 /** `keys approve`: an admin fixes the grant, and the secret goes out by mail; without an identifier, one by one. */
@@ -15,7 +16,10 @@ export function addTo(parent: Command): void {
     .description('Approve a pending request: the secret is made and mailed to the owner, once.')
     .argument('[identifier]', 'the 8 characters that name the key; without it every pending request is shown in turn')
     .option('--permission <permission...>', 'what the key may do; default: what was requested')
-    .option('--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four; default: DEFAULT_RATE_LIMITS`)
+    .option(
+      '--rate-limit <limit...>',
+      `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas; default: DEFAULT_RATE_LIMITS`,
+    )
     .option('--expires <when>', `${EXPIRES_SYNTAX}; default: never`)
     .option('--retire-old <when>', `when the key that this one succeeds ends: ${EXPIRY_SYNTAX}; default: as before`)
     .addHelpText(
@@ -32,17 +36,14 @@ Examples:
   profilectl keys approve k7Qm2XaB --yes --retire-old 7d     # a successor: the key before it ends in a week`,
     )
     .action((identifier: string | undefined, options: GrantOptions, command: Command) => {
-      const isAsked = canAsk() && !globalsOf(command).yes;
-      if (identifier === undefined && !isAsked) {
+      const { yes } = globalsOf(command);
+      if (identifier === undefined && (yes || !canAsk())) {
         throw new AppError(
           'usage',
           'The identifier is missing: only on a terminal, without --yes, the queue is shown.',
         );
       }
-      // A person at the keyboard who could not see the question has not said yes.
-      if (process.stdin.isTTY && !isAsked && !globalsOf(command).yes) {
-        throw new AppError('usage', '--yes is missing: stderr is not the terminal, so nothing can be asked.');
-      }
+      const isAsked = isAsking(yes);
       return withContext(command, 'use', async (context) => {
         const given = parseGrant(context, options);
         if (identifier === undefined) {

@@ -46,7 +46,7 @@ export async function askGrant(context: Context, key: KeyView, given: Grant): Pr
 
 async function askForGrant({ deps }: Context, key: KeyView, given: Grant) {
   const { askPermissions, askText } = await import('../prompts.ts');
-  const limits = (text: string) => parseRateLimits(text.split(/[\s,]+/).filter((part) => part !== ''));
+  const limits = (text: string) => parseRateLimits([text]);
   const expiry = (text: string) => (text.trim() === '' ? null : parseExpires(text.trim(), deps.clock.nowMs()));
   const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), deps.clock.nowMs(), RETIREMENT));
   return {

@@ -29,7 +29,7 @@ Examples:
         const { OPERATIONS, perform } = await import('../../shared/operations.ts');
         const { state, profile, unused } = options;
         const unusedForMs = unused === undefined ? undefined : parseUnused(unused, state);
-        const input = { states: state as KeyState[] | undefined, profile, unusedForMs };
+        const input = { states: state?.map(stateNamed), profile, unusedForMs };
         const { keys, lastUses } = await perform(deps, actor, OPERATIONS.list, input);
         if (json) printJson({ keys });
         else print(keysText(keys, deps.clock.nowMs(), lastUses));
@@ -38,6 +38,11 @@ Examples:
 }
 
 type Options = { state?: string[]; profile?: string; unused?: string };
+
+/** The state that a text names in any case; the text itself where it names none, which the operation's rule refuses. */
+function stateNamed(text: string): KeyState {
+  return KEY_STATES.find((state) => state.toLowerCase() === text.toLowerCase()) ?? (text as KeyState);
+}
 
 /** Milliseconds. */
 function parseUnused(span: string, states: readonly string[] | undefined): number {

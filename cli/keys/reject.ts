@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withContext } from '../context.ts';
-import { needed } from '../values.ts';
+import { REASON_HELP } from './reason-help.ts';
 
 /** `keys reject`: an admin turns a pending request down, with a reason. */
 export function addTo(parent: Command): void {
@@ -11,14 +11,12 @@ export function addTo(parent: Command): void {
     .option('--reason <text>', 'why, as the owner will read it')
     .addHelpText(
       'after',
-      '\nExample:\n  profilectl keys reject k7Qm2XaB --reason "Please say which pages will show the data."',
+      `${REASON_HELP}\n\nExample:\n  profilectl keys reject k7Qm2XaB --reason "Please say which pages will show the data."`,
     )
     .action((identifier: string, options: { reason?: string }, command: Command) =>
       withContext(command, 'use', async (context) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint } = await import('./perform.ts');
-        const reason = needed(options.reason, '--reason');
-        await performAndPrint(context, OPERATIONS.reject, { identifier, reason });
+        const { endWithReason } = await import('./reason.ts');
+        await endWithReason(context, 'reject', identifier, options.reason);
       }),
     );
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withContext } from '../context.ts';
-import { needed } from '../values.ts';
+import { REASON_HELP } from './reason-help.ts';
 
 /** `keys revoke`: an admin ends an Active key, with a reason. */
 export function addTo(parent: Command): void {
@@ -11,14 +11,12 @@ export function addTo(parent: Command): void {
     .option('--reason <text>', 'why, as the owner will read it')
     .addHelpText(
       'after',
-      '\nExample:\n  profilectl keys revoke k7Qm2XaB --reason "The secret was found in a public repository."',
+      `${REASON_HELP}\n\nExample:\n  profilectl keys revoke k7Qm2XaB --reason "The secret was found in a public repository."`,
     )
     .action((identifier: string, options: { reason?: string }, command: Command) =>
       withContext(command, 'use', async (context) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint } = await import('./perform.ts');
-        const reason = needed(options.reason, '--reason');
-        await performAndPrint(context, OPERATIONS.revoke, { identifier, reason });
+        const { endWithReason } = await import('./reason.ts');
+        await endWithReason(context, 'revoke', identifier, options.reason);
       }),
     );
 }

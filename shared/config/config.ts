@@ -196,7 +196,7 @@ function secretOf(source: Source, name: 'MAIL_URL' | 'METRICS_TOKEN'): [text: st
 
 function checkRateLimits(text: string): RateLimit[] {
   try {
-    return parseRateLimits(text.split(',').map((part) => part.trim()));
+    return parseRateLimits([text]);
   } catch {
     throw badVariable(
       'DEFAULT_RATE_LIMITS',

@@ -126,6 +126,15 @@ const EVENT_OF_MOVE = {
   expire: 'expired',
 } as const satisfies Record<Move, KeyEventName>;
 
+/** Throws `refused` where the move is not legal from the key's state: for telling before a reason is typed. */
+export function refuseMove({ identifier, state }: Pick<ApiKey, 'identifier' | 'state'>, move: Move): void {
+  if (canMove(state, move)) return;
+  throw new AppError(
+    'refused',
+    `Key ${identifier} is ${state}; only ${MOVES[move].from} keys can be ${EVENT_OF_MOVE[move]}.`,
+  );
+}
+
 /**
  * Moves a key and records it; whatever ends a request or a key also raises the fence and voids an open attempt.
  * Throws `refused` where the move is not legal from the key's state. Approval sets more columns through `also`.
@@ -137,12 +146,7 @@ export function moveKey(
   act: Act,
   more: { detail?: KeyEventDetail; also?: Partial<ApiKey> } = {},
 ): void {
-  if (!canMove(key.state, move)) {
-    throw new AppError(
-      'refused',
-      `Key ${key.identifier} is ${key.state}; only ${MOVES[move].from} keys can be ${EVENT_OF_MOVE[move]}.`,
-    );
-  }
+  refuseMove(key, move);
   const ending = move === 'approve' ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
   const decided = key.decidedAt === null ? { decidedAt: act.atMs } : {};
   tx.update(apiKeys)

@@ -24,9 +24,12 @@ export function parseRateLimit(text: string): RateLimit {
   return { quota, windowSeconds };
 }
 
-/** Reads one to four rate limits with distinct windows, in the order given. Throws `usage`. */
+/**
+ * Reads one to four rate limits with distinct windows, in the order given; a text may hold several of them, separated by
+ * commas or spaces. Throws `usage`.
+ */
 export function parseRateLimits(texts: readonly string[]): RateLimit[] {
-  const limits = texts.map(parseRateLimit);
+  const limits = texts.flatMap((text) => text.split(/[\s,]+/).filter((part) => part !== '')).map(parseRateLimit);
   if (limits.length < 1 || limits.length > RATE_LIMIT_BOUNDS.maxPerKey) {
     throw new AppError('usage', 'A key has one to four rate limits.');
   }

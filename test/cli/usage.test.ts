@@ -32,7 +32,7 @@ describe('bad input gets one sentence and the exit code that the README promises
       /^There is no command "aprove"; did you mean approve\? See profilectl keys --help\.$/m,
     ],
     ['an unknown command', ['--db', 'keys', 'bogus'], 2, /^There is no command "bogus"; see profilectl --help\.$/m],
-    ['no command', [], 2, /^A command is missing; see profilectl --help\.$/m],
+    ['help for no command', ['help', 'keys', 'aprove'], 2, /^There is no command "keys aprove" to explain; see /],
     ['no verb', ['keys'], 2, /^A command is missing; see profilectl keys --help\.$/m],
     [
       'a misspelled flag',
@@ -54,12 +54,13 @@ describe('bad input gets one sentence and the exit code that the README promises
       2,
       /^There are too many arguments \(1 expected\); see profilectl keys show/,
     ],
-    ['an unknown state', ['keys', 'list', '--state', 'active'], 2, /Active/],
+    ['an unknown state', ['keys', 'list', '--state', 'activ'], 2, /Active/],
     ['an unknown identifier', ['keys', 'show', '00000000'], 1, /no key/],
     ['a missing identifier off a terminal', ['keys', 'approve'], 2, /identifier is missing/],
     ['a missing flag off a terminal', ['keys', 'request', '--profile', 'x'], 2, /^--name is missing/],
     ['a missing reason', ['keys', 'reject', '00000000'], 2, /^--reason is missing/],
     ['a bad rate limit', ['keys', 'approve', '00000000', '--rate-limit', '60/min'], 2, /quota.*window/],
+    ['a bad one of two rate limits', ['keys', 'approve', '0', '--rate-limit', '60/1m,5/1y'], 2, /quota.*window/],
     ['two rate limits of one window', ['keys', 'approve', '0', '--rate-limit', '1/60s', '2/1m'], 2, /same window/],
     ['a bad expiry', ['keys', 'approve', '00000000', '--expires', 'tomorrow'], 2, /expiry/],
     ['an expiry in the past', ['keys', 'approve', '00000000', '--expires', '2020-01-01'], 2, /future/],
@@ -157,10 +158,27 @@ describe('help and version', () => {
     });
   }
 
-  test('--version prints the version and, where git knows it, the commit', async () => {
-    const run = await profilectl(['--version']);
-    expect(run.stdout).toMatch(/^\d+\.\d+\.\d+( \([0-9a-f]{7,}(-dirty)?\))?\n$/);
-    expect(run).toMatchObject({ code: 0, stderr: '' });
+  for (const word of ['--version', '-v', '-V', 'version']) {
+    test(`${word} prints the version and, where git knows it, the commit`, async () => {
+      const run = await profilectl([word]);
+      expect(run.stdout).toMatch(/^\d+\.\d+\.\d+( \([0-9a-f]{7,}(-dirty)?\))?\n$/);
+      expect(run).toMatchObject({ code: 0, stderr: '' });
+    });
+  }
+
+  test('version --json prints it as the value of "version"', async () => {
+    const { stdout } = await profilectl(['version', '--json']);
+    expect(JSON.parse(stdout)).toEqual({ version: (await profilectl(['version'])).stdout.trim() });
+  });
+
+  test('profilectl alone prints the help', async () => {
+    expect(await profilectl([])).toEqual(await profilectl(['--help']));
+  });
+
+  test('help explains a command of any depth as --help does', async () => {
+    for (const words of [['keys'], ['keys', 'approve'], ['profiles', 'alias', 'add']]) {
+      expect(await profilectl(['help', ...words])).toEqual(await profilectl([...words, '--help']));
+    }
   });
 });
 

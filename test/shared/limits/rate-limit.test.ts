@@ -61,7 +61,9 @@ describe('the text of a rate limit', () => {
 
 describe('a key’s rate limits', () => {
   test('one to four, in the order given', () => {
-    expect(parseRateLimits(['1/1d', '2/1s']).map(formatRateLimit)).toEqual(['1/1d', '2/1s']);
+    for (const texts of [['1/1d', '2/1s'], ['1/1d,2/1s'], ['1/1d, 2/1s'], ['1/1d,', '2/1s']]) {
+      expect(parseRateLimits(texts).map(formatRateLimit)).toEqual(['1/1d', '2/1s']);
+    }
     expect(() => parseRateLimits([])).toThrow('one to four');
     expect(() => parseRateLimits(['1/1s', '1/2s', '1/3s', '1/4s', '1/5s'])).toThrow('one to four');
   });

@@ -1,0 +1,43 @@
+import type { Outcome } from '../../shared/keys/lifecycle.ts';
+import { refuseMove } from '../../shared/keys/record.ts';
+import { OPERATIONS, type Operation, perform } from '../../shared/operations.ts';
+import type { Context } from '../context.ts';
+import { columnsOf, notice } from '../output.ts';
+import { confirmOrYes, isAsking, needed } from '../values.ts';
+import { performAndPrint } from './perform.ts';
+import { keyText } from './print.ts';
+
+const QUESTIONS = {
+  reject: 'Reject this request and mail the reason to the owner?',
+  revoke: 'Revoke this key at once and mail the reason to the owner?',
+} as const;
+
+/**
+ * Rejects a request or revokes a key. On a terminal, without `--yes`, it shows the key, asks for a reason that was not
+ * given, and then for one yes. Throws `usage` where the reason is missing elsewhere, `cancelled`, and what the operation
+ * throws.
+ */
+export async function endWithReason(
+  context: Context,
+  move: 'reject' | 'revoke',
+  identifier: string,
+  given: string | undefined,
+): Promise<void> {
+  const { deps, actor, yes } = context;
+  const operation: Operation<{ identifier: string; reason: string }, Outcome> = OPERATIONS[move];
+  if (!isAsking(yes)) {
+    return performAndPrint(context, operation, { identifier, reason: needed(given, '--reason') });
+  }
+  const { key } = await perform(deps, actor, OPERATIONS.show, { identifier });
+  refuseMove(key, move);
+  notice(`${keyText(key, columnsOf(process.stderr))}\n`);
+  const reason = given ?? (await askReason(move));
+  await confirmOrYes(false, QUESTIONS[move]);
+  await performAndPrint(context, operation, { identifier, reason });
+}
+
+async function askReason(move: 'reject' | 'revoke'): Promise<string> {
+  const { askText } = await import('../prompts.ts');
+  const { fault } = OPERATIONS[move].input.reason;
+  return askText({ message: 'Reason', hint: 'As the owner will read it.', fault });
+}

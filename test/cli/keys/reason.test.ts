@@ -1,0 +1,82 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { profilectl } from '../../support/cli.ts';
+import { issue, mails, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+const deps = testDeps();
+const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+let nextId = 1;
+let profile = '';
+
+beforeEach(() => {
+  profile = `user${nextId}`;
+  insertProfile(deps.db, { id: nextId++ });
+});
+
+/** A key that the command can end: a pending one for `reject`, an Active one for `revoke`. */
+const keyFor = async (verb: string) =>
+  verb === 'reject' ? request(deps, { profile }) : (await issue(deps, { profile })).identifier;
+
+describe.each([
+  ['reject', 'pending', 'rejected', 'Reject this request'],
+  ['revoke', 'Active', 'revoked', 'Revoke this key'],
+])('keys %s', (verb, before, after, question) => {
+  test('on a terminal shows the key, asks for the reason, and does nothing before a yes', async () => {
+    const identifier = await keyFor(verb);
+    const terminal = openTerminal(['keys', verb, identifier], variables);
+    await terminal.see(`Profile         ${profile}`);
+    await terminal.see('Reason:');
+    terminal.type(`Found in public.${KEY.enter}`);
+    await terminal.see(question);
+    expect(showKey(deps, identifier).state).toBe(before as never);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see(`${identifier} ${after}`);
+    expect(await terminal.exited).toBe(0);
+    expect(keyHistory(deps, identifier).at(-1)?.detail).toEqual({ reason: 'Found in public.' });
+    expect(mails(deps).at(-1)).toContain('Found in public.');
+  });
+
+  test('on a terminal confirms where the reason was given too; after a no nothing has changed: 130', async () => {
+    const identifier = await keyFor(verb);
+    const terminal = openTerminal(['keys', verb, identifier, '--reason', 'Found.'], variables);
+    await terminal.see(question);
+    terminal.type(KEY.enter);
+    expect(await terminal.exited).toBe(130);
+    expect(terminal.screen()).toContain('nothing was changed');
+    expect(showKey(deps, identifier).state).toBe(before as never);
+  });
+
+  test('with --yes asks nothing on a terminal, and needs the reason', async () => {
+    const identifier = await keyFor(verb);
+    const missing = openTerminal(['keys', verb, identifier, '--yes'], variables);
+    expect(await missing.exited).toBe(2);
+    expect(missing.screen()).toContain('--reason is missing');
+    const given = openTerminal(['keys', verb, identifier, '--yes', '--reason', 'Found.'], variables);
+    expect(await given.exited).toBe(0);
+    expect(given.screen().trim()).toBe(`${identifier} ${after}`);
+  });
+
+  test('tells before anything is asked that the key can not be ended so', async () => {
+    const identifier = await keyFor(verb === 'reject' ? 'revoke' : 'reject');
+    const terminal = openTerminal(['keys', verb, identifier], variables);
+    expect(await terminal.exited).toBe(1);
+    expect(terminal.screen()).toContain(`only ${before} keys can be ${after}`);
+    expect(terminal.screen()).not.toContain('Reason');
+  });
+});
+
+test('states are taken in any case, and rate limits in one word with commas, as they are shown', async () => {
+  const { identifier } = await issue(deps, { profile });
+  const listed = await profilectl(['keys', 'list', '--state', 'active', '--profile', profile, '--json'], { variables });
+  expect(JSON.parse(listed.stdout).keys).toMatchObject([{ identifier, state: 'Active' }]);
+  const words = ['keys', 'approve', await request(deps, { profile }), '--rate-limit', '60/1m,5000/1d', '--json'];
+  const approved = await profilectl(words, { variables });
+  expect(JSON.parse(approved.stdout).rateLimits).toEqual([
+    { quota: 60, windowSeconds: 60 },
+    { quota: 5000, windowSeconds: 86_400 },
+  ]);
+});
