@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { createProgram } from '../cli/program.ts';
 import { ROUTES } from '../server/app.ts';
 import { ERROR_STATUSES } from '../server/request/refusals.ts';
-import { VARIABLES } from '../shared/config/config.ts';
+import { VARIABLES } from '../shared/config/variables.ts';
 import { KEY_STATES } from '../shared/db/key-columns.ts';
 import { eraserFor } from '../shared/erasure/erase-profile.ts';
 import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, REFUSALS, refusalOf } from '../shared/errors.ts';
@@ -56,10 +56,13 @@ function table(head: string): string[][] {
 
 const plain = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
 
-test('the variables and their defaults', () => {
-  const rows = table('Variable').map(([name, value]) => [plain(name), plain(value)]);
-  const wanted = Object.entries(VARIABLES).map(([name, value]) => [name, value]);
-  const shown = rows.map(([name, value]) => [name, value === 'none' || value === 'from host and port' ? '' : value]);
+test('the variables, their defaults and what they are for', () => {
+  const rows = table('Variable').map((cells) => cells.map(plain));
+  const wanted = Object.entries(VARIABLES).map(([name, variable]) => [name, variable.default, variable.meaning]);
+  const shown = rows.map(([name, value, meaning = '']) => {
+    const isNone = value === 'none' || value === 'from host and port';
+    return [name, isNone ? '' : value, meaning.replace(/; see \[.*\)$/, '')];
+  });
   expect(shown).toEqual(wanted);
 });
 

@@ -57,6 +57,8 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   terminal.type(KEY.enter);
   await terminal.see('Expected usage:');
   terminal.type(KEY.enter);
+  await terminal.see('Send this request?');
+  terminal.type(KEY.enter);
   await terminal.see(/[0-9A-Za-z]{8} pending/);
   expect(await terminal.exited).toBe(0);
   const identifier = (await run('keys', 'list', '--state', 'pending')).keys[0].identifier as string;

@@ -5,8 +5,8 @@ import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { type Context, globalsOf, withContext } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
-import { askGrant, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { isAsking } from '../values.ts';
+import { askGrant, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
 /** `keys approve`: an admin fixes the grant, and the secret goes out by mail; without an identifier, one by one. */

@@ -27,6 +27,11 @@ export function keyText(key: KeyView, columns: number): string {
     ...grantFacts(key),
     ['Last attempt', attemptText(key)],
   ];
+  return factsText(facts, columns);
+}
+
+/** Labels and values, a fact a line; values are cleaned, wrapped at so many columns, and their further lines indented. */
+export function factsText(facts: readonly [label: string, value: string][], columns: number): string {
   return facts.map(([label, value]) => factText(label, value, columns)).join('\n');
 }
 

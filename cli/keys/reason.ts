@@ -39,5 +39,5 @@ export async function endWithReason(
 async function askReason(move: 'reject' | 'revoke'): Promise<string> {
   const { askText } = await import('../prompts.ts');
   const { fault } = OPERATIONS[move].input.reason;
-  return askText({ message: 'Reason', hint: 'As the owner will read it.', fault });
+  return askText({ message: 'Reason', hint: 'As the owner will read it.', isLong: true, fault });
 }

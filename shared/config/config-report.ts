@@ -6,8 +6,9 @@ import type { Clock } from '../clock.ts';
 import { looseMode, looseModes } from '../db/loose-modes.ts';
 import { AppError } from '../errors.ts';
 import { parseMailUrl } from '../mail/target.ts';
-import { type Config, readEnvironment, type Source, surveyConfig, VARIABLES, type Variable } from './config.ts';
+import { type Config, readEnvironment, type Source, surveyConfig } from './config.ts';
 import { exposureFault } from './config-network.ts';
+import { VARIABLES, type Variable } from './variables.ts';
 
 /** A variable as it is in force: `value` is null where it is not set, secrets are masked. */
 export type VariableReport = { name: Variable; value: string | null; from: string };
@@ -34,7 +35,7 @@ export function reportConfig(
     if (name === 'PUBLIC_URL' && !source[name] && config.publicUrl !== '') {
       return { name, value: config.publicUrl, from: 'HOST and PORT' };
     }
-    const value = source[name] || VARIABLES[name];
+    const value = source[name] || VARIABLES[name].default;
     return { name, value: masked(name, value) || null, from: originOf(name, environment, source, dotFiles) };
   });
   const sentences = faults.map(({ message }) => message);
@@ -79,7 +80,7 @@ function readDotFiles(environment: Source): DotFile[] {
 
 function originOf(name: Variable, environment: Source, source: Source, dotFiles: readonly DotFile[]): string {
   const value = source[name];
-  if (!value) return VARIABLES[name] === '' ? 'not set' : 'default';
+  if (!value) return VARIABLES[name].default === '' ? 'not set' : 'default';
   if (environment[name] === undefined) return '--env-file';
   // The environment wins over such a file; where both say the same it makes no difference.
   return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';

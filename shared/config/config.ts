@@ -14,6 +14,7 @@ import {
   checkToken,
   type TlsFiles,
 } from './config-network.ts';
+import { VARIABLES, type Variable } from './variables.ts';
 
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
 export type Config = {
@@ -46,32 +47,6 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Every variable with its default as a person would write it; a test compares the table in docs/operating.md with this. */
-export const VARIABLES = {
-  DATABASE_PATH: 'data/profiles.db',
-  DATABASE_MUST_EXIST: 'off',
-  HOST: '127.0.0.1',
-  PORT: '3000',
-  PUBLIC_URL: '',
-  TLS_CERT_FILE: '',
-  TLS_KEY_FILE: '',
-  TRUSTED_PROXIES: '',
-  MAIL_URL: '',
-  MAIL_URL_FILE: '',
-  MAIL_FROM: '',
-  ADMIN_EMAIL: '',
-  SECURITY_CONTACT: '',
-  MAX_PROFILE_KIB: '64',
-  DEFAULT_RATE_LIMITS: '60/1m,5000/1d',
-  WORKERS: '1',
-  LOG_LEVEL: 'info',
-  METRICS_TOKEN: '',
-  METRICS_TOKEN_FILE: '',
-} as const;
-
-/** The name of a variable. */
-export type Variable = keyof typeof VARIABLES;
-
 /** Variables and their values, as an environment has them. */
 export type Source = Record<string, string | undefined>;
 
@@ -88,6 +63,16 @@ export function readEnvironment(envFile: string | undefined): Source {
 /** Whether `LOG_LEVEL` asks for everything, before anything else is known of the configuration. Never throws. */
 export function isDebugging(): boolean {
   return process.env.LOG_LEVEL === 'debug';
+}
+
+/** The command that edits texts, `VISUAL` before `EDITOR`, or null where neither is set. */
+export function editorCommand(): string | null {
+  return process.env.VISUAL || process.env.EDITOR || null;
+}
+
+/** Whether the terminal can't move its cursor, so that prompts must be plain lines. */
+export function isDumbTerminal(): boolean {
+  return process.env.TERM === 'dumb';
 }
 
 /** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
@@ -117,16 +102,19 @@ export function surveyConfig(source: Source): { config: Config; faults: AppError
 type Attempt = <T>(check: () => T, fallback: T) => T;
 
 function parseConfig(source: Source, attempt: Attempt): Config {
-  const read = (name: Variable): string => source[name] || VARIABLES[name];
+  const read = (name: Variable): string => source[name] || VARIABLES[name].default;
   const optional = (name: Variable): string | null => read(name) || null;
   const address = (name: Variable) => attempt(() => checkAddress(name, optional(name)), null);
 
-  const host = attempt(() => checkHost(read('HOST')), VARIABLES.HOST);
-  const port = attempt(() => wholeNumber('PORT', read('PORT'), 0, 65_535), Number(VARIABLES.PORT));
+  const host = attempt(() => checkHost(read('HOST')), VARIABLES.HOST.default);
+  const port = attempt(() => wholeNumber('PORT', read('PORT'), 0, 65_535), Number(VARIABLES.PORT.default));
   const tls = attempt(() => checkTls(optional('TLS_CERT_FILE'), optional('TLS_KEY_FILE')), null);
   const mail = attempt(() => checkMail(...secretOf(source, 'MAIL_URL')), null);
   return {
-    databasePath: attempt(() => checkDatabasePath('DATABASE_PATH', read('DATABASE_PATH')), VARIABLES.DATABASE_PATH),
+    databasePath: attempt(
+      () => checkDatabasePath('DATABASE_PATH', read('DATABASE_PATH')),
+      VARIABLES.DATABASE_PATH.default,
+    ),
     databaseMustExist:
       attempt(() => oneOf('DATABASE_MUST_EXIST', read('DATABASE_MUST_EXIST'), ['on', 'off']), 'off') === 'on',
     host,
@@ -140,10 +128,13 @@ function parseConfig(source: Source, attempt: Attempt): Config {
     securityContact: attempt(() => checkContact(optional('SECURITY_CONTACT')), null),
     maxProfileBytes:
       1024 *
-      attempt(() => wholeNumber('MAX_PROFILE_KIB', read('MAX_PROFILE_KIB'), 1, 256), Number(VARIABLES.MAX_PROFILE_KIB)),
+      attempt(
+        () => wholeNumber('MAX_PROFILE_KIB', read('MAX_PROFILE_KIB'), 1, 256),
+        Number(VARIABLES.MAX_PROFILE_KIB.default),
+      ),
     defaultRateLimits: attempt(() => checkRateLimits(read('DEFAULT_RATE_LIMITS')), []),
-    workers: attempt(() => wholeNumber('WORKERS', read('WORKERS'), 1, 64), Number(VARIABLES.WORKERS)),
-    logLevel: attempt(() => oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS), VARIABLES.LOG_LEVEL),
+    workers: attempt(() => wholeNumber('WORKERS', read('WORKERS'), 1, 64), Number(VARIABLES.WORKERS.default)),
+    logLevel: attempt(() => oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS), VARIABLES.LOG_LEVEL.default),
     metricsToken: attempt(() => checkToken(...secretOf(source, 'METRICS_TOKEN')), null),
     sudoUser: source.SUDO_USER || null,
   };

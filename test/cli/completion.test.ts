@@ -80,12 +80,18 @@ describe('what may come next', () => {
     expect((await profilectl(elsewhere)).stdout).toStartWith(pending);
   });
 
+  test('help is completed with the words of the command that it explains', async () => {
+    expect(await next('help', 'keys', 'ap')).toEqual(['approve']);
+    expect(await next('help', 'profi')).toEqual(['profiles']);
+  });
+
   test('files are left to the shell, and of all else nothing is said', async () => {
     for (const words of [
       ['profiles', 'import', ''],
       ['db', 'restore', 'x'],
       ['--db', ''],
       ['serve', '--env-file', ''],
+      ['keys', 'request', '--description-file', ''],
     ]) {
       expect(await next(...words)).toEqual([':files']);
     }

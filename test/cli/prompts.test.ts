@@ -22,9 +22,8 @@ describe('an owner at a terminal', () => {
     await terminal.see('Name of the key:');
     terminal.type(`Bot${KEY.enter}`);
     await terminal.see('Description:');
-    terminal.type('Too short.');
+    terminal.type(`Too short.${KEY.enter}`);
     await terminal.see('80 to 2000 characters; it has 10.');
-    terminal.type(KEY.enter);
     terminal.type(' It shows the badges of our members beside their names in the chat of ours.');
     await terminal.see('Description: fine');
     terminal.type(KEY.enter);
@@ -39,6 +38,8 @@ describe('an owner at a terminal', () => {
     await terminal.see('Project URL: fine');
     terminal.type(KEY.enter);
     await terminal.see('Expected usage:');
+    terminal.type(KEY.enter);
+    await terminal.see('Send this request?');
     terminal.type(KEY.enter);
     await terminal.see(/[0-9A-Za-z]{8} pending/);
     expect(await terminal.exited).toBe(0);

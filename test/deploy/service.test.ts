@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig, VARIABLES } from '../../shared/config/config.ts';
+import { readConfig } from '../../shared/config/config.ts';
+import { VARIABLES } from '../../shared/config/variables.ts';
 import { PROJECT } from '../support/cli.ts';
 
 // The systemd unit, checked by systemd itself; and what can be said of the container files without an engine.

@@ -1,0 +1,90 @@
+import type { Permission } from '../../shared/db/key-columns.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { AppError } from '../../shared/errors.ts';
+import { checkProfile } from '../../shared/keys/lifecycle.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
+import type { Context } from '../context.ts';
+import { columnsOf, notice } from '../output.ts';
+import { askChoice, askLongText, askPermissions, askText } from '../prompts.ts';
+import { faultOf } from '../values.ts';
+import { factsText } from './print.ts';
+
+/** What a request says: what is given by flags, and later what is asked for. */
+export type RequestInput = {
+  profile?: string;
+  name?: string;
+  description?: string;
+  permissions?: Permission[];
+  projectUrl?: string;
+  expectedUsage?: string;
+};
+
+/** The fields of a request in the order in which they are asked for and shown, and what each is called. */
+const LABELS = {
+  profile: 'Profile',
+  name: 'Name of the key',
+  description: 'Description',
+  permissions: 'Permissions',
+  projectUrl: 'Project URL',
+  expectedUsage: 'Expected usage',
+} as const satisfies Record<keyof RequestInput, string>;
+
+type FieldName = keyof typeof LABELS;
+
+const FIELD_NAMES = Object.keys(LABELS) as FieldName[];
+
+/**
+ * Asks for what is missing of a request, each answer checked as it is typed, then shows the whole and asks whether to send
+ * it; any answer can be changed before. What is given is checked before anything is asked. Throws `usage`, `cancelled`.
+ */
+export async function askForRequest({ deps }: Context, given: RequestInput): Promise<Required<RequestInput>> {
+  if (given.profile !== undefined) checkProfile(deps, given.profile);
+  for (const field of FIELD_NAMES) {
+    const fault = given[field] === undefined ? null : ruleOf(deps, field)(given[field]);
+    if (fault !== null) throw new AppError('usage', fault);
+  }
+  let request = { ...given };
+  for (const field of FIELD_NAMES) {
+    if (request[field] === undefined) request = await askFor(deps, field, request);
+  }
+  return review(deps, request as Required<RequestInput>);
+}
+
+/** Shows the whole request until it is to be sent. Throws `cancelled`. */
+async function review(deps: Deps, request: Required<RequestInput>): Promise<Required<RequestInput>> {
+  const facts = FIELD_NAMES.map((field): [string, string] => [LABELS[field], String(request[field]) || '–']);
+  notice(`\n${factsText(facts, columnsOf(process.stderr))}\n`);
+  const choice = await askChoice('Send this request?', [
+    { value: 'send', name: 'Send it' },
+    ...FIELD_NAMES.map((field) => ({ value: field, name: `Change: ${LABELS[field]}` })),
+    { value: 'cancel', name: 'Cancel' },
+  ]);
+  if (choice === 'send') return request;
+  if (choice === 'cancel') throw new AppError('cancelled');
+  return review(deps, (await askFor(deps, choice, request)) as Required<RequestInput>);
+}
+
+/** The request with a new answer for one field; the answer that is there is what one begins with. */
+async function askFor(deps: Deps, field: FieldName, request: RequestInput): Promise<RequestInput> {
+  const message = LABELS[field];
+  if (field === 'permissions') {
+    return { ...request, permissions: await askPermissions(message, request.permissions ?? ['api.lookup']) };
+  }
+  const ask = field === 'description' || field === 'expectedUsage' ? askLongText : askText;
+  const initial = request[field] ?? '';
+  return { ...request, [field]: await ask({ message, hint: HINTS[field], initial, fault: ruleOf(deps, field) }) };
+}
+
+const HINTS = {
+  profile: 'Its username or an alias.',
+  name: '1 to 255 characters; it can be changed later.',
+  description: 'What is it for? 80 to 2000 characters.',
+  projectUrl: 'Optional: Enter for none.',
+  expectedUsage: 'Optional: Enter for none.',
+} as const;
+
+/** The rule of a field: the operation's own, and of a profile also whether it can have one more key. */
+function ruleOf(deps: Deps, field: FieldName): (value: unknown) => string | null {
+  if (field === 'profile') return (value) => faultOf(() => checkProfile(deps, String(value)));
+  return OPERATIONS.request.input[field].fault;
+}

@@ -1,0 +1,71 @@
+import inquirer from 'inquirer';
+import { PERMISSIONS, type Permission } from '../../shared/db/key-columns.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { Choice, TextQuestion } from './question.ts';
+import { MARK_NO_PASTES, MARK_PASTES, type PastedLineEnds, textPrompt } from './text.ts';
+
+// Prompts for a terminal that can move its cursor.
+
+/** Asks for a text, checking it against its rule as it is typed. Throws `cancelled`. */
+export function askText(question: TextQuestion): Promise<string> {
+  return ask(({ lineEnds, ...streams }) => textPrompt({ ...question, lineEnds }, streams));
+}
+
+/** Asks which permissions, as checkboxes; at least one. Throws `cancelled`. */
+export function askPermissions(message: string, checked: readonly Permission[]): Promise<Permission[]> {
+  return askOne<Permission[]>({
+    type: 'checkbox',
+    message,
+    required: true,
+    choices: PERMISSIONS.map((value) => ({ value, checked: checked.includes(value) })),
+  });
+}
+
+/** Asks which of these. Throws `cancelled`. */
+export function askChoice<T extends string>(message: string, choices: readonly Choice<T>[]): Promise<T> {
+  return askOne<T>({ type: 'select', message, choices: [...choices] });
+}
+
+/** Asks yes or no, no being the default. Throws `cancelled`. */
+export function confirm(message: string): Promise<boolean> {
+  return askOne<boolean>({ type: 'confirm', message, default: false });
+}
+
+/** Asks for a secret without ever showing it. Throws `cancelled`. */
+export function askSecret(message: string): Promise<string> {
+  return askOne<string>({ type: 'password', message, mask: false, toggleMask: false });
+}
+
+type Streams = { output: NodeJS.WritableStream; signal: AbortSignal };
+
+function askOne<T>(question: Record<string, unknown>): Promise<T> {
+  return ask(async ({ output, signal }) => {
+    const prompt = inquirer.createPromptModule({ output, signal });
+    const answers = (await prompt([{ ...question, name: 'answer' }] as never)) as { answer: T };
+    return answers.answer;
+  });
+}
+
+/** On Bun a prompt waits for ever at Ctrl-D and at the end of input, so both cancel it here, as Ctrl-C does by itself. */
+async function ask<T>(run: (streams: Streams & { lineEnds: PastedLineEnds }) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const cancel = () => controller.abort();
+  const lineEnds = { left: 0 };
+  // It must see each piece of the input before the prompt does, whose listener stays from one question to the next.
+  const watch = (chunk: Buffer | string) => {
+    const text = chunk.toString();
+    if (text.includes('\u0004')) cancel();
+    lineEnds.left = text.includes('\u001b[200~') ? 0 : (text.match(/[\r\n]+(?=[^\r\n])/g)?.join('').length ?? 0);
+  };
+  process.stdin.prependListener('data', watch).once('end', cancel).once('close', cancel);
+  process.stderr.write(MARK_PASTES);
+  try {
+    return await run({ output: process.stderr, signal: controller.signal, lineEnds });
+  } catch (error) {
+    const cancelled = /^(ExitPrompt|AbortPrompt|CancelPrompt)Error$/.test(error instanceof Error ? error.name : '');
+    throw cancelled ? new AppError('cancelled') : error;
+  } finally {
+    process.stderr.write(MARK_NO_PASTES);
+    process.stdin.off('data', watch).off('end', cancel).off('close', cancel).pause();
+  }
+}

@@ -1,0 +1,37 @@
+import { createReadStream } from 'node:fs';
+import { AppError } from '../shared/errors.ts';
+import { notice } from './output.ts';
+
+/** More than any text that a key can have; the rest is not read. */
+const MOST_BYTES = 65_536;
+
+/**
+ * Reads a text from a file, or from stdin where `file` is "-". Throws `usage`, naming `flag`, where it can't be read, is
+ * longer than 64 KiB or is not UTF-8.
+ */
+export async function readTextFile(flag: string, file: string): Promise<string> {
+  if (file === '-' && process.stdin.isTTY) notice('Reading from the terminal; Ctrl-D on an empty line ends it.');
+  const bytes = await readBytes(flag, file);
+  if (bytes.length > MOST_BYTES)
+    throw new AppError('usage', `${flag} names more than ${MOST_BYTES / 1024} KiB of text.`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new AppError('usage', `${flag} must name a text in UTF-8.`);
+  }
+}
+
+async function readBytes(flag: string, file: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
+      chunks.push(Buffer.from(chunk as Uint8Array));
+      length += (chunk as Uint8Array).length;
+      if (length > MOST_BYTES) break;
+    }
+  } catch (cause) {
+    throw new AppError('usage', `${flag} names a file that can't be read: ${file}.`, { cause });
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,186 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { profilectl } from '../../support/cli.ts';
+import { DESCRIPTION, keysListed } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+const deps = testDeps();
+const variables = { DATABASE_PATH: deps.config.databasePath };
+let nextId = 1;
+let profile = '';
+
+beforeEach(() => {
+  profile = `user${nextId}`;
+  insertProfile(deps.db, { id: nextId++ });
+});
+
+const FLAGS = ['--name', 'Bot', '--permission', 'api.lookup', '--project-url', 'https://example.org'];
+const LINES = [
+  'Shows badges beside names:',
+  '',
+  '  - in our chat, a few lookups a minute',
+  '  - on the page of members',
+];
+const TEXT = LINES.join('\n');
+
+/** `keys request` in a terminal, with all given but the description and the expected usage. */
+const ask = (more: Record<string, string> = {}) =>
+  openTerminal(['keys', 'request', '--profile', profile, ...FLAGS], { ...variables, ...more });
+
+const requested = async () => (await keysListed(deps, { profile }))[0];
+
+/** An editor: a shell script that gets the file as `$1`. */
+function editor(name: string, script: string): string {
+  const file = join(deps.folder, name);
+  writeFileSync(file, script);
+  return `sh ${file}`;
+}
+
+describe('a description of several lines', () => {
+  for (const [how, pasted] of [
+    ['that the terminal marks as pasted', `\u001b[200~${LINES.join('\r')}\r\u001b[201~`],
+    ['that it does not mark', LINES.join('\r')],
+  ] as const) {
+    test(`${how} is kept, shown whole and sent after a yes`, async () => {
+      const terminal = ask();
+      await terminal.see('Description:');
+      terminal.type(pasted);
+      await terminal.see('Description: fine');
+      terminal.type(KEY.enter);
+      await terminal.see('Expected usage:');
+      terminal.type(KEY.enter);
+      await terminal.see(/Description +Shows badges beside names:/);
+      for (const line of LINES.slice(2)) await terminal.see(line);
+      await terminal.see('Send this request?');
+      expect(await requested()).toBeUndefined();
+      terminal.type(KEY.enter);
+      expect(await terminal.exited).toBe(0);
+      expect(await requested()).toMatchObject({ description: TEXT, expectedUsage: null });
+    });
+  }
+
+  test('can be mended across its lines', async () => {
+    const terminal = ask();
+    await terminal.see('Description:');
+    terminal.type(`\u001b[200~${DESCRIPTION}\rOops\u001b[201~`);
+    await terminal.see('Oops');
+    terminal.type('\u007f'.repeat(6));
+    terminal.type('!');
+    await terminal.see('community!');
+    terminal.type(KEY.enter);
+    await terminal.see('Expected usage:');
+    terminal.type(KEY.enter);
+    await terminal.see('Send this request?');
+    terminal.type(KEY.enter);
+    expect(await terminal.exited).toBe(0);
+    expect(await requested()).toMatchObject({ description: `${DESCRIPTION.slice(0, -1)}!` });
+  });
+
+  test('pasted where one line is asked for becomes one', async () => {
+    const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
+    await terminal.see('Name of the key:');
+    terminal.type('\u001b[200~Badge\rbot\u001b[201~');
+    await terminal.see('Badge bot');
+    terminal.type(KEY.enter);
+    await terminal.see('Description:');
+    terminal.type(KEY.ctrlC);
+    expect(await terminal.exited).toBe(130);
+  });
+});
+
+describe('EDITOR', () => {
+  test('has the description written, with what is wrong said and the text kept; then keys go to the questions again', async () => {
+    const script = `grep -q '80 to 2000' "$1" || exit 1
+if ! grep -q '^Shows' "$1"; then printf 'Shows badges beside names:\\n# this is kept' > "$1"; exit; fi
+printf 'editing> '; read line; printf '%s\\n' "$line in our chat and on the page of all our members, for their friends." >> "$1.new"
+cat "$1" | head -n 2 | cat - "$1.new" > "$1.all"; mv "$1.all" "$1"`;
+    const terminal = ask({ EDITOR: editor('edit', script), VISUAL: '' });
+    await terminal.see('it has 41');
+    await terminal.see('Go on editing?');
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('editing>');
+    terminal.type('Badges\n');
+    await terminal.see('Expected usage is optional. Write it?');
+    terminal.type(KEY.enter);
+    await terminal.see('Send this request?');
+    terminal.type(KEY.enter);
+    await terminal.see(/[0-9A-Za-z]{8} pending/);
+    expect(await terminal.exited).toBe(0);
+    const description =
+      'Shows badges beside names:\n# this is kept\nBadges in our chat and on the page of all our members, for their friends.';
+    expect(await requested()).toMatchObject({ description, expectedUsage: null });
+  });
+
+  test('that fails is named, and nothing has changed: 1', async () => {
+    const terminal = ask({ VISUAL: 'no-such-editor' });
+    expect(await terminal.exited).toBe(1);
+    expect(terminal.screen()).toContain('The editor "no-such-editor" failed; set EDITOR');
+    expect(await requested()).toBeUndefined();
+  });
+});
+
+describe('the whole request', () => {
+  test('can be changed before it is sent', async () => {
+    const terminal = ask();
+    await terminal.see('Description:');
+    terminal.type(`${DESCRIPTION}${KEY.enter}`);
+    await terminal.see('Expected usage:');
+    terminal.type(`Little.${KEY.enter}`);
+    await terminal.see('Send this request?');
+    terminal.type(`${KEY.down}${KEY.down}${KEY.enter}`);
+    await terminal.see('Name of the key: Bot');
+    terminal.type(` 2${KEY.enter}`);
+    await terminal.see(/Name of the key +Bot 2/);
+    await terminal.see('Send this request?');
+    terminal.type(KEY.enter);
+    expect(await terminal.exited).toBe(0);
+    expect(await requested()).toMatchObject({ name: 'Bot 2', expectedUsage: 'Little.' });
+  });
+
+  test('that is not sent leaves nothing behind: 130', async () => {
+    const terminal = ask();
+    await terminal.see('Description:');
+    terminal.type(`${DESCRIPTION}${KEY.enter}`);
+    await terminal.see('Expected usage:');
+    terminal.type(KEY.enter);
+    await terminal.see('Send this request?');
+    terminal.type(`\u001b[A${KEY.enter}`);
+    expect(await terminal.exited).toBe(130);
+    expect(await requested()).toBeUndefined();
+  });
+});
+
+describe('--description-file', () => {
+  const run = (file: string, stdin: string | Uint8Array = '', ...more: string[]) =>
+    profilectl(['keys', 'request', '--profile', profile, ...FLAGS, '--description-file', file, ...more], {
+      variables,
+      stdin,
+    });
+
+  test('takes the description out of a file, and out of stdin with "-", lines and all', async () => {
+    const file = join(deps.folder, 'about.txt');
+    writeFileSync(file, `${TEXT}\r\n`);
+    expect(await run(file)).toMatchObject({ code: 0, stderr: '' });
+    expect(await requested()).toMatchObject({ description: TEXT });
+    const { stdout } = await run('-', `${TEXT} (stdin)\n`, '--json');
+    expect(JSON.parse(stdout).description).toBe(`${TEXT} (stdin)`);
+  });
+
+  test('that can not be read, is no text, is too long or stands beside --description is a usage error: 2', async () => {
+    for (const [file, stdin, more, sentence] of [
+      [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
+      [deps.folder, '', [], /^--description-file names a file that can't be read/],
+      ['/dev/zero', '', [], /more than 64 KiB/],
+      ['-', new Uint8Array([0xff, 0xfe, 0x41]), [], /UTF-8/],
+      ['-', 'Too short.', [], /80 to 2000 characters; it has 10/],
+      ['-', TEXT, ['--description', TEXT], /may not both be given/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(file, stdin, ...more);
+      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(sentence) });
+    }
+    expect(await requested()).toBeUndefined();
+  });
+});
