@@ -1,10 +1,12 @@
-import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
 import type { Person } from '../shared/actor.ts';
-import { type Config, checkDatabasePath, readConfig, readEnvironment } from '../shared/config/config.ts';
+import { type Config, checkDatabasePath, readConfig } from '../shared/config/config.ts';
+import { environmentWarnings, readEnvironment } from '../shared/config/environment.ts';
 import type { Opened } from '../shared/db/connect.ts';
 import type { OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
+import { cleanForTerminal } from '../shared/text.ts';
+import { userName } from '../shared/user.ts';
 import { notice } from './output.ts';
 
 /** The options that every command takes. */
@@ -23,9 +25,14 @@ export function globalsOf(command: Command): Globals {
   return { json, yes, ...(db !== undefined && { db }), ...(envFile !== undefined && { envFile }) };
 }
 
-/** Reads and checks the environment, with `--env-file` and `--db`. Throws `bad_config`. */
+/**
+ * Reads and checks the environment, with `--env-file` and `--db`. Warns on stderr first of what may not be as one thinks,
+ * since a mistyped name can be why a variable is missing. Throws `bad_config`.
+ */
 export function configOf(globals: Globals): Config {
-  const config = readConfig(readEnvironment(globals.envFile));
+  const environment = readEnvironment(globals.envFile);
+  for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
+  const config = readConfig(environment.source);
   return globals.db === undefined ? config : { ...config, databasePath: checkDatabasePath('--db', globals.db) };
 }
 
@@ -41,15 +48,14 @@ export async function withDatabase<T>(
   const globals = globalsOf(command);
   const config = configOf(globals);
   const { closeDatabase, openDatabase } = await import('../shared/db/open.ts');
-  const { looseEnvironmentFiles, looseModes } = await import('../shared/db/loose-modes.ts');
+  const { looseModes } = await import('../shared/db/loose-modes.ts');
   const onCopied = (copy: string) => {
     notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
   };
   const mustExist = mode === 'serve' && config.databaseMustExist;
   const db = openDatabase(config.databasePath, mode, onCopied, mustExist);
   try {
-    const warnings = [...looseEnvironmentFiles(globals.envFile), ...looseModes(config.databasePath)];
-    for (const warning of warnings) notice(`Warning: ${warning}`);
+    for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
     return await act(db, config);
   } finally {
     closeDatabase(db);
@@ -69,24 +75,14 @@ export async function withContext<T>(
   });
 }
 
-/** Whoever runs this command: the operator, by the name of the operating system's user. */
+/** Whoever runs this command: the operator, by the name of the operating system's user, the one behind sudo first. */
 export function operatorOf(config: Config): Person {
   let name: string | undefined;
   return {
     kind: 'operator',
     get name() {
-      name ??= currentUser(config);
+      name ??= config.sudoUser ?? userName();
       return name;
     },
   };
-}
-
-/**
- * The operating system's user, the one behind sudo first. Asked of `id`, since Bun's `userInfo` repeats the variable
- * USER, which is unset in many services and free to say anything.
- */
-function currentUser(config: Config): string {
-  if (config.sudoUser !== null) return config.sudoUser;
-  const named = spawnSync('/usr/bin/id', ['-un'], { encoding: 'utf8' }).stdout?.trim();
-  return named || `uid ${process.getuid?.() ?? 'unknown'}`;
 }

@@ -1,13 +1,19 @@
 import type { Command } from 'commander';
 import { AppError } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
+import { writeOutput } from './stdout.ts';
+import { variablesHelp } from './variables-help.ts';
 
-/** `help`: what `--help` prints for a command of any depth */
+/** `help`: what `--help` prints for a command of any depth, or the table of variables. */
 export function addTo(command: Command): void {
   command
-    .argument('[words...]', 'a command, such as "keys approve"')
-    .addHelpText('after', '\nExample:\n  profilectl help keys approve')
+    .argument('[words...]', 'a command, such as "keys approve", or "environment"')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  profilectl help keys approve\n  profilectl help environment   # every variable, what it is for, and its default',
+    )
     .action((words: string[]) => {
+      if (words.join() === 'environment') return writeOutput(`${variablesHelp()}\n`);
       findCommand(command.parent as Command, words).outputHelp();
     });
 }

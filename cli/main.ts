@@ -14,7 +14,7 @@ async function run(words: readonly string[]): Promise<number> {
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
     const { describeFault } = await import('./faults.ts');
-    const { isDebugging } = await import('../shared/config/config.ts');
+    const { isDebugging } = await import('../shared/config/environment.ts');
     const { cleanForTerminal, escapeJsonForTerminal } = await import('../shared/text.ts');
     const { code, sentence, places } = describeFault(error, program, words, isDebugging());
     // Commander has read the program's own options before it finds anything else wrong.

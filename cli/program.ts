@@ -56,7 +56,7 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
     () => [import('./completion.ts')],
   ],
   version: ['Print the version and the commit that it was made of.', () => [import('./version.ts')]],
-  help: ['Show how a command is used: "help keys approve".', () => [import('./help.ts')]],
+  help: ['Show how a command is used, or with "environment" the variables.', () => [import('./help.ts')]],
 };
 
 /**

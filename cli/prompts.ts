@@ -1,4 +1,4 @@
-import { editorCommand, isDumbTerminal } from '../shared/config/config.ts';
+import { editorCommand, isDumbTerminal } from '../shared/config/environment.ts';
 import type { Permission } from '../shared/db/key-columns.ts';
 import type { Choice, TextQuestion } from './prompts/question.ts';
 

@@ -2,11 +2,15 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isBinary } from '../shared/binary.ts';
 import { withDatabase } from './context.ts';
+import { variablesHelp } from './variables-help.ts';
 
 /** `serve`: the HTTP server, until SIGTERM or SIGINT. */
 export function addTo(command: Command): void {
   command
-    .addHelpText('after', '\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve')
+    .addHelpText(
+      'after',
+      () => `\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
+    )
     .action((_options: unknown) => {
       // Begun first, since other threads read it while the database is opened.
       const loading = Promise.all([import('../shared/deps.ts'), import('../server/main.ts')]);

@@ -99,7 +99,7 @@ test('nobody outside knows in which of its two ways limits are kept, but who ope
 
 /** The rooms of `shared/`, from the lowest to the highest; those in one line stand side by side and know nothing of each other. */
 const ROOM_ORDER = [
-  ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'actor'],
+  ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'actor', 'user', 'file-mode'],
   ['db'],
   ['limits', 'mail'],
   ['config'],
@@ -160,7 +160,7 @@ describe('one owner each', () => {
   const owners: [string, RegExp | string, string[]][] = [
     ['SQLite', 'bun:sqlite', ['shared/db/connect.ts', 'shared/db/faults.ts']],
     ['nodemailer', 'nodemailer', ['shared/mail/mailer.ts']],
-    ['the environment', /process\.env|Bun\.env|import\.meta\.env/, ['shared/config/config.ts']],
+    ['the environment', /process\.env|Bun\.env|import\.meta\.env/, ['shared/config/environment.ts']],
     ['the exit', /process\.(exit|exitCode|abort|kill)\b/, ['cli/main.ts']],
     [
       'the clocks',

@@ -37,5 +37,6 @@ function reportText({ variables, faults, warnings }: ConfigReport): string {
   const rows = variables.map(({ name, value, from }) => [name, value ?? '–', from]);
   const remarks = [...faults.map((text) => `Fault: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
   const below = remarks.length === 0 ? 'No faults.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
-  return `${table(['Variable', 'Value', 'From'], rows)}\n\n${below}`;
+  // Never cut: a value is looked at to be compared or copied.
+  return `${table(['Variable', 'Value', 'From'], rows, 0)}\n\n${below}`;
 }

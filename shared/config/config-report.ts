@@ -1,13 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parseEnv } from 'node:util';
-import { isBinary } from '../binary.ts';
 import type { Clock } from '../clock.ts';
-import { looseMode, looseModes } from '../db/loose-modes.ts';
+import { looseModes } from '../db/loose-modes.ts';
 import { AppError } from '../errors.ts';
+import { looseMode } from '../file-mode.ts';
 import { parseMailUrl } from '../mail/target.ts';
-import { type Config, readEnvironment, type Source, surveyConfig } from './config.ts';
+import { type Config, surveyConfig } from './config.ts';
 import { exposureFault } from './config-network.ts';
+import { type Environment, environmentWarnings, readEnvironment } from './environment.ts';
 import { VARIABLES, type Variable } from './variables.ts';
 
 /** A variable as it is in force: `value` is null where it is not set, secrets are masked. */
@@ -24,9 +24,8 @@ export function reportConfig(
   given: { envFile: string | undefined; databasePath: string | undefined },
   clock: Clock,
 ): ConfigReport {
-  const environment = readEnvironment(undefined);
-  const source = readEnvironment(given.envFile);
-  const dotFiles = readDotFiles(environment);
+  const environment = readEnvironment(given.envFile);
+  const { source } = environment;
   const { config, faults } = surveyConfig(source);
   const variables = (Object.keys(VARIABLES) as Variable[]).map((name): VariableReport => {
     if (name === 'DATABASE_PATH' && given.databasePath !== undefined) {
@@ -36,21 +35,16 @@ export function reportConfig(
       return { name, value: config.publicUrl, from: 'HOST and PORT' };
     }
     const value = source[name] || VARIABLES[name].default;
-    return { name, value: masked(name, value) || null, from: originOf(name, environment, source, dotFiles) };
+    return { name, value: masked(name, value) || null, from: originOf(name, environment) };
   });
   const sentences = faults.map(({ message }) => message);
   // Where one of these is bad itself, what follows from it is not known.
   const isReachKnown = !sentences.some((sentence) => /^(HOST|TLS_|TRUSTED_PROXIES)/.test(sentence));
   const tls = tlsState(config, clock.nowMs());
   const more = [isReachKnown ? exposureFault(config) : null, tls.fault];
-  const files = [
-    given.envFile,
-    ...dotFiles.map(({ path }) => path),
-    source.MAIL_URL_FILE,
-    source.METRICS_TOKEN_FILE,
-    source.TLS_KEY_FILE,
-  ];
+  const files = [source.MAIL_URL_FILE, source.METRICS_TOKEN_FILE, source.TLS_KEY_FILE];
   const warnings = [
+    ...environmentWarnings(environment),
     ...files.map((path) => (path ? looseMode(path) : null)),
     ...looseModes(given.databasePath ?? config.databasePath),
     tls.warning,
@@ -63,25 +57,10 @@ function isSentence(text: string | null): text is string {
   return text !== null;
 }
 
-type DotFile = { path: string; values: Source };
-
-/** The files that Bun has read into the environment before we could look, the last one winning; the binary reads none. */
-function readDotFiles(environment: Source): DotFile[] {
-  if (isBinary()) return [];
-  const names = ['.env.local', `.env.${environment.NODE_ENV || 'development'}`, '.env'];
-  return names.flatMap((path) => {
-    try {
-      return { path, values: parseEnv(readFileSync(path, 'utf8')) };
-    } catch {
-      return [];
-    }
-  });
-}
-
-function originOf(name: Variable, environment: Source, source: Source, dotFiles: readonly DotFile[]): string {
+function originOf(name: Variable, { source, inherited, dotFiles }: Environment): string {
   const value = source[name];
   if (!value) return VARIABLES[name].default === '' ? 'not set' : 'default';
-  if (environment[name] === undefined) return '--env-file';
+  if (inherited[name] === undefined) return '--env-file';
   // The environment wins over such a file; where both say the same it makes no difference.
   return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';
 }

@@ -1,6 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { BlockList } from 'node:net';
-import { parseEnv } from 'node:util';
 import { AppError } from '../errors.ts';
 import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
 import type { MailTarget } from '../mail/target.ts';
@@ -14,7 +13,8 @@ import {
   checkToken,
   type TlsFiles,
 } from './config-network.ts';
-import { VARIABLES, type Variable } from './variables.ts';
+import { readTextFile } from './environment.ts';
+import { type Source, VARIABLES, type Variable } from './variables.ts';
 
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
 export type Config = {
@@ -46,34 +46,6 @@ export type Config = {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** Variables and their values, as an environment has them. */
-export type Source = Record<string, string | undefined>;
-
-/**
- * The process's environment, completed by a file where one is given; the environment wins, as with Node's `--env-file`.
- * Throws `bad_config` when the file can't be read.
- */
-export function readEnvironment(envFile: string | undefined): Source {
-  const environment: Source = { ...process.env };
-  if (envFile === undefined) return environment;
-  return { ...parseEnv(readTextFile('--env-file', envFile)), ...environment };
-}
-
-/** Whether `LOG_LEVEL` asks for everything, before anything else is known of the configuration. Never throws. */
-export function isDebugging(): boolean {
-  return process.env.LOG_LEVEL === 'debug';
-}
-
-/** The command that edits texts, `VISUAL` before `EDITOR`, or null where neither is set. */
-export function editorCommand(): string | null {
-  return process.env.VISUAL || process.env.EDITOR || null;
-}
-
-/** Whether the terminal can't move its cursor, so that prompts must be plain lines. */
-export function isDumbTerminal(): boolean {
-  return process.env.TERM === 'dumb';
-}
 
 /** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
 export function readConfig(source: Source): Config {
@@ -143,17 +115,16 @@ function parseConfig(source: Source, attempt: Attempt): Config {
 /** A file's path. SQLite would take an empty one and `:memory:` for a database that is gone with the process. */
 export function checkDatabasePath(name: 'DATABASE_PATH' | '--db', text: string): string {
   if (text.trim() === '' || text.startsWith(':') || text.includes('\0')) throw badVariable(name, 'must name a file');
-  if (statSync(text, { throwIfNoEntry: false })?.isDirectory()) {
-    throw badVariable(name, `must name a file, and ${text} is a folder`);
-  }
+  if (isFolder(text)) throw badVariable(name, `must name a file, and ${text} is a folder`);
   return text;
 }
 
-function readTextFile(name: string, path: string): string {
+/** False too where a folder on the way may not be passed: opening the file tells of that. */
+function isFolder(path: string): boolean {
   try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new AppError('bad_config', `${name} names a file that can't be read: ${path}.`, { cause });
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }
 

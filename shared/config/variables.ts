@@ -39,3 +39,9 @@ export const VARIABLES = {
 
 /** The name of a variable. */
 export type Variable = keyof typeof VARIABLES;
+
+/** Variables and their values, as an environment has them. */
+export type Source = Record<string, string | undefined>;
+
+/** A file that sets variables. */
+export type EnvironmentFile = { path: string; values: Source };

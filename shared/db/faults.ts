@@ -1,5 +1,6 @@
 import { SQLiteError } from 'bun:sqlite';
 import { AppError } from '../errors.ts';
+import { foreignOwner } from './owner.ts';
 
 /** Runs a function and turns SQLite's faults into sentences: `busy` for a lock, `refused` for a full disk and the like. */
 export function guardDatabase<T>(path: string, act: () => T): T {
@@ -34,5 +35,5 @@ function isFileFault(error: unknown): boolean {
 function unusable(path: string, cause: unknown): AppError {
   const code = (cause as { code?: string }).code ?? 'unknown fault';
   const sentence = `The database ${path} can't be used (${code}); check the file, its folder and its disk.`;
-  return new AppError('refused', sentence, { cause });
+  return new AppError('refused', foreignOwner(path) ?? sentence, { cause });
 }

@@ -5,6 +5,7 @@ import { makeReserve, refillReserve, refuseSecondName, spendReserve } from './di
 import { guardDatabase } from './faults.ts';
 import { migrate, type SchemaState, schemaState } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { foreignOwner } from './owner.ts';
 import { copyBeforeMigration } from './snapshot.ts';
 
 /**
@@ -32,9 +33,9 @@ export function openDatabase(
 ): Opened {
   const isNeeded = mustExist || mode === 'use' || mode === 'look';
   if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
-  refuseSecondName(path);
-  spendReserve(path);
   return guardDatabase(path, () => {
+    refuseSecondName(path);
+    spendReserve(path);
     const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], (found) => schemaState(found, path));
     try {
       // FULL: a commit that was reported (a revocation, an activation) survives a power cut.
@@ -61,7 +62,8 @@ export function openDatabase(
 function missingDatabase(path: string, mode: OpenMode): AppError {
   const make = '"profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.';
   const mount = 'DATABASE_MUST_EXIST is on, so none is made: mount its volume, or set it to off for a first start.';
-  return new AppError('refused', `There is no database at ${path}. ${mode === 'serve' ? mount : make}`);
+  const missing = `There is no database at ${path}. ${mode === 'serve' ? mount : make}`;
+  return new AppError('refused', foreignOwner(path) ?? missing);
 }
 
 /** Closes a main database; the room on the disk that this frees is kept for opening it again. */

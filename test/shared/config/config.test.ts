@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig, readEnvironment } from '../../../shared/config/config.ts';
+import { readConfig } from '../../../shared/config/config.ts';
+import { readEnvironment } from '../../../shared/config/environment.ts';
 import type { AppError } from '../../../shared/errors.ts';
 import { isLoopback } from '../../../shared/net.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -128,7 +129,7 @@ test('a secret may come from a file, without its line end', () => {
 
 test('an environment file fills in what the environment leaves open, and a missing one is named', () => {
   const path = file('settings', 'PROFILE_LOOKUP_TEST=1\nPATH=/nowhere\n');
-  const environment = readEnvironment(path);
+  const environment = readEnvironment(path).source;
   expect(environment.PROFILE_LOOKUP_TEST).toBe('1');
   expect(environment.PATH).not.toBe('/nowhere');
   mkdirSync(join(folder, 'a-folder'));

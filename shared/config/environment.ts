@@ -1,0 +1,87 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { isBinary } from '../binary.ts';
+import { AppError } from '../errors.ts';
+import { looseMode } from '../file-mode.ts';
+import { nameWarnings } from './variable-names.ts';
+import type { EnvironmentFile, Source } from './variables.ts';
+
+/** Where a process has its variables from. */
+export type Environment = {
+  /** What is in force. */
+  source: Source;
+  /** What the process was started with, together with the files that Bun has read. */
+  inherited: Source;
+  /** What `--env-file` names, or null. */
+  given: EnvironmentFile | null;
+  /** The files that Bun has read, the one that wins first. */
+  dotFiles: EnvironmentFile[];
+};
+
+const DOT_ENV = '.env';
+
+/**
+ * The process's environment, completed by a file where one is given; the environment wins, as with Node's `--env-file`.
+ * Throws `bad_config` when the file can't be read.
+ */
+export function readEnvironment(envFile: string | undefined): Environment {
+  const inherited: Source = { ...process.env };
+  const dotFiles = readDotFiles(inherited);
+  if (envFile === undefined) return { source: inherited, inherited, given: null, dotFiles };
+  const given = { path: envFile, values: parseEnv(readTextFile('--env-file', envFile)) };
+  return { source: { ...given.values, ...inherited }, inherited, given, dotFiles };
+}
+
+/** Whether `LOG_LEVEL` asks for everything, before anything else is known of the configuration. Never throws. */
+export function isDebugging(): boolean {
+  return process.env.LOG_LEVEL === 'debug';
+}
+
+/** The command that edits texts, `VISUAL` before `EDITOR`, or null where neither is set. */
+export function editorCommand(): string | null {
+  return process.env.VISUAL || process.env.EDITOR || null;
+}
+
+/** Whether the terminal can't move its cursor, so that prompts must be plain lines. */
+export function isDumbTerminal(): boolean {
+  return process.env.TERM === 'dumb';
+}
+
+/** The text of a file that a variable or flag names. Throws `bad_config`. */
+export function readTextFile(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new AppError('bad_config', `${name} names a file that can't be read: ${path}.`, { cause });
+  }
+}
+
+/**
+ * Sentences on what may not be as the operator thinks: a file of variables that others can read, a `.env` that nobody
+ * reads, names that are no variables of ours. They hold names of files and variables, never a value.
+ */
+export function environmentWarnings({ source, given, dotFiles }: Environment): string[] {
+  const files = [...(given === null ? [] : [given]), ...dotFiles];
+  const loose = files.flatMap(({ path }) => looseMode(path) ?? []);
+  const isUnread = !isDotEnvRead() && existsSync(DOT_ENV) && resolve(given?.path ?? '') !== resolve(DOT_ENV);
+  const unread = `The file ${resolve(DOT_ENV)} is not read; --env-file ${DOT_ENV} reads it.`;
+  return [...loose, ...(isUnread ? [unread] : []), ...nameWarnings(source, files)];
+}
+
+/** Bun reads `.env` where the source is run; the binary is made without that. */
+function isDotEnvRead(): boolean {
+  return !isBinary() && !process.execArgv.includes('--no-env-file');
+}
+
+/** The files that Bun has read into the environment before we could look. */
+function readDotFiles(environment: Source): EnvironmentFile[] {
+  if (!isDotEnvRead()) return [];
+  return ['.env.local', `.env.${environment.NODE_ENV || 'development'}`, DOT_ENV].flatMap((path) => {
+    try {
+      return [{ path, values: parseEnv(readFileSync(path, 'utf8')) }];
+    } catch {
+      return [];
+    }
+  });
+}

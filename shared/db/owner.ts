@@ -1,0 +1,46 @@
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { userName } from '../user.ts';
+
+const { R_OK, W_OK, X_OK } = constants;
+
+/**
+ * A sentence that names both users where a file can't be read and written because it, or a folder on the way to it,
+ * belongs to another user than the one that this process runs as; null where that is not why.
+ */
+export function foreignOwner(path: string): string | null {
+  const file = resolve(path);
+  const [nearest, ...others] = foldersAbove(file).filter((folder) => statOf(folder) !== undefined);
+  const fault = faultOf(file, R_OK | W_OK) ?? (nearest === undefined ? null : faultOf(nearest, W_OK | X_OK));
+  return others.reduce((found, folder) => found ?? faultOf(folder, X_OK), fault);
+}
+
+function faultOf(path: string, access: number): string | null {
+  const stat = statOf(path);
+  if (stat === undefined || isAllowed(path, access) || stat.uid === process.geteuid?.()) return null;
+  const owner = userName(stat.uid);
+  return `${path} belongs to the user ${owner}, and this runs as ${userName()}, who may not use it; run it as ${owner}, for example with "sudo -u ${owner}".`;
+}
+
+function foldersAbove(folder: string): string[] {
+  const above = dirname(folder);
+  return above === folder ? [] : [above, ...foldersAbove(above)];
+}
+
+function isAllowed(path: string, access: number): boolean {
+  try {
+    accessSync(path, access);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Undefined where it is not there, or behind a folder that may not be passed. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
