@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { isBinary } from '../shared/binary.ts';
 import { readConfig } from '../shared/config/config.ts';
 import type { Deps } from '../shared/deps.ts';
 import { operatorOf } from './context.ts';
@@ -88,10 +89,26 @@ Key ${identifier} was requested for the profile ${PROFILE} and approved; its sec
 In another terminal, this reads the secret out of the mail and looks someone up:
   curl -sS -H "Authorization: Bearer $(grep -ohm1 'plk_${identifier}_[0-9A-Za-z]*' ${mail})" ${config.publicUrl}/api/lookup/username/${PROFILE}
 
-More to try: /api/lookup/username/lovelace (an alias), /api/lookup/uid/7, /api/lookup/username/${PROFILE}/links,
-  /api/leaderboard?limit=5, /api/key. Or look inside: profilectl --db ${config.databasePath} keys list
+More to try, in the place of the address in that line:
+  "${config.publicUrl}/api/lookup/username/lovelace" (an alias)
+  "${config.publicUrl}/api/lookup/uid/7/links"
+  "${config.publicUrl}/api/leaderboard?limit=5"
+  "${config.publicUrl}/api/key"
+
+Or look inside:
+  ${invocation()} --db ${shellWord(config.databasePath)} keys list
 
 Ctrl-C stops it and removes ${folder}.`);
+}
+
+/** How a shell runs this program again from any folder, with nothing installed but what it was started with. */
+function invocation(): string {
+  return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
+}
+
+/** A text as one word of a shell's. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** 3000, or a free port where it is taken. */

@@ -1,15 +1,24 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { ServerOptions } from '../server/process/running-server.ts';
 import { isBinary } from '../shared/binary.ts';
+import type { ServerDeps } from '../shared/deps.ts';
 import { withDatabase } from './context.ts';
+import { print } from './output.ts';
+import { outputColumns } from './stdout.ts';
 import { variablesHelp } from './variables-help.ts';
+
+const STDOUT = 1;
+
+const SAYS = `On a terminal it says in words where it listens and what it answers; its output that goes
+elsewhere is the log, one JSON object a line.`;
 
 /** `serve`: the HTTP server, until SIGTERM or SIGINT. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
-      () => `\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
+      () => `\n${SAYS}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
     )
     .action((_options: unknown) => {
       // Begun first, since other threads read it while the database is opened.
@@ -18,9 +27,31 @@ export function addTo(command: Command): void {
       loading.catch(() => {});
       return withDatabase(command, 'serve', async (db, config) => {
         const [{ createDeps }, { serve }] = await loading;
-        await serve(createDeps(db, config), { vacuum: { words: vacuumWords(db.$client.filename) } });
+        const options = { vacuum: { words: vacuumWords(db.$client.filename) } };
+        if (outputColumns() === undefined) return serve(createDeps(db, config), options);
+        await serveInWords(createDeps(db, config), options);
       });
     });
+}
+
+/** Serves for a person at a terminal: says where it listens and what is missing, and logs in words. */
+async function serveInWords(deps: ServerDeps, options: ServerOptions): Promise<void> {
+  const { serve } = await import('../server/main.ts');
+  const { openLogOutput } = await import('../server/watching/log-output.ts');
+  const { inWords } = await import('../server/watching/log-words.ts');
+  const { configWarnings } = await import('../shared/config/config-report.ts');
+  const { config, clock } = deps;
+  await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {
+    const warnings = configWarnings(config, clock.nowMs()).map((text) => `Warning: ${text}\n`);
+    print(`
+Profile Lookup is running on ${url}
+
+  Documentation  ${url}/docs
+  Database       ${resolve(config.databasePath)}
+
+${warnings.join('')}Ctrl-C stops it.
+`);
+  });
 }
 
 /** The words that run `db vacuum` on this database: of the binary alone, or of Bun and the file that it was started with. */

@@ -53,7 +53,6 @@ Examples:
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         const grant = isAsked ? await decide(context, identifier, given) : given;
-        if (isAsked) notice('Mailing the secret; this may take up to a minute…');
         await performAndPrint(context, OPERATIONS.approve, { identifier, ...grant });
       });
     });

@@ -1,20 +1,59 @@
+import { isoTime } from '../../shared/clock.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
+import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, type Operation, perform } from '../../shared/operations.ts';
 import type { Context } from '../context.ts';
 import { notice, print, printJson } from '../output.ts';
+import { waitForMail } from '../waiting.ts';
 
 /**
  * Does something that changes a key, as the operator, then prints: warnings to stderr, and the key (`--json`) or its
- * identifier and state to stdout. Throws what `perform` throws.
+ * identifier and state to stdout. Throws what {@link performAndWait} throws.
  */
 export async function performAndPrint<Input extends object>(
-  { deps, actor, json }: Context,
+  context: Context,
   operation: Operation<Input, Outcome>,
   input: Input,
 ): Promise<void> {
-  const { identifier, warning } = await perform(deps, actor, operation, input);
-  if (warning !== null) notice(`Warning: ${warning}`);
-  const { key } = await perform(deps, actor, OPERATIONS.show, { identifier });
-  if (json) printJson(key);
+  const identifier = await performAndWait(context, operation, input);
+  const key = await show(context, identifier);
+  if (context.json) printJson(key);
   else print(`${key.identifier} ${key.state}`);
+}
+
+/**
+ * Does something that changes a key, as the operator, and says on stderr what it warns of. While a mail is on its way, a
+ * terminal shows that. Returns the key's identifier. Throws what `perform` throws, and `cancelled` after Ctrl-C with the
+ * state that the key is in.
+ */
+export async function performAndWait<Input extends object>(
+  context: Context,
+  operation: Operation<Input, Outcome>,
+  input: Input & { identifier?: string; profile?: string },
+): Promise<string> {
+  const { deps, actor } = context;
+  const begunMs = deps.clock.nowMs();
+  const act = perform(deps, actor, operation, input);
+  const { identifier, warning } = await waitForMail(deps.clock, act, async () =>
+    input.identifier === undefined
+      ? `Interrupted; the request is pending, and "profilectl keys list --profile ${input.profile}" shows it. Whether the admin was told is not known.`
+      : interruptedText(context, await show(context, input.identifier), begunMs),
+  );
+  if (warning !== null) notice(`Warning: ${warning}`);
+  return identifier;
+}
+
+async function show({ deps, actor }: Context, identifier: string): Promise<KeyView> {
+  return (await perform(deps, actor, OPERATIONS.show, { identifier })).key;
+}
+
+/** An interrupted approval ends with this process, but its attempt holds until its lease is over. */
+function interruptedText({ deps }: Context, { identifier, state, attempt }: KeyView, begunMs: number): string {
+  if (state === 'Active') return `Interrupted; key ${identifier} is Active, and the mail with its secret is out.`;
+  if (state !== 'pending') return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
+  // An attempt that is older is somebody else's, which goes on.
+  if (attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs)
+    return `Interrupted; key ${identifier} is pending as before.`;
+  const until = isoTime(Date.parse(attempt.startedAt) + deps.approvalLeaseMs);
+  return `Interrupted; key ${identifier} is pending still. If the mail arrives, the secret in it will never work; approve again after ${until} to send a new one.`;
 }

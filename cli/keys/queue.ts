@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/errors.ts';
+import { AppError, refusalOf } from '../../shared/errors.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';
@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { askGrant } from './grant.ts';
+import { performAndWait } from './perform.ts';
 import { ageText, historyText, keysText, keyText } from './print.ts';
 
 const CHOICES = [
@@ -35,8 +36,7 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
       if ((await decideOne(context, key, given, walk)) === 'quit') break;
     }
   } catch (error) {
-    const isCancelled = error instanceof AppError && error.code === 'cancelled' && walk.decided.length > 0;
-    throw isCancelled ? new AppError('cancelled', 'Cancelled; what was decided before stays decided.') : error;
+    throw walk.decided.length > 0 ? withEarlierDecisions(error) : error;
   } finally {
     await report(context, queue.length, walk);
   }
@@ -46,6 +46,14 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
     first.code,
     `${counted(walk.failures.length, 'decision')} failed; the requests are pending still.`,
   );
+}
+
+/** A cancelled question has changed nothing, but what was decided before it stays; an interrupted mail says its own. */
+function withEarlierDecisions(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== 'cancelled') return error;
+  const isQuestion = error.message === refusalOf('cancelled').sentence;
+  if (isQuestion) return new AppError('cancelled', 'Cancelled; what was decided before stays decided.');
+  return new AppError('cancelled', `${error.message} What was decided before stays decided.`);
 }
 
 function show({ deps, actor }: Context, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
@@ -93,19 +101,18 @@ async function approve(context: Context, key: KeyView, given: Grant): Promise<bo
   // An end for old keys concerns only requests that succeed one.
   const grant = await askGrant(context, key, key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given);
   if (grant === null) return false;
-  await perform(context.deps, context.actor, OPERATIONS.approve, { identifier: key.identifier, ...grant });
+  await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });
   return true;
 }
 
-async function reject({ deps, actor }: Context, { identifier }: KeyView): Promise<boolean> {
+async function reject(context: Context, { identifier }: KeyView): Promise<boolean> {
   const reason = await askText({
     message: 'Reason',
     hint: 'As the owner will read it; Enter alone goes back.',
     fault: (text) => (text === '' ? null : OPERATIONS.reject.input.reason.fault(text)),
   });
   if (reason === '') return false;
-  const { warning } = await perform(deps, actor, OPERATIONS.reject, { identifier, reason });
-  if (warning !== null) notice(`Warning: ${warning}`);
+  await performAndWait(context, OPERATIONS.reject, { identifier, reason });
   return true;
 }
 

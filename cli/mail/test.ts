@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
+import { systemClock } from '../../shared/clock.ts';
 import { configOf, globalsOf } from '../context.ts';
 import { print, printJson } from '../output.ts';
+
+const INTERRUPTED = 'Interrupted; whether the mail went out is not known.';
 
 /** `mail test`: does mail go out? */
 export function addTo(parent: Command): void {
@@ -22,7 +25,8 @@ Example:
       const config = configOf(globals);
       const { createMailDeps } = await import('../../shared/deps.ts');
       const { tryMail } = await import('../../shared/upkeep/mail-test.ts');
-      await tryMail(createMailDeps(config), address);
+      const { waitForMail } = await import('../waiting.ts');
+      await waitForMail(systemClock, tryMail(createMailDeps(config), address), async () => INTERRUPTED);
       const where = config.mail?.kind === 'folder' ? { folder: config.mail.folder } : { server: serverOf(config.mail) };
       if (globals.json) printJson({ to: address, accepted: true, ...where });
       else if (where.folder !== undefined) print(`Written to the folder ${where.folder}.`);

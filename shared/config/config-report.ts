@@ -53,6 +53,11 @@ export function reportConfig(
   return { variables, faults: [...sentences, ...more].filter(isSentence), warnings: warnings.filter(isSentence) };
 }
 
+/** The warnings that concern a running server: a certificate that ends soon, mail that is not sent. */
+export function configWarnings(config: Config, nowMs: number): string[] {
+  return [tlsState(config, nowMs).warning, mailWarning(config)].filter(isSentence);
+}
+
 function isSentence(text: string | null): text is string {
   return text !== null;
 }

@@ -6,6 +6,7 @@ import { TEST_CA, TEST_CA_FILE, testCertificate } from '../support/certificates.
 import { profilectl } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { KEY, openTerminal } from '../support/terminal.ts';
 import { tempFolder } from '../support/world.ts';
 
 // What an operator sees of `profilectl serve` as a process: certificates, signals, and where it refuses to start.
@@ -166,4 +167,20 @@ describe('DATABASE_MUST_EXIST=on', () => {
     expect(existsSync(variables.DATABASE_PATH)).toBe(true);
     expect(await (await startServerProcess(variables)).end()).toBe(0);
   });
+});
+
+test('on a terminal it says in words where it listens, the documentation, the database and what is missing', async () => {
+  const path = join(tempFolder(), 'p.db');
+  const terminal = openTerminal(['serve'], { PORT: '0', DATABASE_PATH: path });
+  await terminal.see('Ctrl-C stops it.');
+  const [, url = ''] = /Profile Lookup is running on (http:\S+)/.exec(terminal.screen()) ?? [];
+  expect(terminal.screen()).toContain(`Documentation  ${url}/docs`);
+  expect(terminal.screen()).toContain(`Database       ${path}`);
+  expect(terminal.screen()).toContain('Warning: MAIL_URL is not set: no key can be approved.');
+  expect((await get({ url }, '/api/key')).status).toBe(401);
+  await terminal.see(/\d\d:\d\d:\d\d GET \/api\/key 401, [\d.]+ ms/);
+  terminal.type(KEY.ctrlC);
+  expect(await terminal.exited).toBe(0);
+  await terminal.see('Stopped.');
+  expect(terminal.screen()).not.toContain('{"');
 });

@@ -1,0 +1,48 @@
+import type { Clock } from '../shared/clock.ts';
+import { isDumbTerminal } from '../shared/config/environment.ts';
+import { AppError } from '../shared/errors.ts';
+import { notice } from './output.ts';
+
+/** Nothing is shown of a wait that is over sooner. */
+const EVERY_MS = 1_000;
+
+const CLEAR = '\r\u001b[K';
+
+/**
+ * Waits for the mail server, which may take a minute, or until Ctrl-C. On a terminal it shows for how long already; without
+ * columns or with TERM=dumb it says once that it waits. Throws what `act` throws, and `cancelled` with the sentence that
+ * `stateText` gives at Ctrl-C: what state things are in then.
+ */
+export async function waitForMail<T>(clock: Clock, act: Promise<T>, stateText: () => Promise<string>): Promise<T> {
+  const interrupted = Promise.withResolvers<never>();
+  const interrupt = () => {
+    stateText().then((sentence) => interrupted.reject(new AppError('cancelled', sentence)), interrupted.reject);
+  };
+  process.once('SIGINT', interrupt);
+  const stopShowing = showWait(clock);
+  try {
+    return await Promise.race([act, interrupted.promise]);
+  } finally {
+    stopShowing();
+    process.off('SIGINT', interrupt);
+  }
+}
+
+/** Shows on stderr that something is waited for; returns how to stop, which takes the line away again. */
+function showWait(clock: Clock, terminal: NodeJS.WriteStream = process.stderr): () => void {
+  if (terminal.isTTY !== true) return () => {};
+  const startedMs = clock.monotonicMs();
+  const canRewrite = Boolean(terminal.columns) && !isDumbTerminal();
+  let isShown = false;
+  const show = () => {
+    const seconds = Math.floor((clock.monotonicMs() - startedMs) / 1000);
+    if (canRewrite) terminal.write(`${CLEAR}Waiting for the mail server, ${seconds} s…`.slice(0, terminal.columns));
+    else if (!isShown) notice('Waiting for the mail server, at most a minute…');
+    isShown = true;
+  };
+  const timer = setInterval(show, EVERY_MS);
+  return () => {
+    clearInterval(timer);
+    if (isShown && canRewrite) terminal.write(CLEAR);
+  };
+}
