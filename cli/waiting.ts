@@ -1,6 +1,6 @@
 import type { Clock } from '../shared/clock.ts';
 import { isDumbTerminal } from '../shared/config/environment.ts';
-import { AppError } from '../shared/errors.ts';
+import { untilInterrupted } from './interrupt.ts';
 import { notice } from './output.ts';
 
 /** Nothing is shown of a wait that is over sooner. */
@@ -10,21 +10,14 @@ const CLEAR = '\r\u001b[K';
 
 /**
  * Waits for the mail server, which may take a minute, or until Ctrl-C. On a terminal it shows for how long already; without
- * columns or with TERM=dumb it says once that it waits. Throws what `act` throws, and `cancelled` with the sentence that
- * `stateText` gives at Ctrl-C: what state things are in then.
+ * columns or with TERM=dumb it says once that it waits. Throws what {@link untilInterrupted} throws.
  */
 export async function waitForMail<T>(clock: Clock, act: Promise<T>, stateText: () => Promise<string>): Promise<T> {
-  const interrupted = Promise.withResolvers<never>();
-  const interrupt = () => {
-    stateText().then((sentence) => interrupted.reject(new AppError('cancelled', sentence)), interrupted.reject);
-  };
-  process.once('SIGINT', interrupt);
   const stopShowing = showWait(clock);
   try {
-    return await Promise.race([act, interrupted.promise]);
+    return await untilInterrupted(act, stateText);
   } finally {
     stopShowing();
-    process.off('SIGINT', interrupt);
   }
 }
 

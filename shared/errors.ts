@@ -43,6 +43,8 @@ export const REFUSALS = {
   bad_config: { exitCode: 2 },
   /** A rule of the product. */
   refused: {},
+  /** Something of an import is in and something is not. */
+  done_in_part: { exitCode: 3 },
   /** The person at the terminal gave up. */
   cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
   /** Somebody or something else is at it, or did not answer. */

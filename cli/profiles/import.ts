@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, refusalOf } from '../../shared/errors.ts';
 import type { ImportResult, RefusedLine } from '../../shared/profiles/write/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { type Context, withContext } from '../context.ts';
 import { giveWay } from '../give-way.ts';
+import { untilInterrupted } from '../interrupt.ts';
 import { notice, print, printJson } from '../output.ts';
 import { createProgress } from '../progress.ts';
 
@@ -20,7 +21,7 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-A bad line is reported with its number and left out; the exit code is then 1, and the rest is in. After ${MAX_LINES_SAID} such
+A bad line is reported with its number and left out; the exit code is then 3, and the rest is in (1 where nothing\nis). After ${MAX_LINES_SAID} such
 lines only their number is told; --json lists all. Where the import can't go on (no room on the disk, say), the sentence
 tells how many lines are in.
 {"id":7,"deleted":true} erases a profile, as "profiles erase" does. customize, discordClean and assets are published as they are.
@@ -54,16 +55,22 @@ async function importFile({ deps, actor, json }: Context, file: string, options:
     if (!json && refusedCount <= MAX_LINES_SAID) progress.notice(cleanForTerminal(`line ${line}: ${reason}`));
   };
   const strict = options.strict === true;
+  let lastLine = 0;
   let result: ImportResult;
   try {
-    result = await importProfiles(deps, file === '-' ? process.stdin : file, {
+    const act = importProfiles(deps, file === '-' ? process.stdin : file, {
       merge: options.merge === true,
       strict,
       erase: eraserFor(actor),
-      onProgress: ({ lines, bytes, totalBytes }) => progress.show(lines, bytes, totalBytes),
+      onProgress: ({ lines, bytes, totalBytes }) => {
+        lastLine = lines;
+        progress.show(lines, bytes, totalBytes);
+      },
       onRefused,
       onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),
     });
+    // With --strict Ctrl-C ends the process at once: all is one transaction, so nothing was changed.
+    result = strict ? await act : await untilInterrupted(act, () => interruptedText(lastLine, refusedCount));
   } finally {
     progress.clear();
   }
@@ -72,8 +79,20 @@ async function importFile({ deps, actor, json }: Context, file: string, options:
   if (json) printJson(result);
   else report(result);
   if (refusedCount === 0) return;
-  const were = refusedCount === 1 ? '1 line was refused' : `${refusedCount} lines were refused`;
-  throw new AppError('refused', strict ? `${were}; nothing was changed.` : `${were}; the rest is in.`);
+  const were = refusedText(refusedCount);
+  if (result.imported + result.deleted > 0) throw new AppError('done_in_part', `${were}; the rest is in.`);
+  throw new AppError('refused', `${were}; nothing was changed.`);
+}
+
+function refusedText(count: number): string {
+  return count === 1 ? '1 line was refused' : `${count} lines were refused`;
+}
+
+/** What is in when Ctrl-C comes; batches are wholly in or out, and each has told its last line. */
+function interruptedText(lastLine: number, refusedCount: number): string {
+  if (lastLine === 0) return refusalOf('cancelled').sentence as string;
+  const but = refusedCount === 0 ? '' : ` (${refusedText(refusedCount)})`;
+  return `Interrupted after line ${lastLine}: what stands up to there is in${but}, the rest is not. Import the file again to have all of it.`;
 }
 
 const MAX_FIELDS_LISTED = 20;

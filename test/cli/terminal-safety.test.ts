@@ -86,8 +86,8 @@ test('a command whose output nobody reads has its own exit code', async () => {
   const { variables } = await world();
   const bad = jsonLines({ id: 9, username: 'grace' }, 'no json');
   for (const [words, stdin, code] of [
-    [['profiles', 'import', '-'], bad, 1],
-    [['profiles', 'import', '-', '--json'], bad, 1],
+    [['profiles', 'import', '-'], bad, 3],
+    [['profiles', 'import', '-', '--json'], bad, 3],
     [['config', 'check'], '', 2],
     [['keys', 'check'], 'plk_nothing\n', 1],
     [['profiles', 'show', 'nobody'], '', 1],

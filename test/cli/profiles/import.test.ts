@@ -24,10 +24,10 @@ describe('profiles import', () => {
     expect(done).toEqual({ code: 0, stdout: 'Imported 1 line; erased 0 profiles.\n', stderr: '' });
   });
 
-  test('reports bad lines and dropped fields on stderr and ends with 1, the rest being in', async () => {
+  test('reports bad lines and dropped fields on stderr and ends with 3, the rest being in', async () => {
     const { file, db } = world([{ ...ADA, 'p\u001bw': 1 }, 'x', { id: 8, username: 'ADA' }]);
     expect(await profilectl(['profiles', 'import', file, '--db', db])).toEqual({
-      code: 1,
+      code: 3,
       stdout: 'Imported 1 line; erased 0 profiles.\n',
       stderr:
         'line 2: the line is not valid JSON\n' +
@@ -39,11 +39,12 @@ describe('profiles import', () => {
 
   test('of many bad lines only the first twenty are shown; --json has all', async () => {
     const { file, db } = world(Array.from({ length: 204 }, () => 'x'));
-    const { stderr } = await profilectl(['profiles', 'import', file, '--db', db]);
+    const { code, stderr } = await profilectl(['profiles', 'import', file, '--db', db]);
+    expect(code).toBe(1);
     expect(stderr.trimEnd().split('\n').slice(19)).toEqual([
       'line 20: the line is not valid JSON',
       '… and 184 more; --json lists them',
-      '204 lines were refused; the rest is in.',
+      '204 lines were refused; nothing was changed.',
     ]);
     const { stdout } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
     expect(JSON.parse(stdout).refused).toHaveLength(204);
@@ -59,7 +60,7 @@ describe('profiles import', () => {
       dropped: { x: 1 },
     });
     expect(JSON.parse(stderr)).toEqual({ error: '1 line was refused; the rest is in.' });
-    expect(code).toBe(1);
+    expect(code).toBe(3);
   });
 
   test('changes nothing with --strict where a line is bad', async () => {
@@ -118,6 +119,21 @@ describe('profiles import', () => {
     expect($client.query('SELECT count(*) FROM profile_names').values()).toEqual([[2 * profiles]]);
     expect($client.query('PRAGMA integrity_check').values()).toEqual([['ok']]);
     $client.close();
+  });
+
+  test('interrupted by Ctrl-C, says up to which line it is in: 130', async () => {
+    const { db } = world([]);
+    const words = profilectlWords(['profiles', 'import', '-', '--db', db]);
+    const child = Bun.spawn(words, { env: cleanEnvironment(), stdin: 'pipe', stdout: 'ignore', stderr: 'pipe' });
+    const lines = Array.from({ length: 3_000 }, (_, i) => ({ id: i + 1, username: `u${i}` }));
+    child.stdin.write(jsonLines('no JSON', ...lines));
+    await child.stdin.flush();
+    while (!existsSync(db) || (await countProfiles(db)) === 0) await Bun.sleep(20);
+    child.kill('SIGINT');
+    expect(await child.exited).toBe(130);
+    const [, lastLine = ''] =
+      /Interrupted after line (\d+): .* \(1 line was refused\)/.exec(await child.stderr.text()) ?? [];
+    expect(await countProfiles(db)).toBe(Number(lastLine) - 1);
   });
 
   test('shows how far it is on a terminal, and takes that away again', async () => {
