@@ -39,7 +39,7 @@ async function serveInWords(deps: ServerDeps, options: ServerOptions): Promise<v
   const { serve } = await import('../server/main.ts');
   const { openLogOutput } = await import('../server/watching/log-output.ts');
   const { inWords } = await import('../server/watching/log-words.ts');
-  const { configWarnings } = await import('../shared/config/config-report.ts');
+  const { configWarnings } = await import('../shared/config/report.ts');
   const { config, clock } = deps;
   await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {
     const warnings = configWarnings(config, clock.nowMs()).map((text) => `Warning: ${text}\n`);

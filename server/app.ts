@@ -9,7 +9,7 @@ import { leaderboardPage } from './routes/leaderboard.ts';
 import { linksBy, profileBy, profilesOfMany } from './routes/lookup.ts';
 import { hasMetrics, metrics } from './routes/metrics.ts';
 
-/** The whole HTTP surface. Tests run every refusal against every entry, and the OpenAPI document is made of it. */
+/** All routes. Tests try every refusal on every entry, and the OpenAPI document is made of this list. */
 export const ROUTES: readonly Route[] = [
   { path: '/api/lookup/username/:username', access: 'api.lookup', answer: profileBy('username') },
   { path: '/api/lookup/username/:username/links', access: 'api.lookup', answer: linksBy('username') },
@@ -29,27 +29,27 @@ export const ROUTES: readonly Route[] = [
   { path: '/', access: 'anyone', answer: home },
 ];
 
-/** Everything else: under `/api` even what is not there is told to holders of a key only. */
+/** All other paths. Under `/api`, only the holder of a key is told that a path is unknown. */
 export const UNKNOWN: readonly Route[] = [
   { path: '/api', access: 'any key' },
   { path: '/api/*', access: 'any key' },
   { path: '/*', access: 'anyone' },
 ];
 
-/** Answers requests that have been taken in. */
+/** Answers requests that {@link openExchange} has taken in. */
 export type App = (exchange: Exchange) => Response | Promise<Response>;
 
 function answerContext(service: Service, route: Route, { request }: { request: Request }) {
   return answerExchange(service, route, request as unknown as Exchange);
 }
 
-/** The Elysia app: it finds the route, and every route goes through the one chain. */
+/** Makes the Elysia app, which finds the route of a request and passes it to the one chain. */
 export function createApp(service: Service): App {
   const app = new Elysia({ strictPath: true, handler: { standardHostname: false } });
   for (const route of [...ROUTES, ...UNKNOWN]) {
-    // Bound, since Elysia reads a handler's source: `return f(…)` in it counts as asynchronous, and would be awaited.
+    // Elysia reads the source of a handler, and awaits one that has `return f(…)` in it. A bound function hides its source.
     const handler = answerContext.bind(null, service, route);
-    // HEAD has its own entry, since Elysia's goes through GET's and reads the whole body to measure it.
+    // HEAD needs an entry of its own: by default Elysia runs GET's handler for it, and reads the whole body to measure it.
     app.all(route.path, handler).head(route.path, handler);
   }
   const { fetch } = app.compile();

@@ -3,11 +3,9 @@ import { lockForServing } from '../shared/db/serving.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
-import { type Fetch, type Listener, startListening } from './process/listener.ts';
-import { startReminding } from './process/reminding.ts';
-import type { RunningServer, ServerOptions } from './process/running-server.ts';
+import { type Fetch, reloadListener, startListening, stopListening } from './process/listener.ts';
+import { type RunningServer, runUntilStopped, type ServerOptions } from './process/running-server.ts';
 import { closeService, createService, type Service } from './process/service.ts';
-import { startVacuuming } from './process/vacuuming.ts';
 import { openExchange } from './request/chain.ts';
 import { createLog } from './watching/log.ts';
 import { type LogOutput, openLogOutput } from './watching/log-output.ts';
@@ -16,34 +14,58 @@ import type { Metrics } from './watching/metrics.ts';
 const STDOUT = 1;
 
 /**
- * Starts the server on an open database; one server per database. Throws `bad_config` for what can't be served safely,
- * `refused` where the database or the port is taken.
+ * Starts the server on an open database. Throws `bad_config` for a configuration that would not be safe, `refused` where
+ * the port is taken or another server runs on this database.
  */
 export async function startServer(deps: ServerDeps, options: ServerOptions = {}): Promise<RunningServer> {
   const { config } = deps;
-  const log = options.log ?? openLogOutput(STDOUT);
+  const output = options.log ?? openLogOutput(STDOUT);
   const lock = lockForServing(config.databasePath);
+  const release = () => lock.close();
   const warning = diskWarning(config.databasePath);
-  if (warning !== null) createLog(config.logLevel, deps.clock.nowMs, log.write).event('warn', warning);
-  let service: Service | null = null;
+  if (warning !== null) createLog(config.logLevel, deps.clock.nowMs, output.write).event('warn', warning);
   try {
-    if (config.workers > 1) {
-      const { startWorkers } = await import('./process/workers/coordinator.ts');
-      return await startWorkers(deps, options, log, () => lock.close());
-    }
-    service = createService(deps, log.write, await metricsOf(deps));
+    if (config.workers === 1) return await startOneThread(deps, options, output, release);
+    const { startWorkers } = await import('./process/workers/coordinator.ts');
+    return await startWorkers(deps, options, output, release);
+  } catch (error) {
+    release();
+    // The lines that were logged before the error would be lost when the process ends.
+    await output.drain();
+    throw error;
+  }
+}
+
+/** Starts a server whose requests are answered by this thread. */
+async function startOneThread(
+  deps: ServerDeps,
+  options: ServerOptions,
+  output: LogOutput,
+  release: () => void,
+): Promise<RunningServer> {
+  const { config } = deps;
+  const service = createService(deps, output.write, await metricsOf(deps));
+  try {
     const listener = startListening(config, options.port ?? config.port, fetchOf(service), {
       drainMs: options.drainMs,
     });
-    // PORT=0 lets the system choose: only now is it known where clients find this server.
+    // With PORT=0 the system chooses the port, so that the address for clients is known only now.
     if (config.publicUrl.endsWith(':0')) service.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
-    service.log.event('info', `Listening on ${listener.url}.`);
-    return running(service, listener, log, options, () => lock.close());
+    return runUntilStopped({
+      url: listener.url,
+      port: listener.port,
+      failed: Promise.withResolvers<AppError>().promise,
+      deps: service.deps,
+      log: service.log,
+      output,
+      vacuum: options.vacuum,
+      stopListening: () => stopListening(listener),
+      reloadTls: () => reloadListener(listener),
+      close: () => closeService(service),
+      release,
+    });
   } catch (error) {
-    if (service !== null) closeService(service);
-    lock.close();
-    // What was said on the way (a quota file put aside) would end with the process.
-    await log.drain();
+    closeService(service);
     throw error;
   }
 }
@@ -59,45 +81,10 @@ function fetchOf(service: Service): Fetch {
   return (request, peer) => app(openExchange(service, request, peer));
 }
 
-function running(
-  service: Service,
-  listener: Listener,
-  log: LogOutput,
-  { vacuum }: ServerOptions,
-  release: () => void,
-): RunningServer {
-  const reminding = startReminding(service);
-  const vacuuming = vacuum && startVacuuming(service.deps, service.log, vacuum);
-  let stopped: Promise<void> | null = null;
-  async function stop(): Promise<void> {
-    service.log.event('info', 'Stopping: finishing what is in flight.');
-    await Promise.all([listener.stop(), reminding.stop(), vacuuming?.stop()]);
-    closeService(service);
-    service.log.event('info', 'Stopped.');
-    await log.drain();
-    release();
-  }
-  return {
-    url: listener.url,
-    port: listener.port,
-    failed: Promise.withResolvers<AppError>().promise,
-    // Called twice (SIGTERM, then SIGINT), it stops once.
-    stop: () => (stopped ??= stop()),
-    reloadTls: async () => {
-      try {
-        await listener.reloadTls();
-        service.log.event('info', 'The certificate was read again.');
-      } catch (cause) {
-        service.log.event('error', 'The certificate could not be read again; the old one stays.', { cause });
-        throw cause;
-      }
-    },
-  };
-}
-
 /**
- * Serves until SIGTERM or SIGINT; SIGHUP reads the certificate again. `onListening` is told where. Resolves when
- * everything is finished and written; the caller closes the database and exits. Throws what {@link startServer} throws.
+ * Serves until SIGTERM or SIGINT, and reads the certificate again at SIGHUP. Calls `onListening` once the server accepts
+ * requests. Resolves when all requests are finished and all lines are written; the caller then closes the database and
+ * exits. Throws what {@link startServer} throws.
  */
 export async function serve(
   deps: ServerDeps,
@@ -106,7 +93,7 @@ export async function serve(
 ): Promise<void> {
   const server = await startServer(deps, options);
   const { promise: asked, resolve } = Promise.withResolvers<unknown>();
-  // What goes wrong is in the log; the old certificate serves on.
+  // A certificate that can't be used is logged where it is read, and the server goes on with the old one.
   const onHangup = () => void server.reloadTls().catch(() => undefined);
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', onHangup);
   try {
@@ -114,7 +101,7 @@ export async function serve(
     const fault = await Promise.race([asked.then(() => null), server.failed]);
     if (fault !== null) throw fault;
   } finally {
-    // Where nobody could be told that it listens, too.
+    // The server is stopped too where `onListening` throws, as when standard output is closed.
     await server.stop();
     process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', onHangup);
   }

@@ -3,15 +3,6 @@ import { FILES, importsInCircles, longFunctions, SOURCES, type Source } from './
 
 // The rules of CONTRIBUTING.md that a machine can check, over every file that git tracks or would.
 
-/** What breaks a rule today. Nothing may be added to this list, and what no longer breaks the rule must be removed. */
-const LONG_FUNCTIONS = [
-  'server/process/workers/coordinator.ts: startWorkers',
-  'server/process/workers/crew.ts: startCrew',
-  'shared/keys/verify.ts: prepareVerifier',
-  'shared/profiles/write/apply.ts: createApplier',
-  'shared/profiles/write/name-claims.ts: createStage',
-];
-
 const inFolder = (folder: string) => SOURCES.filter((source) => source.path.startsWith(`${folder}/`));
 
 /** The files whose text matches, their own line of shame. */
@@ -88,7 +79,7 @@ test('limits are given what they need: they know errors, the clock and how to op
 test('nobody outside knows in which of its two ways limits are kept, but who opens them', () => {
   const openers = [
     'server/process/service.ts',
-    'server/process/workers/keeper.ts',
+    'server/process/workers/shared-state.ts',
     'server/process/workers/messages.ts',
     'server/process/workers/worker.ts',
   ];
@@ -142,7 +133,7 @@ describe('circles and length', () => {
   });
 
   test('a function has at most 60 lines, those inside it included', () => {
-    expect(SOURCES.flatMap((source) => longFunctions(source, 60)).sort()).toEqual(LONG_FUNCTIONS);
+    expect(SOURCES.flatMap((source) => longFunctions(source, 60))).toEqual([]);
     const text =
       '/** Told. */\nexport function a() {\n  return () => {\n    1;\n  };\n}\nconst b = {\n  c: () => [\n\n\n],\n};';
     expect(longFunctions({ path: 'x.ts', text }, 3)).toEqual(['x.ts: a', 'x.ts: c']);

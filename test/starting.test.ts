@@ -74,7 +74,7 @@ test('a command loads what it uses: the database, but no prompts, mail, server o
   expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm']);
 });
 
-test('the server starts and answers without Drizzle, prompts, mail, slow modules of Bun or the document, which is loaded when it is asked for', async () => {
+test('the server starts and answers without schemas of bodies, prompts, mail, slow modules of Bun or the document, which is loaded when it is asked for', async () => {
   const serve = async (...paths: string[]) => {
     const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
     const server = await startServerProcess({}, { words: listing(['serve']), environment });
@@ -84,7 +84,6 @@ test('the server starts and answers without Drizzle, prompts, mail, slow modules
   };
   const started = await serve('/readyz');
   const parts = [
-    'drizzle-orm',
     'zod',
     'nodemailer',
     'inquirer',

@@ -1,21 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { prepareRefusals } from '../request/refusals.ts';
-
-/** The sockets of the server. */
-export type Listener = {
-  /** Scheme, host and real port, without a trailing slash. */
-  url: string;
-  port: number;
-  /**
-   * Listens with this certificate, or with what its files hold now, and drains the listener of the old one; resolves when
-   * that one accepts no more connections. Does nothing over plain HTTP or once `stop` was called. Throws `bad_config`.
-   */
-  reloadTls: (agreed?: Tls) => Promise<void>;
-  /** Drains and accepts nothing more, waits for what is in flight, and cuts it off after {@link STOP_MS}. */
-  stop: () => Promise<void>;
-};
+import { prepareRefusals, refuse } from '../request/refusals.ts';
 
 /** Answers a request that came from this peer. */
 export type Fetch = (request: Request, peer: string) => Response | Promise<Response>;
@@ -24,32 +10,46 @@ export type Fetch = (request: Request, peer: string) => Response | Promise<Respo
 export const STOP_MS = 10_000;
 
 /**
- * How long a listener drains before it ends: it answers everything, and each answer closes its connection. Bun's stop()
- * closes connections that wait for their next request, and loses a request that is on its way on one of them; a client
- * that sends at least once in this time has no such connection by then.
+ * How long a listener drains before it accepts no more connections: it answers everything, and closes each connection with
+ * its answer. Bun's stop() closes connections that wait for their next request, and so loses a request that is on its way
+ * on one of them. A client that sends at least once in this time has no such connection any more.
  */
 export const DRAIN_MS = 1_000;
 
 const STEP_MS = 10;
 
-/** Longer without a byte either way, and the connection is closed; Bun ends slow bodies by it too. */
+/** A connection on which nothing is sent or received for this long is closed; Bun also ends slow request bodies by it. */
 const IDLE_SECONDS = 10;
 
-/** No request of this API has a body, and none is read; Bun answers most longer ones with 413 by itself. */
+/** No request of this API has a body, and no body is read. Bun answers most longer ones with 413 by itself. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** The port's own certificate and key, PEM; null for plain HTTP. */
+/** A certificate and its private key, both PEM; null for plain HTTP. */
 export type Tls = { cert: string; key: string } | null;
 
-/** A listening socket with one certificate; while it drains, every answer closes its connection. */
+/** A listening socket with one certificate. While it drains, it closes each connection with its answer. */
 type Binding = { server: Bun.Server<undefined>; isDraining: boolean };
 
-/** What a listener may be given: the certificate that all threads on its port agreed on, another time to drain. */
+/** The sockets of a server, or of one of its workers. */
+export type Listener = {
+  /** Scheme, host and real port, without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+  readonly config: Config;
+  readonly fetch: Fetch;
+  readonly drainMs: number;
+  /** The binding that new connections reach. */
+  current: Binding;
+  /** The bindings of earlier certificates, until the requests in flight on them have ended. */
+  readonly former: Set<Binding>;
+};
+
+/** `shared` holds the certificate where several threads listen on the port; `drainMs` replaces {@link DRAIN_MS}. */
 export type ListenerOptions = { shared?: { tls: Tls }; drainMs?: number | undefined };
 
 /**
- * Binds and starts. With `shared`, other threads listen on the port too. Throws `refused` where the address is taken or
- * not to be had, `bad_config` for a bad certificate.
+ * Binds a port (0: any free one) and starts to answer. With `shared`, other threads may listen on the port too. Throws
+ * `refused` where the address is taken or this machine does not have it, `bad_config` for a bad certificate.
  */
 export function startListening(
   config: Config,
@@ -58,54 +58,60 @@ export function startListening(
   { shared, drainMs = DRAIN_MS }: ListenerOptions = {},
 ): Listener {
   const tls = shared === undefined ? readTls(config) : shared.tls;
-  // Two listeners share the port while a certificate is changed; so that this never lets in a second server, the
-  // first is bound once without sharing.
+  // While a certificate is changed, two bindings share the port. The first is bound once without sharing, so that a
+  // second server on the same port is refused.
   if (shared === undefined && tls !== null) probePort(config, port, null);
-  let current = bind(config, port, tls, shared !== undefined || tls !== null, fetch);
+  const current = bind(config, port, tls, shared !== undefined || tls !== null, fetch);
   const boundPort = current.server.port as number;
-  /** The listeners of earlier certificates, until what was in flight on them has ended. */
-  const former = new Set<Binding>();
-  return {
-    url: urlOf(config, boundPort),
-    port: boundPort,
-    reloadTls: async (agreed) => {
-      if (tls === null || current.isDraining) return;
-      const old = current;
-      current = bind(config, boundPort, agreed ?? readTls(config), true, fetch);
-      former.add(old);
-      await drain(old, drainMs);
-      // Until then a connection that was accepted last may still send its first request.
-      setTimeout(() => {
-        former.delete(old);
-        void old.server.stop(true);
-      }, STOP_MS).unref();
-    },
-    stop: async () => {
-      await drain(current, drainMs);
-      const servers = [current, ...former].map(({ server }) => server);
-      // The promises of stop() would also wait for connections that have not sent anything yet.
-      for (let waited = 0; waited < STOP_MS && servers.some((one) => one.pendingRequests > 0); waited += STEP_MS) {
-        await Bun.sleep(STEP_MS);
-      }
-      await Promise.all(servers.map((one) => one.stop(true)));
-    },
-  };
+  return { url: urlOf(config, boundPort), port: boundPort, config, fetch, drainMs, current, former: new Set() };
 }
 
-/** Closes each connection after its next answer, for this long, then accepts no more; what is in flight goes on. */
+/**
+ * Listens with the certificate `agreed`, or with what the certificate's files hold now, and drains the binding of the old
+ * certificate. Resolves when that accepts no more connections. Does nothing over plain HTTP or once the listener is
+ * stopped. Throws `bad_config`, and keeps the old certificate.
+ */
+export async function reloadListener(listener: Listener, agreed?: Tls): Promise<void> {
+  const { config, port, fetch, drainMs, current: old, former } = listener;
+  if (config.tls === null || old.isDraining) return;
+  listener.current = bind(config, port, agreed ?? readTls(config), true, fetch);
+  former.add(old);
+  await drain(old, drainMs);
+  // The connection that was accepted last may send its first request only now.
+  setTimeout(() => {
+    former.delete(old);
+    void old.server.stop(true);
+  }, STOP_MS).unref();
+}
+
+/** Drains, accepts no more connections, and waits for requests in flight; ends them after {@link STOP_MS}. */
+export async function stopListening({ current, former, drainMs }: Listener): Promise<void> {
+  await drain(current, drainMs);
+  const servers = [current, ...former].map(({ server }) => server);
+  // The promises that stop() returns would also wait for connections on which no request was sent yet.
+  for (let waited = 0; waited < STOP_MS && servers.some((one) => one.pendingRequests > 0); waited += STEP_MS) {
+    await Bun.sleep(STEP_MS);
+  }
+  await Promise.all(servers.map((one) => one.stop(true)));
+}
+
+/** Closes each connection with its next answer for `drainMs`, then accepts no more. Requests in flight go on. */
 async function drain(binding: Binding, drainMs: number): Promise<void> {
   binding.isDraining = true;
   await Bun.sleep(drainMs);
   void binding.server.stop();
 }
 
-/** Scheme, host and port. */
+/** The address of a port of this server: scheme, host and port, without a trailing slash. */
 export function urlOf(config: Config, port: number): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return `${config.tls === null ? 'http' : 'https'}://${host}:${port}`;
 }
 
-/** Binds a port, or any free one for 0, that nobody else has, and lets it go; returns it. Throws as {@link startListening}. */
+/**
+ * Binds a port (0: any free one) that no other program has, releases it, and returns its number. Throws what
+ * {@link startListening} throws.
+ */
 export function probePort(config: Config, port: number, tls: Tls): number {
   const { server } = bind(config, port, tls, false, () => new Response());
   const bound = server.port as number;
@@ -113,19 +119,14 @@ export function probePort(config: Config, port: number, tls: Tls): number {
   return bound;
 }
 
-/** Reads the certificate and its key. Throws `bad_config`. */
+/** Reads the files of the certificate and its key; null where none is configured. Throws `bad_config`. */
 export function readTls({ tls }: Config): Tls {
   if (tls === null) return null;
   try {
     return { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') };
   } catch (cause) {
-    throw new AppError(
-      'bad_config',
-      `TLS_CERT_FILE (${tls.certFile}) or TLS_KEY_FILE (${tls.keyFile}) can't be read.`,
-      {
-        cause,
-      },
-    );
+    const sentence = `TLS_CERT_FILE (${tls.certFile}) or TLS_KEY_FILE (${tls.keyFile}) can't be read.`;
+    throw new AppError('bad_config', sentence, { cause });
   }
 }
 
@@ -148,8 +149,8 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetc
         const response = fetch(request, server.requestIP(request)?.address ?? '');
         return response instanceof Promise ? response.then(send) : send(response);
       },
-      // What nothing else has caught; a maker of its own, since it knows of no request whose id it could repeat.
-      error: (error) => send(prepareRefusals(tls !== null)(error, null).response),
+      // Called with an error that nothing else has caught. No request is known here, so the answer has no request id.
+      error: (error) => send(refuse(prepareRefusals(tls !== null), error, null).response),
     });
     return Object.assign(state, { server });
   } catch (cause) {

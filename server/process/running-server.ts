@@ -1,35 +1,94 @@
+import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
+import type { Log } from '../watching/log.ts';
 import type { LogOutput } from '../watching/log-output.ts';
-import type { VacuumOptions } from './vacuuming.ts';
+import { type Reminding, startReminding, stopReminding } from './reminding.ts';
+import { startVacuuming, stopVacuuming, type Vacuuming, type VacuumOptions } from './vacuuming.ts';
 
 /** A server that accepts requests. */
 export type RunningServer = {
-  /** `http://127.0.0.1:3000`, without a trailing slash. */
+  /** Scheme, host and port without a trailing slash: `http://127.0.0.1:3000`. */
   url: string;
   port: number;
   /**
-   * Answers everything for a second more, each answer closing its connection; then accepts no more connections, finishes
-   * what is in flight (10 s at most), writes the quotas and releases everything but the database.
+   * Answers everything for one more second, and closes each connection with its answer. Then accepts no more connections,
+   * gives requests in flight 10 s, writes the quotas and releases everything but the database. May be called twice.
    */
   stop: () => Promise<void>;
   /**
-   * Reads the certificate's files again; resolves a second later, when nobody is given the old one any more. Throws
-   * `bad_config`, and keeps the old one.
+   * Reads the certificate's files again, and does nothing where the server speaks plain HTTP. Resolves a second later,
+   * when no new connection gets the old certificate any more. Throws `bad_config`, and keeps the old certificate.
    */
   reloadTls: () => Promise<void>;
-  /** Resolves where the server can't go on and has to be stopped, with why. */
+  /** Resolves with the reason where the server can't go on and has to be stopped. */
   failed: Promise<AppError>;
 };
 
-/**
- * `port` instead of the configured one (0: any free one); how long a listener drains before it ends, for tests; where log
- * lines go instead of stdout; who is told of every worker that is started; how the database is vacuumed, without which it
- * never is.
- */
+/** How to start a server. */
 export type ServerOptions = {
+  /** Instead of the configured port; 0 is any free one. */
   port?: number;
+  /** How long a listener answers before it accepts no more connections, in milliseconds; tests make it short. */
   drainMs?: number;
+  /** Where log lines go instead of standard output. */
   log?: LogOutput;
+  /** Called with each worker that is started; tests use it. */
   onWorker?: (worker: Worker, number: number) => void;
+  /** How the server runs VACUUM; without this the server never does. */
   vacuum?: VacuumOptions;
 };
+
+/** What a server with one thread and one with workers do differently, and what both need to run. */
+export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloadTls'> & {
+  deps: ServerDeps;
+  log: Log;
+  /** Where the lines of `log` go. */
+  output: LogOutput;
+  vacuum: VacuumOptions | undefined;
+  /** Drains, then resolves when no request is in flight any more. */
+  stopListening: () => Promise<void>;
+  /** Writes the quotas and the usage, and closes both. */
+  close: () => void;
+  /** Called last, when another server may use the database. */
+  release: () => void;
+};
+
+/** Takes over a server that listens: sends reminders and runs VACUUM beside it, and knows the order in which to stop. */
+export function runUntilStopped(parts: ServerParts): RunningServer {
+  const { url, port, failed, deps, log, vacuum } = parts;
+  log.event('info', `Listening on ${url}.`);
+  const reminding = startReminding({ deps, log });
+  const vacuuming = vacuum === undefined ? null : startVacuuming(deps, log, vacuum);
+  let stopped: Promise<void> | null = null;
+  return {
+    url,
+    port,
+    failed,
+    stop: () => {
+      stopped ??= stop(parts, reminding, vacuuming);
+      return stopped;
+    },
+    reloadTls: () => reloadTls(parts),
+  };
+}
+
+async function stop(parts: ServerParts, reminding: Reminding, vacuuming: Vacuuming | null): Promise<void> {
+  const { log, output, stopListening, close, release } = parts;
+  log.event('info', 'Stopping: finishing what is in flight.');
+  await Promise.all([stopListening(), stopReminding(reminding), vacuuming && stopVacuuming(vacuuming)]);
+  close();
+  log.event('info', 'Stopped.');
+  await output.drain();
+  release();
+}
+
+async function reloadTls({ deps, log, reloadTls }: ServerParts): Promise<void> {
+  if (deps.config.tls === null) return;
+  try {
+    await reloadTls();
+    log.event('info', 'The certificate was read again.');
+  } catch (cause) {
+    log.event('error', 'The certificate could not be read again; the old one stays.', { cause });
+    throw cause;
+  }
+}

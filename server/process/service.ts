@@ -8,18 +8,19 @@ import { openLimits } from '../../shared/limits/one-thread.ts';
 import { prepareProfiles } from '../../shared/profiles/read/cache.ts';
 import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read/leaderboard.ts';
 import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
-import { openUsage, type Usage } from '../../shared/usage/usage.ts';
+import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
+import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
 import { type Answers, prepareAnswers } from '../request/answers.ts';
 import { requestIds } from '../request/exchange.ts';
-import { prepareRefusals, type Refuse } from '../request/refusals.ts';
+import { prepareRefusals, type Refusals } from '../request/refusals.ts';
 import { createThrottleMemory, joinThrottle, type Throttle } from '../request/throttle.ts';
 import { checkTransport, type Transport } from '../request/transport.ts';
 import { createUnsentMemory, joinUnsent, type Unsent } from '../request/unsent.ts';
 import { createLog, type Log } from '../watching/log.ts';
 import type { Metrics } from '../watching/metrics.ts';
-import { createCollector, createSweeper } from './collector.ts';
+import { type Collector, createCollector } from './collector.ts';
 
-/** What the server works with: everything that is prepared once. */
+/** What a thread that answers requests works with: everything that is prepared once. */
 export type Service = {
   deps: ServerDeps;
   transport: Transport;
@@ -29,25 +30,28 @@ export type Service = {
   verify: Verifier;
   throttle: Throttle;
   limits: Limits;
-  usage: Usage;
+  /** Counts what keys are used for. */
+  counter: UsageCounter;
+  /** Writes what `counter` has counted; null in a worker, which sends its counts to the main thread. */
+  usage: Usage | null;
   unsent: Unsent;
-  /** Null while METRICS_TOKEN is unset: nobody could read it. */
+  /** Null while METRICS_TOKEN is unset, since nobody could read them. */
   metrics: Metrics | null;
   lookup: Lookup;
   leaderboard: Leaderboard;
   answers: Answers;
-  refuse: Refuse;
-  /** After each request. */
-  collect: () => void;
-  /** After each part of a long answer, with its bytes. */
-  sweep: (bytes: number) => void;
+  refusals: Refusals;
+  collector: Collector;
   isReady: () => boolean;
 };
 
-/** What several workers have in common. */
-export type Shared = Pick<Service, 'limits' | 'throttle' | 'usage' | 'unsent'>;
+/** What a worker brings along, because it is shared with other workers or sent to the main thread. */
+export type Shared = Pick<Service, 'limits' | 'throttle' | 'counter' | 'unsent'>;
 
-/** Prepares all of it. Throws `bad_config` where the configuration would send keys in clear. */
+/**
+ * Prepares everything that answering takes, and opens what `shared` does not bring along. Throws `bad_config` where keys
+ * would travel without encryption.
+ */
 export function createService(
   deps: ServerDeps,
   writeLog: (line: string) => void,
@@ -61,6 +65,7 @@ export function createService(
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const reader = openReader(config.databasePath, (sentence, cause) => report('error', sentence, cause));
   const sources = prepareProfiles(reader);
+  const usage = shared === null ? openUsage(config.databasePath, clock, report) : null;
   return {
     deps,
     transport,
@@ -70,22 +75,22 @@ export function createService(
     verify: prepareVerifier(reader, db, clock),
     throttle: shared?.throttle ?? joinThrottle(createThrottleMemory(deps.random), 1, clock),
     limits: shared?.limits ?? openLimits(config.databasePath, clock, report),
-    usage: shared?.usage ?? openUsage(config.databasePath, clock, report),
+    counter: shared?.counter ?? (usage as Usage).counter,
+    usage,
     unsent: shared?.unsent ?? joinUnsent(createUnsentMemory(1), 0),
     metrics,
     lookup: prepareLookup(reader, sources),
     leaderboard: prepareLeaderboard(reader, sources),
     answers: prepareAnswers(isSecure),
-    refuse: prepareRefusals(isSecure),
-    collect: createCollector(),
-    sweep: createSweeper(),
+    refusals: prepareRefusals(isSecure),
+    collector: createCollector(),
     isReady: () => isReady(db),
   };
 }
 
-/** Writes down quotas and usage. The database is its opener's to close. */
+/** Writes the quotas and the usage, and closes both. Whoever opened the database closes it. */
 export function closeService(service: Service): void {
   service.limits.close();
-  service.usage.close();
+  if (service.usage !== null) closeUsage(service.usage);
   closeReader(service.reader);
 }

@@ -3,7 +3,7 @@ import type { Body } from '../../shared/profiles/read/body.ts';
 import type { Exchange } from './exchange.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';
 
-/** What a route found: the body of a 200 (or an empty one and the place to go), and the headers that only this has. */
+/** What a route found: the body of a 200, or an empty body and a Location; and the headers that only this answer has. */
 export type Answer = {
   readonly body: string | Body;
   readonly etag?: undefined;
@@ -11,10 +11,13 @@ export type Answer = {
   status?: 302;
 };
 
-/** What a route found after it waited: a text, since other requests put their bodies together meanwhile (`bodyOf`). */
+/**
+ * What a route found after it had waited for something. The body is a text: other bodies are put together in a buffer that
+ * other requests reuse in the meantime (`bodyOf`).
+ */
 export type LateAnswer = Answer & { readonly body: string };
 
-/** A 200 whose body is read as it is sent. Where it is not sent after all, the stream is cancelled. */
+/** A 200 whose body is read while it is sent. A stream that is not sent after all has to be cancelled. */
 export type StreamedAnswer = {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly etag: string;
@@ -22,23 +25,23 @@ export type StreamedAnswer = {
   readonly status?: undefined;
 };
 
-/** Sends what routes found. */
+/** Makes responses of what routes found. */
 export type Answers = {
-  /** To a holder of a key: with an ETag, or as 304 where the client has this body already. */
+  /** The response to the holder of a key: with an ETag, or a 304 where the client has this body already. */
   toKey: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
-  /** To anybody: JSON that nobody stores unless the answer says otherwise; one with an ETag may become a 304. */
+  /** The response to anybody: JSON that nobody may store, unless the answer's headers say otherwise; a 304 as above. */
   toAnyone: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
 };
 
-/** Two years: what browsers' preload lists ask for (RFC 6797). */
+/** Strict-Transport-Security (RFC 6797) for two years, as the preload lists of browsers ask for. */
 export const HSTS = 'max-age=63072000';
 
-/** What every answer of a server says, refusals too; `isSecure` where the server itself speaks TLS. */
+/** The headers of every answer, refusals included; `isSecure` where the server itself speaks TLS. */
 export function serverHeaders(isSecure: boolean): Record<string, string> {
   return { 'X-Content-Type-Options': 'nosniff', ...(isSecure && { 'Strict-Transport-Security': HSTS }) };
 }
 
-/** Writes what every answer says of its request: the id and, where a valid key asked, how its rate limits stand. */
+/** Sets the headers that depend on the request: its id and, where it has a valid key, where the key's rate limits stand. */
 export function stamp(headers: Headers, { requestId, quota }: Exchange): void {
   headers.set('X-Request-Id', requestId);
   if (quota === null) return;
@@ -49,8 +52,8 @@ export function stamp(headers: Headers, { requestId, quota }: Exchange): void {
 const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
 
 /**
- * Prepares answering. A Response copies the headers that it is made of, so one Headers object serves every answer of its
- * kind: making one anew costs three times as much.
+ * Prepares the responses; `isSecure` where the server itself speaks TLS. A Response copies the headers that it is made with.
+ * So all answers of a kind share one Headers object; making a new one for each takes three times as long.
  */
 export function prepareAnswers(isSecure: boolean): Answers {
   const always = serverHeaders(isSecure);
@@ -87,13 +90,13 @@ export function prepareAnswers(isSecure: boolean): Answers {
   };
 }
 
-// RFC 9110, sections 5.6.1 and 8.8.3; a list may have empty elements.
+// A list of entity tags (RFC 9110, sections 5.6.1 and 8.8.3). A list may have empty elements.
 const TAG_LIST =
   /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
 
 /**
- * Whether `If-None-Match` names this tag: `*`, or a list compared weakly (RFC 9110, section 13.1.2). What is malformed
- * matches nothing.
+ * Whether `If-None-Match` names this tag: it is `*`, or a list with this tag, weak or strong (RFC 9110, section 13.1.2). A
+ * malformed value matches nothing.
  */
 export function matches(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;

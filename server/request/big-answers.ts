@@ -1,29 +1,31 @@
 import { etagOf, etagOfPieces, hashesOf, PIECE_BYTES } from '../../shared/etag.ts';
 import type { Body, Part } from '../../shared/profiles/read/body.ts';
 import { isLong, type LongBody } from '../../shared/profiles/read/long-body.ts';
+import { collectAfterLargeText } from '../process/collector.ts';
 import type { Service } from '../process/service.ts';
 import type { Answer, StreamedAnswer } from './answers.ts';
 import type { Exchange } from './exchange.ts';
-import type { Hold } from './unsent.ts';
+import { type Hold, holdBytes, releaseHold, shrinkHold } from './unsent.ts';
 
-// Bun keeps whatever a client doesn't read of an answer in memory for as long as the connection lasts. Of a ReadableStream
-// it asks for the next piece only once the socket has taken the last one: seen with Bun 1.4.5 for a default stream with a
-// highWaterMark of 0, but not for a `direct` one. So a big answer is a stream, and what it holds is counted (unsent.ts). Bun
-// sends it chunked, without a Content-Length. It cancels the stream where the client has gone away, reads nothing for the
-// idle timeout or asked by HEAD, and ends the connection without the last chunk where the stream fails.
+// Bun keeps the part of an answer that the client has not read in memory for as long as the connection lasts. So that slow
+// clients can't fill the memory, a big answer is a ReadableStream, and the bytes that it holds are counted (unsent.ts). Bun
+// asks such a stream for its next piece only when the socket has taken the last one: seen with Bun 1.4.5 for a default
+// stream with a highWaterMark of 0, but not for a `direct` one. Bun sends a stream chunked, without a Content-Length. It
+// cancels the stream where the client has gone away, has read nothing for the idle timeout, or has asked by HEAD. Where the
+// stream fails, Bun ends the connection without the last chunk, so that the client sees that the answer is incomplete.
 
-/** Larger bodies are big. A single lookup, which is never refused, may hold as much by default (MAX_PROFILE_KIB). */
+/** Larger bodies are big. The answer to a single lookup has at most as many bytes by default (MAX_PROFILE_KIB). */
 const MAX_SMALL_BYTES = 64 * 1024;
 
-/** What a long body counts for while its largest piece is not known: no import ever took a larger profile. */
+/** How many bytes a long body counts for while its largest piece is not known: no import accepts a larger profile. */
 const ENTRY_BYTES = 1024 * 1024;
 
-/** An answer that is at hand, or one whose body is so long that reading it has to be waited for. */
+/** An answer, or the promise of one whose body is so long that other requests are answered while it is read. */
 export type MaybeBig = Answer | StreamedAnswer | Promise<StreamedAnswer>;
 
 /**
- * Makes an answer of the body that a lookup of many or the leaderboard gives: a small one as it is, a big one as a stream.
- * Throws `busy` where big answers that were not read yet leave no room for it.
+ * Makes an answer of the body that a lookup of many profiles or the leaderboard found: of a small body as it is, of a big
+ * one as a stream. Throws `busy` where big answers that clients have not read yet leave no room for it.
  */
 export function answerOf(
   service: Service,
@@ -53,22 +55,22 @@ async function answerLong(
       largest = Math.max(largest, bytes.length);
       for (const piece of piecesOf(bytes)) hashes.push(...hashesOf(piece));
     }
-    hold.shrinkTo(largest);
+    shrinkHold(hold, largest);
     const pieces = readAgain(service, body, hashes);
     return { body: streamOf(service, exchange, hold, pieces), etag: etagOfPieces(hashes), headers };
   } catch (error) {
-    hold.release();
+    releaseHold(hold);
     throw error;
   }
 }
 
 function holdFor({ unsent }: Service, { key }: Exchange, bytes: number): Hold {
-  return unsent(key?.identifier ?? '', bytes);
+  return holdBytes(unsent, key?.identifier ?? '', bytes);
 }
 
 type Pieces = Iterator<Uint8Array<ArrayBuffer>> | AsyncIterator<Uint8Array<ArrayBuffer>>;
 
-/** Streams these pieces. Where one can't be had, the answer stays incomplete, which its client sees, and the log says why. */
+/** Streams these pieces. Where one can't be read, the answer stays incomplete, and the log says why. */
 function streamOf({ log }: Service, { requestId }: Exchange, hold: Hold, pieces: Pieces): StreamedAnswer['body'] {
   let isCancelled = false;
   return new ReadableStream(
@@ -78,19 +80,19 @@ function streamOf({ log }: Service, { requestId }: Exchange, hold: Hold, pieces:
           const { done, value } = await pieces.next();
           if (isCancelled) return;
           if (!done) return controller.enqueue(value);
-          hold.release();
+          releaseHold(hold);
           controller.close();
         } catch (cause) {
           if (isCancelled) return;
-          hold.release();
+          releaseHold(hold);
           log.event('warn', 'An answer was cut off: what was left of it could not be read.', { requestId, cause });
-          // Bun would print an error that is given here.
+          // Called without an error, since Bun would print it.
           controller.error();
         }
       },
       cancel: () => {
         isCancelled = true;
-        hold.release();
+        releaseHold(hold);
       },
     },
     { highWaterMark: 0 },
@@ -107,7 +109,7 @@ function piecesOf(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
 }
 
 /** Reads a body and returns its bytes in turns: one piece at a time, or several whole ones where an entry is longer than that. */
-async function* readBody({ sweep }: Service, body: LongBody): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* readBody({ collector }: Service, body: LongBody): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const next = body.open();
   let parts: Part[] = [];
   let units = 0;
@@ -120,7 +122,7 @@ async function* readBody({ sweep }: Service, body: LongBody): AsyncGenerator<Uin
     const bytes = joined(parts);
     const end = goesOn ? bytes.length - (bytes.length % PIECE_BYTES) : bytes.length;
     yield bytes.subarray(0, end);
-    sweep(bytes.length);
+    collectAfterLargeText(collector, bytes.length);
     // A copy, so that the rest of these bytes can be collected.
     parts = [bytes.slice(end)];
     [units, measured] = [bytes.length - end, 1];
@@ -148,7 +150,7 @@ async function* readAgain(
 
 let lastTurn = Promise.resolve();
 
-/** Lets everything that waits be done before reading on; of several long answers only one reads on in a turn. */
+/** Lets all waiting work be done before a long answer reads on. In each turn of the event loop only one long answer reads. */
 function othersTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
   return lastTurn;

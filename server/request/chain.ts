@@ -2,38 +2,41 @@ import type { Permission } from '../../shared/db/key-columns.ts';
 import { renewView } from '../../shared/db/reader.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isPermission } from '../../shared/keys/permissions.ts';
+import { countUsage } from '../../shared/usage/usage-counter.ts';
+import { collectAfterRequest } from '../process/collector.ts';
 import type { Service } from '../process/service.ts';
 import type { Answer, LateAnswer, StreamedAnswer } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { type Exchange, targetOf, urlForElysia } from './exchange.ts';
 import { admit, openQuota, type Quota, showLevels } from './quota.ts';
+import { refuse } from './refusals.ts';
 import { refusePlainHttp } from './transport.ts';
 
-/** What a route finds at once. */
+/** What a route finds without waiting. */
 type Found = Answer | StreamedAnswer;
 
-/** An entry of the server's table of contents. */
+/** An entry of the table of routes (app.ts). */
 export type Route = {
-  /** As Elysia and OpenAPI-like documents write it: `/api/lookup/uid/:uid`. */
+  /** The path with its parameters, as Elysia writes it: `/api/lookup/uid/:uid`. */
   path: string;
-  /** Who may ask: anyone, the holder of any Active key, or of one with this permission. */
+  /** Who may ask: anyone, whoever has an Active key, or whoever has an Active key with this permission. */
   access: 'anyone' | 'any key' | Permission;
   /**
-   * What a request spends of the key's rate limits, where it is not one of each: nothing, or as many as `answer` admits
-   * once it has read the parameters.
+   * What a request spends of the key's rate limits. Where this is absent, it spends one request of each limit; otherwise
+   * nothing, or as many as `answer` spends by `admit` once it has read the parameters.
    */
   spends?: 'nothing' | 'what it asks for';
-  /** False while the configuration leaves this path out: then it is as unknown as any other. */
+  /** Returns false while the configuration leaves this path out; then the path is answered like an unknown one. */
   isThere?: (service: Service) => boolean;
-  /** Reads the parameters, then looks up. Absent where there is nothing: unknown paths. */
+  /** Reads the parameters, then finds the answer. Absent for unknown paths. */
   answer?: (service: Service, exchange: Exchange, route: Route) => Found | Promise<LateAnswer | StreamedAnswer>;
 };
 
-/** Longer paths are refused before anything looks at them; the sentence of `uri_too_long` names this number. */
+/** Longer paths are refused before anything reads them. The sentence of `uri_too_long` names this number. */
 const MAX_PATH_LENGTH = 8_192;
 
-/** Takes a request in. */
+/** Takes a request in; `peer` is the address at the other end of the connection. */
 export function openExchange(service: Service, request: Request, peer: string): Exchange {
   const target = targetOf(request.url, request.headers.get('host'));
   const mark = target === null ? -1 : target.indexOf('?');
@@ -53,7 +56,7 @@ export function openExchange(service: Service, request: Request, peer: string): 
   };
 }
 
-/** Answers one request of a route, whatever happens, logs and counts it. Never throws; waits only where the route does. */
+/** Answers a request, logs it and counts it. Never throws. Returns a promise only where the route has to wait. */
 export function answerExchange(service: Service, route: Route, exchange: Exchange): Response | Promise<Response> {
   let response: Response;
   const send = route.access === 'anyone' ? service.answers.toAnyone : service.answers.toKey;
@@ -73,7 +76,7 @@ export function answerExchange(service: Service, route: Route, exchange: Exchang
 }
 
 function refuseExchange(service: Service, exchange: Exchange, error: unknown): Response {
-  const { response, code, fault } = service.refuse(error, exchange);
+  const { response, code, fault } = refuse(service.refusals, error, exchange);
   exchange.refusal = code;
   const { requestId } = exchange;
   if (fault !== null) service.log.event('error', 'A request failed.', { requestId, cause: fault });
@@ -83,18 +86,18 @@ function refuseExchange(service: Service, exchange: Exchange, error: unknown): R
 function finishExchange(service: Service, route: Route, exchange: Exchange, response: Response): Response {
   const { clock } = service.deps;
   const { key, refusal } = exchange;
-  // Bun gives every answer but those to HEAD a Date (RFC 9110, section 6.6.1).
+  // Bun adds a Date header (RFC 9110, section 6.6.1) to every answer but those to HEAD.
   if (exchange.method === 'HEAD') response.headers.set('Date', new Date(clock.nowMs()).toUTCString());
   const template = templateOf(route, exchange);
   const milliseconds = clock.monotonicMs() - exchange.startedAtMs;
   service.log.request(exchange, template, response.status, milliseconds);
   service.metrics?.count(template, response.status, refusal, milliseconds);
-  if (key !== null) service.usage.count(key, refusal);
-  service.collect();
+  if (key !== null) countUsage(service.counter, key, refusal);
+  collectAfterRequest(service.collector);
   return response;
 }
 
-/** What the log calls the path: null where nothing is there, or where the request named no host and so no path. */
+/** The route's path for log and metrics; null where nothing is at the path, or the request has no valid Host and so no path. */
 function templateOf(route: Route, { path }: Exchange): string | null {
   return route.answer === undefined || path === null ? null : route.path;
 }
@@ -112,8 +115,8 @@ function decide(service: Service, route: Route, exchange: Exchange): Found | Pro
   try {
     return answerRoute(service, route, exchange);
   } catch (error) {
-    // A lookup of many that is refused before it is known what it costs costs one, as any other refused request; where
-    // there is no room even for that one, it is refused for the limit.
+    // A lookup of many profiles may be refused before its cost is known. Then it costs one request, as every other refused
+    // request does; where the limits have no room for one, it is refused for that.
     if (!quota.isDecided) admit(service.limits, quota, 1);
     throw error;
   }
@@ -142,7 +145,7 @@ function requirePermission({ key }: Exchange, permission: Permission): void {
   throw lackOf(permission);
 }
 
-/** The refusal of a key that lacks a permission. */
+/** The refusal of a request whose key lacks a permission. */
 export function lackOf(permission: Permission): AppError {
   return new AppError('insufficient_scope', `This API key lacks the permission ${permission}.`, { scope: permission });
 }

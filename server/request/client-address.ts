@@ -1,7 +1,10 @@
 import type { BlockList } from 'node:net';
 import { net } from '../../shared/net.ts';
 
-/** An address as it is compared and logged: IPv4-mapped IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`) as IPv4, without a zone. */
+/**
+ * The form in which an address is compared and logged: without a zone, in lower case, and as IPv4 where it is an IPv4-mapped
+ * IPv6 address (`::ffff:192.0.2.1`, `::ffff:c000:201`).
+ */
 export function normaliseAddress(address: string): string {
   if (!address.includes(':')) return address;
   const bare = address.split('%', 1)[0] as string;
@@ -12,10 +15,10 @@ export function normaliseAddress(address: string): string {
   return [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]).join('.');
 }
 
-/** Whether an address, normalised, is one of the trusted proxies. */
+/** Returns whether an address is one of the trusted proxies. The address must be normalised. */
 export type IsProxy = (address: string) => boolean;
 
-/** Reads the list; as nearly all requests come through the same proxy, the answer for the last address is kept. */
+/** Makes the check of a list. It remembers its last result, as nearly all requests come through the same proxy. */
 export function proxyCheck(proxies: BlockList): IsProxy {
   const { isIPv4, isIPv6 } = net();
   let last = '';
@@ -30,8 +33,9 @@ export function proxyCheck(proxies: BlockList): IsProxy {
 }
 
 /**
- * Who the request comes from: the peer or, as far as addresses are trusted proxies, the one before it in
- * `X-Forwarded-For`, from right to left. Where an entry is no address, the last good one stands.
+ * The address of the client. That is the peer, unless the peer is a trusted proxy. Then it is the last entry of
+ * `X-Forwarded-For`, unless that is a trusted proxy too, and so on from right to left. An entry that is no address ends the
+ * search: the address before it is used.
  */
 export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFor: string | null): string {
   let address = normaliseAddress(peer);
@@ -45,12 +49,12 @@ export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFo
   return address;
 }
 
-/** What shares one throttle: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber gets. */
+/** The addresses whose failures are counted together: one IPv4 address, or the IPv6 /64 network that one subscriber gets. */
 export function blockOf(address: string): string {
   if (!net().isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');
   const before = head === '' ? [] : head.split(':');
-  // A dotted quad at the end stands for two groups.
+  // An IPv4 address at the end (`::1.2.3.4`) stands for two groups.
   const after = (tail ?? '').split(':').filter((group) => group !== '');
   const afterLength = after.reduce((length, group) => length + (group.includes('.') ? 2 : 1), 0);
   const zeros = tail === undefined ? 0 : 8 - before.length - afterLength;

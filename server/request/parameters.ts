@@ -1,12 +1,12 @@
 import type { WholeNumber } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
 
-/** A parameter name that may be repeated to its sender: too short for a secret, nothing but plain characters. */
+/** A parameter name that an error sentence may repeat: it is too short for a secret, and has plain characters only. */
 const NAMEABLE = /^[A-Za-z0-9_.[\]-]{1,32}$/;
 
 /**
- * The `:name` part of a path, percent-decoded once and strictly (RFC 3986, section 2.1). `template` is the route's path;
- * the path matches it. Throws `bad_parameter` naming the part for a broken sequence or invalid UTF-8.
+ * The part of a path that stands for the `:name` of `template`, the route's path, percent-decoded once (RFC 3986, section
+ * 2.1). The path must match the template. Throws `bad_parameter` for a broken sequence or invalid UTF-8.
  */
 export function pathParameter(template: string, path: string): string {
   const start = template.indexOf(':');
@@ -15,13 +15,13 @@ export function pathParameter(template: string, path: string): string {
   if (!raw.includes('%')) return raw;
   const name = template.slice(start + 1).split('/', 1)[0] as string;
   const value = decode(raw);
-  // Bun's URL parser has put U+FFFD for raw bytes that are no UTF-8, so a name with it can't be told from those.
+  // Bun's URL parser replaces raw bytes that are no UTF-8 by U+FFFD, so a value with that character may be invalid UTF-8.
   return value?.includes('\ufffd') === false ? value : malformed(name);
 }
 
 /**
- * The query's parameters, each at most once and one of `allowed`. `+` is a space. Throws `bad_parameter` naming what is
- * unknown, repeated or not decodable, and saying what is allowed.
+ * The parameters of a query, by name; `+` is a space. Throws `bad_parameter` for a parameter that is not in `allowed`, is
+ * given twice or can't be decoded.
  */
 export function queryParameters(query: string, allowed: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
@@ -33,9 +33,9 @@ export function queryParameters(query: string, allowed: readonly string[]): Map<
 }
 
 /**
- * The query's parameters in the order given, where they may be repeated: the same one with the same decoded value counts
- * once, at its first place, but all of them are counted against `most`. Throws `bad_parameter` as
- * {@link queryParameters} does, and where there are none or too many.
+ * The parameters of a query in which each may be repeated, in the order given. A parameter that is given twice with the same
+ * decoded value is returned once, at its first place. Throws `bad_parameter` for one that is not in `allowed` or can't be
+ * decoded, and where there are none or, repeated ones included, more than `most`.
  */
 export function queryValues<Name extends string>(
   query: string,
@@ -54,7 +54,7 @@ export function queryValues<Name extends string>(
   });
 }
 
-/** Names and values, decoded; a value that can't be is undefined. Throws `bad_parameter` for a name that is not allowed. */
+/** Names and decoded values; a value that can't be decoded is undefined. Throws `bad_parameter` for a name not in `allowed`. */
 function queryPairs<Name extends string>(
   query: string,
   allowed: readonly Name[],
@@ -70,7 +70,7 @@ function queryPairs<Name extends string>(
   });
 }
 
-/** What decoding changes; most queries have none of it. */
+/** The characters that decoding changes; most queries have none of them. */
 const ENCODED = /[%+]/;
 
 function asItIs(text: string): string {
@@ -82,8 +82,8 @@ function decodeField(text: string): string | undefined {
 }
 
 /**
- * A whole number in decimal, without sign or leading zeros, within the bounds of the parameter's schema; its default
- * where it is absent. Throws `bad_parameter`.
+ * The value of a parameter that is a whole number in decimal, without sign or leading zeros; the schema's default where the
+ * parameter is absent. Throws `bad_parameter` for anything else and for a number outside the schema's bounds.
  */
 export function wholeNumber(parameters: ReadonlyMap<string, string>, name: string, schema: WholeNumber): number {
   const text = parameters.get(name);
@@ -95,7 +95,7 @@ export function wholeNumber(parameters: ReadonlyMap<string, string>, name: strin
 
 const DECIMAL = /^(0|[1-9][0-9]{0,8})$/;
 
-/** Undefined for broken percent sequences and for invalid UTF-8, overlong forms and surrogates among it. */
+/** Percent-decodes a text; undefined for broken sequences and for invalid UTF-8, with overlong forms and surrogates. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -114,7 +114,7 @@ function unknown(name: string | undefined, allowed: readonly string[]): AppError
   return new AppError('bad_parameter', `${subject} is unknown: this path ${rule}.`);
 }
 
-/** `a`, `a and b`, `a, b and c`. */
+/** A list in words: `a`, `a and b`, `a, b and c`. */
 function listed(names: readonly string[], word: 'and' | 'or'): string {
   const head = names.slice(0, -1).join(', ');
   return `${head}${head === '' ? '' : ` ${word} `}${names.at(-1)}`;

@@ -1,6 +1,6 @@
 import type { Config } from '../../shared/config/config.ts';
 
-/** A path of this server as clients see it: behind the prefix of `PUBLIC_URL`, percent-encoded as it is given. */
+/** A path of this server as clients see it: with the path of `PUBLIC_URL` before it. `path` must be percent-encoded. */
 export function publicPath({ publicUrl }: Pick<Config, 'publicUrl'>, path: string): string {
   return new URL(publicUrl).pathname.replace(/\/$/, '') + path;
 }

@@ -5,29 +5,30 @@ import type { Limits } from '../../shared/limits/limits.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { type Ring, retryAfterSeconds } from '../../shared/limits/ring.ts';
 
-/** Where a valid key's rate limits stand at this request. */
+/** What a request has to do with the rate limits of its key. */
 export type Quota = {
   account: Account;
-  /** Whether it was decided if the request is admitted. */
+  /** Whether the request was admitted or refused by the limits, or spends nothing of them. */
   isDecided: boolean;
-  /** How many requests at once the limits had no room for; 0 unless the request was refused for that. */
+  /** How many requests the limits had no room for, where the request was refused for that; otherwise 0. */
   refused: number;
 };
 
-/** Finds a key's levels, for {@link admit} or {@link showLevels} to bring up to now. */
+/** Finds the account of a key. Its levels are up to date only after {@link admit} or {@link showLevels}. */
 export function openQuota(limits: Limits, key: VerifiedKey): Quota {
   return { account: limits.accountOf(key), isDecided: false, refused: 0 };
 }
 
-/** Reads the levels without spending. */
+/** Brings the levels up to date without spending anything. */
 export function showLevels(limits: Limits, quota: Quota): void {
   quota.isDecided = true;
   limits.look(quota.account);
 }
 
 /**
- * Spends what a request costs of each of the key's limits. Throws `bad_parameter` where it costs more than a quota, so that
- * waiting would never help, and leaves it undecided; `rate_limited`, and spends nothing, where there is no room for it now.
+ * Spends `cost` requests of each of the key's limits. Where there is no room for them now, spends nothing and throws
+ * `rate_limited`. Where the cost is more than a whole quota, so that waiting would never help, throws `bad_parameter`, and
+ * the request is still to be decided.
  */
 export function admit(limits: Limits, quota: Quota, cost: number): void {
   const { account } = quota;
@@ -50,10 +51,10 @@ function refuseTooMany({ limits }: Account, cost: number): void {
   );
 }
 
-/** Where a rate limit stands: how many requests it admits, and the whole seconds within which no more than these. */
+/** Where a rate limit stands: `remaining` requests are admitted, and no more than these within `resetSeconds`. */
 export type Level = { quota: number; windowSeconds: number; remaining: number; resetSeconds: number };
 
-/** The level of each limit, in the order in which they were granted. */
+/** The level of each limit, in the order in which the limits were granted. */
 export function levelsOf({ account }: Quota): Level[] {
   return account.rings.map(({ quota, windowMs, remaining, resetSeconds }) => ({
     quota,
@@ -63,12 +64,12 @@ export function levelsOf({ account }: Quota): Level[] {
   }));
 }
 
-/** `RateLimit-Policy`, as in draft-ietf-httpapi-ratelimit-headers-11: `"1m";q=60;w=60`. */
+/** The value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11): `"1m";q=60;w=60`. */
 export function rateLimitPolicy({ account }: Quota): string {
   return account.texts.policy;
 }
 
-/** `RateLimit`: `"1m";r=59;t=60`; of a refused request only the limits that have no room for it. */
+/** The value of `RateLimit`: `"1m";r=59;t=60`. For a refused request it has only the limits that had no room. */
 export function rateLimit({ account, refused }: Quota): string {
   const { names } = account.texts;
   let list = '';

@@ -4,20 +4,15 @@ import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '.
 import { freeLock, MOST_NAPS, releaseLock, takeLock } from '../../shared/limits/threads/lock.ts';
 import type { Random } from '../../shared/random.ts';
 
-/** So many refused credentials an address may have in any window of so many seconds. */
+/** How many failed log-ins an address may have in any window of this many seconds. */
 export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
 
-/** Counts failed authentications by address block. */
-export type Throttle = {
-  /** Counts one. Throws `too_many_failures`, and counts nothing, where the block has had its share. */
-  count: (block: string) => void;
-};
+// Failed log-ins are counted by address block in shared memory, by all workers in the same memory. (A server with one
+// thread uses memory of the same kind.) The memory is divided into sets, and a set into places. Each set has a lock. An
+// address belongs to one set, and has one of its places; in a full set it gets the place of the address that failed longest
+// ago. So a flood from any number of addresses needs no more memory, and makes no garbage.
 
-// All workers count in the same memory, and a single one in the same way: sets of places, each set behind a lock of its own.
-// An address belongs to one set, where the one that failed longest ago makes room. So a flood from any number of addresses
-// takes no more memory, and leaves nothing to collect.
-
-/** A set begins with its lock; a place has the address's two words, four Float64 and the stamps. */
+/** A set begins with its lock. A place has two words that name the address, then four Float64, then the ring's stamps. */
 const LOCK_WORDS = 2;
 const PLACES = 32;
 const FIELDS = { seenAt: 0, newestStep: 1, head: 2, tail: 3 } as const;
@@ -25,46 +20,63 @@ const STAMPS_AT = 2 + 4 * 2;
 const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
 const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
 
+/** A thread's view of the counts. */
+export type Throttle = {
+  readonly words: Int32Array;
+  /** The same memory as `words`. */
+  readonly fields: Float64Array;
+  /** Seeds the hash of addresses. */
+  readonly seed: number;
+  /** The number that this thread writes into the locks it holds; not 0. */
+  readonly holder: number;
+  readonly clock: Clock;
+};
+
 /**
- * Memory for so many sets; 512 of them remember 16 384 addresses in 3 MB. The system gives only what is used of it, but
- * JavaScriptCore counts all of it, and lets three times as much garbage gather.
+ * Makes memory for `sets` sets. 512 sets remember 16 384 addresses in 3 MB. The operating system provides only the pages
+ * that are used, but JavaScriptCore counts all of the memory as in use, and lets three times as much garbage gather.
  */
 export function createThrottleMemory(random: Random, sets = 512): SharedArrayBuffer {
   const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
-  // Behind each lock a word is free. So nobody can compute addresses that fall into one set.
+  // The word behind the first lock holds the hash's seed: without it, somebody could compute addresses of one set.
   new Uint8Array(memory).set(random(4), 4);
   return memory;
 }
 
-/** A thread's way to the throttle; `holder`, not 0, is what its locks show. */
+/** Opens a thread's view of the memory; `holder` is the thread's number, not 0. */
 export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: Clock): Throttle {
   const words = new Int32Array(memory);
-  const fields = new Float64Array(memory);
-  const seed = (words[1] as number) >>> 0;
-  return {
-    count: (block) => {
-      // Two hashes are as good as the address: 64 bits, of which the first word is never 0.
-      const first = Bun.hash.xxHash32(block, seed) | 1;
-      const second = Bun.hash.xxHash32(block, seed + 1) | 0;
-      const set = ((second >>> 0) % (words.length / SET_WORDS)) * SET_WORDS;
-      takeLock(words, set, holder, MOST_NAPS);
-      let wait: number | null;
-      try {
-        const place = placeOf(words, fields, set, first, second);
-        wait = failAt(words, fields, place, first, second, quantise(clock.monotonicMs()));
-      } finally {
-        releaseLock(words, set);
-      }
-      if (wait === null) return;
-      throw new AppError('too_many_failures', null, { retryAfterSeconds: retryAfterSeconds(wait) });
-    },
-  };
+  return { words, fields: new Float64Array(memory), seed: (words[1] as number) >>> 0, holder, clock };
 }
 
-/** Where the fields of a place begin: it has an even number of words. */
+/** Counts a failed log-in. Throws `too_many_failures`, and counts nothing, where the block has no failures left. */
+export function countFailure({ words, fields, seed, holder, clock }: Throttle, block: string): void {
+  // The address is known by 64 bits of hashes. The first word is never 0, which marks a free place.
+  const first = Bun.hash.xxHash32(block, seed) | 1;
+  const second = Bun.hash.xxHash32(block, seed + 1) | 0;
+  const set = ((second >>> 0) % (words.length / SET_WORDS)) * SET_WORDS;
+  takeLock(words, set, holder, MOST_NAPS);
+  let wait: number | null;
+  try {
+    const place = placeOf(words, fields, set, first, second);
+    wait = failAt(words, fields, place, first, second, quantise(clock.monotonicMs()));
+  } finally {
+    releaseLock(words, set);
+  }
+  if (wait === null) return;
+  throw new AppError('too_many_failures', null, { retryAfterSeconds: retryAfterSeconds(wait) });
+}
+
+/** Frees the locks that a thread held when it ended. */
+export function freeThrottleLocksOf(memory: SharedArrayBuffer, holder: number): void {
+  const words = new Int32Array(memory);
+  for (let set = 0; set < words.length; set += SET_WORDS) freeLock(words, set, holder);
+}
+
+/** The index in `fields` of a place's first field; `place` is an index in `words`, and even. */
 const fieldsOf = (place: number) => place / 2 + 1;
 
-/** The place of an address, or else that of the one that failed longest ago. */
+/** The place of an address; where it has none, the place of the address that failed longest ago. */
 function placeOf(words: Int32Array, fields: Float64Array, set: number, first: number, second: number): number {
   const seenAt = (place: number) => fields[fieldsOf(place) + FIELDS.seenAt] as number;
   let oldest = set + LOCK_WORDS;
@@ -75,7 +87,7 @@ function placeOf(words: Int32Array, fields: Float64Array, set: number, first: nu
   return oldest;
 }
 
-/** Records a failure where there is room for it, and returns null; else the milliseconds until there is. */
+/** Records a failure and returns null; where the quota is used up, returns the milliseconds until there is room again. */
 function failAt(
   words: Int32Array,
   fields: Float64Array,
@@ -103,10 +115,4 @@ function failAt(
   words[place] = first;
   words[place + 1] = second;
   return wait;
-}
-
-/** Frees every lock that a thread held when it ended. */
-export function freeThrottleLocksOf(memory: SharedArrayBuffer, holder: number): void {
-  const words = new Int32Array(memory);
-  for (let set = 0; set < words.length; set += SET_WORDS) freeLock(words, set, holder);
 }

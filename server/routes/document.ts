@@ -6,20 +6,20 @@ import { publicPath } from '../request/public-path.ts';
 
 type Handler = NonNullable<Route['answer']>;
 
-/** Five minutes: long enough for a page's reader, short enough for who has just updated the server. */
+/** Caches may keep these answers for five minutes; so soon does everybody see the document of an updated server. */
 const CACHED = 'public, max-age=300';
 
 /**
- * `GET /openapi.json`: the document of these routes. Sent through our own chain and not by @elysiajs/swagger (1.3.1, fed
- * with this document): its routes stand beside the chain, so that another method gets a plain-text "not found", and ETag,
- * log and our kind of refusal are missing; its page loads Scalar's latest script from a CDN under no policy.
+ * `GET /openapi.json`: the OpenAPI document. It is not sent by @elysiajs/swagger (1.3.1), although that could send this
+ * document: its routes would stand beside the chain, so that they had no ETag, no log line and no refusals of our kind, and
+ * its page loads Scalar's latest script from a CDN without a Content-Security-Policy.
  */
 export const openApi: Handler = madeOnce(async ({ deps: { config } }) => {
   const { servedDocument } = await import('../api-doc/served.ts');
   return { body: JSON.stringify(servedDocument(config.publicUrl)) };
 });
 
-/** `GET /docs`: the same document as a page for people. */
+/** `GET /docs`: the OpenAPI document as a page for people. */
 export const docs: Handler = madeOnce(async ({ deps: { config } }) => {
   const { docsPage } = await import('../api-doc/page/page.ts');
   const { servedDocument } = await import('../api-doc/served.ts');
@@ -34,12 +34,12 @@ export const docs: Handler = madeOnce(async ({ deps: { config } }) => {
   };
 });
 
-/** `GET /`: leads to the page. */
+/** `GET /`: redirects to the page. */
 export function home({ deps: { config } }: Service): Answer {
   return { status: 302, body: '', headers: { Location: publicPath(config, '/docs') } };
 }
 
-/** An answer that depends on the configuration alone: made at its first request, and only then is loaded what makes it. */
+/** Makes a handler whose answer depends on the configuration alone: it is made, and its code loaded, at the first request. */
 function madeOnce(make: (service: Service) => Promise<LateAnswer>): Handler {
   const made = new WeakMap<Service, LateAnswer>();
   return async (service) => {

@@ -7,26 +7,26 @@ import type { Answer } from '../request/answers.ts';
 
 const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
 
-/** `GET /healthz`: the process is up. */
+/** `GET /healthz`: says that the process answers. */
 export function health(): Answer {
   return OK;
 }
 
-/** `GET /readyz`: the database is open and migrated. Throws `not_ready`. */
+/** `GET /readyz`: says that the database is open and has the current schema. Throws `not_ready` where that is not so. */
 export function readiness(service: Service): Answer {
   if (!service.isReady()) throw new AppError('not_ready');
   return OK;
 }
 
-/** The contact's date of expiry, days from today (RFC 9116, section 2.5.5: less than a year). */
+/** In how many days the contact expires: less than a year, as RFC 9116, section 2.5.5, recommends. */
 const EXPIRES_AFTER_DAYS = 180;
 
-/** Whether a contact is configured. */
+/** Whether SECURITY_CONTACT is set. */
 export function hasContact({ deps: { config } }: Service): boolean {
   return config.securityContact !== null;
 }
 
-/** `GET /.well-known/security.txt` (RFC 9116). */
+/** `GET /.well-known/security.txt`: whom to tell of a vulnerability (RFC 9116). */
 export function securityContact({ deps: { clock, config } }: Service): Answer {
   const midnight = Math.floor(clock.nowMs() / 86_400_000) * 86_400_000;
   const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * 86_400_000);

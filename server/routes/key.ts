@@ -8,7 +8,7 @@ import type { Exchange } from '../request/exchange.ts';
 import { queryParameters } from '../request/parameters.ts';
 import { levelsOf, type Quota } from '../request/quota.ts';
 
-/** `GET /api/key`: what the key that asks may do, and how much of its rate limits is left. */
+/** `GET /api/key`: what the key of the request may do, and what is left of its rate limits. */
 export function ownKey(_service: Service, { query, key, quota }: Exchange): Answer {
   queryParameters(query, []);
   const { identifier, name, permissions, expiresAt } = key as VerifiedKey;

@@ -4,7 +4,7 @@ import { answerOf, type MaybeBig } from '../request/big-answers.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { queryParameters, wholeNumber } from '../request/parameters.ts';
 
-/** `GET /api/leaderboard?limit=&offset=`: one page, with links to its neighbours (RFC 8288). */
+/** `GET /api/leaderboard?limit=&offset=`: one page, with a Link header to the next and the previous page (RFC 8288). */
 export function leaderboardPage(service: Service, exchange: Exchange): MaybeBig {
   const parameters = queryParameters(exchange.query, ['limit', 'offset']);
   const limit = wholeNumber(parameters, 'limit', LIMIT);

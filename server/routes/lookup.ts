@@ -9,7 +9,7 @@ import { pathParameter, queryParameters, queryValues } from '../request/paramete
 import { publicPath } from '../request/public-path.ts';
 import { admit, type Quota } from '../request/quota.ts';
 
-/** Answers with the SimplifiedProfile that is found this way. */
+/** Makes the handler that answers with one SimplifiedProfile, found by username, UID or auth ID. */
 export function profileBy(way: Way): NonNullable<Route['answer']> {
   return (service, exchange, route) => {
     const found = service.lookup.profile(way, parameterOf(exchange, route));
@@ -17,7 +17,7 @@ export function profileBy(way: Way): NonNullable<Route['answer']> {
   };
 }
 
-/** Answers with `{"links":[…]}` of the profile that is found this way. */
+/** Makes the handler that answers with `{"links":[…]}` of one profile, found by username, UID or auth ID. */
 export function linksBy(way: Way): NonNullable<Route['answer']> {
   return (service, exchange, route) => {
     const found = service.lookup.links(way, parameterOf(exchange, route));
@@ -25,7 +25,7 @@ export function linksBy(way: Way): NonNullable<Route['answer']> {
   };
 }
 
-/** Answers with the profiles of up to a hundred names, each of which costs a request. */
+/** `GET /api/lookup`: answers with up to a hundred profiles. Each distinct query costs one request. */
 export function profilesOfMany(service: Service, exchange: Exchange): MaybeBig {
   const { query, quota } = exchange;
   const asked = queryValues(query, MANY_PARAMETERS, MANY_MAX).map(({ name, value }): Asked => {
@@ -42,7 +42,7 @@ function parameterOf({ path, query }: Exchange, route: Route): string {
   return value;
 }
 
-/** Where an alias led here, the answer names the profile's own place (RFC 9110, section 8.7). */
+/** Where the profile was found by an alias, Content-Location names the path of its username (RFC 9110, section 8.7). */
 function answerWith(service: Service, { text, aliasOf }: Found, suffix: string): Answer {
   if (aliasOf === null) return text;
   const location = publicPath(service.deps.config, `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`);

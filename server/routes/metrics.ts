@@ -4,9 +4,10 @@ import type { LateAnswer } from '../request/answers.ts';
 import { credentialsOf } from '../request/authenticate.ts';
 import { blockOf } from '../request/client-address.ts';
 import type { Exchange } from '../request/exchange.ts';
+import { countFailure } from '../request/throttle.ts';
 import type { Metrics } from '../watching/metrics.ts';
 
-/** How a request without, or with another, METRICS_TOKEN is refused; the OpenAPI document shows it too. */
+/** The refusals of a request without METRICS_TOKEN's value, or with another token. The OpenAPI document shows them too. */
 export const METRICS_REFUSALS = {
   no_credentials: new AppError(
     'no_credentials',
@@ -21,13 +22,14 @@ export function hasMetrics(service: Service): boolean {
 }
 
 /**
- * `GET /metrics`: how the server does, for Prometheus. Throws, without the token, `no_credentials` or `invalid_token`, each of which counts against the address as on any other path.
+ * `GET /metrics`: the metrics in Prometheus' text format. Throws `no_credentials` or `invalid_token` where the request lacks
+ * the token; both count as failed log-ins of the address.
  */
 export function metrics(service: Service, { headers, address }: Exchange): Promise<LateAnswer> {
   const { metricsToken } = service.deps.config;
   const token = credentialsOf(headers.get('authorization'));
   if (token === null || metricsToken === null || !isSame(token, metricsToken)) {
-    service.throttle.count(blockOf(address));
+    countFailure(service.throttle, blockOf(address));
     throw METRICS_REFUSALS[token === null ? 'no_credentials' : 'invalid_token'];
   }
   return scrape(service.metrics as Metrics);
@@ -37,7 +39,7 @@ async function scrape({ read, contentType }: NonNullable<Service['metrics']>): P
   return { body: await read(), headers: { 'Content-Type': contentType } };
 }
 
-/** In constant time: hashes are compared, so not even the length of the token shows. */
+/** Compares two tokens in a time that depends on neither: hashes are compared, so that not even the length shows. */
 function isSame(token: string, wanted: string): boolean {
   return crypto.timingSafeEqual(Bun.SHA256.hash(token) as Uint8Array, Bun.SHA256.hash(wanted) as Uint8Array);
 }

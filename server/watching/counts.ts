@@ -1,23 +1,26 @@
 import type { ErrorCode } from '../../shared/errors.ts';
 
-/** What was answered: plain maps, which count in a tenth of the time of a metrics library, and pass between threads. */
+/** How many answers there were. Plain maps count ten times as fast as a metrics library, and can be sent between threads. */
 export type Counts = { routes: Map<string, RouteCounts>; refusals: Map<ErrorCode, number> };
 
-/** Of one route: answers by status, and how long they took; `buckets` has one more than {@link BUCKETS}, for longer. */
+/** The answers of one route. `buckets` counts them by duration; its last element counts those above all of {@link BUCKETS}. */
 export type RouteCounts = { byStatus: Map<number, number>; buckets: number[]; seconds: number };
 
-/** Seconds: most answers take far less than a millisecond, a leaderboard's far page some, a locked database 300. */
+/**
+ * The upper bounds of the histogram's buckets, in seconds. Most answers take far less than a millisecond, a late page of the
+ * leaderboard a few, and one that waits for a locked database 300 ms.
+ */
 export const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 
-/** The media type of Prometheus' text form. */
+/** The media type of Prometheus' text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** None yet. */
+/** Counts of no answers. */
 export function createCounts(): Counts {
   return { routes: new Map(), refusals: new Map() };
 }
 
-/** Counts one answer; `route` is its template, or null where nothing is there. */
+/** Counts one answer; `route` is the route's path, or null where nothing is at the path of the request. */
 export function countAnswer(
   counts: Counts,
   route: string | null,
@@ -35,7 +38,7 @@ export function countAnswer(
   if (code !== null) increase(counts.refusals, code, 1);
 }
 
-/** Adds what another thread has counted. */
+/** Adds the counts of another thread to `total`. */
 export function addCounts(total: Counts, more: Counts): void {
   for (const [route, { byStatus, buckets, seconds }] of more.routes) {
     const of = routeOf(total, route);

@@ -2,49 +2,67 @@ import { isoTime } from '../../shared/clock.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/config/config.ts';
 import type { Exchange } from '../request/exchange.ts';
 
-/** The server's log: one JSON object a line. What strangers wrote (paths, queries, headers) never gets in. */
+/** The server's log: one JSON object on each line. What clients send (paths, queries, headers) is never in it. */
 export type Log = {
+  /** Logs an answer; `route` is the route's path, or null where nothing is at the path of the request. */
   request: (exchange: Exchange, route: string | null, status: number, milliseconds: number) => void;
-  /** An event of the server itself, or the fault behind a request. */
+  /** Logs an event of the server, or the error behind a failed request. */
   event: (level: 'info' | 'warn' | 'error', message: string, more?: { requestId?: string; cause?: unknown }) => void;
 };
 
-// The other methods are the client's words; these are the standard's (RFC 9110, section 9; RFC 5789).
+// The methods of the standard (RFC 9110, section 9; RFC 5789). Other methods are the client's words, and are not logged.
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
 
-/** A log that gives its lines, from this level up, to `write`. */
+type LogState = {
+  readonly level: LogLevel;
+  readonly nowMs: () => number;
+  readonly write: (line: string) => void;
+  /** The time of the last line, and its text: many lines have the same millisecond. */
+  lastMs: number;
+  lastTime: string;
+};
+
+/** Makes a log that passes its lines to `write`, those of `level` and of more important levels. */
 export function createLog(level: LogLevel, nowMs: () => number, write: (line: string) => void): Log {
-  const rank = LOG_LEVELS.indexOf(level);
-  const isLogged = (of: LogLevel) => LOG_LEVELS.indexOf(of) >= rank && level !== 'silent';
-  const logsRequests = isLogged('info');
-  // Many lines share a millisecond.
-  let lastMs = Number.NaN;
-  let lastTime = '';
-  function time(): string {
-    const ms = nowMs();
-    if (ms !== lastMs) {
-      lastMs = ms;
-      lastTime = isoTime(ms);
-    }
-    return lastTime;
-  }
+  const state: LogState = { level, nowMs, write, lastMs: Number.NaN, lastTime: '' };
+  const logsRequests = isLogged(state, 'info');
   return {
-    request: ({ requestId, key, method, address }, route, status, milliseconds) => {
-      if (!logsRequests) return;
-      // Joined by hand, as every value's alphabet is known: this runs for each request.
-      write(
-        `{"time":"${time()}","level":"info","requestId":"${requestId}","key":${key === null ? null : `"${key.identifier}"`},"method":"${METHODS.has(method) ? method : 'OTHER'}","route":${route === null ? null : `"${route}"`},"status":${status},"milliseconds":${milliseconds.toFixed(3)},"address":"${address}"}\n`,
-      );
+    request: (exchange, route, status, milliseconds) => {
+      if (logsRequests) write(requestLine(state, exchange, route, status, milliseconds));
     },
     event: (of, message, { requestId, cause } = {}) => {
-      if (!isLogged(of)) return;
-      const line = { time: time(), level: of, message, requestId, cause: cause && describe(cause) };
+      if (!isLogged(state, of)) return;
+      const line = { time: timeOf(state), level: of, message, requestId, cause: cause && describe(cause) };
       write(`${JSON.stringify(line)}\n`);
     },
   };
 }
 
-/** An error and what caused it, without anything that looks like a secret or an e-mail address. */
+function isLogged({ level }: LogState, of: LogLevel): boolean {
+  return level !== 'silent' && LOG_LEVELS.indexOf(of) >= LOG_LEVELS.indexOf(level);
+}
+
+/** The line of one request. It is joined by hand, which is faster than JSON.stringify; no value in it needs escaping. */
+function requestLine(
+  state: LogState,
+  { requestId, key, method, address }: Exchange,
+  route: string | null,
+  status: number,
+  milliseconds: number,
+): string {
+  return `{"time":"${timeOf(state)}","level":"info","requestId":"${requestId}","key":${key === null ? null : `"${key.identifier}"`},"method":"${METHODS.has(method) ? method : 'OTHER'}","route":${route === null ? null : `"${route}"`},"status":${status},"milliseconds":${milliseconds.toFixed(3)},"address":"${address}"}\n`;
+}
+
+function timeOf(state: LogState): string {
+  const ms = state.nowMs();
+  if (ms !== state.lastMs) {
+    state.lastMs = ms;
+    state.lastTime = isoTime(ms);
+  }
+  return state.lastTime;
+}
+
+/** The text of an error and of its causes, with whatever looks like a secret or an e-mail address cut out. */
 function describe(cause: unknown): string {
   const parts: string[] = [];
   for (

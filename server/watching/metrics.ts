@@ -3,29 +3,29 @@ import type { Opened } from '../../shared/db/connect.ts';
 import { databaseSize } from '../../shared/db/size.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { type Chore, secondsSince } from '../../shared/upkeep/last-done.ts';
-import { readKeyFigures } from '../../shared/usage/key-stats.ts';
+import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
 import { type Family, printFamilies, type Sample } from './prometheus.ts';
 
-/** What the server counts for whoever watches it. */
+/** What a server counts of its answers, and how the metrics are read. */
 export type Metrics = {
-  /** Counts one answer; `route` is its template, or null where nothing is there. A quarter of a microsecond. */
+  /** Counts one answer; `route` is its template, or null where nothing is at the path. Takes 0.25 µs. */
   count: (route: string | null, status: number, code: ErrorCode | null, milliseconds: number) => void;
-  /** All of it in Prometheus' text form, with what the database holds now. Throws `busy`. */
+  /** All metrics in Prometheus' text format, with what the database holds now. Throws `busy`. */
   read: () => Promise<string>;
-  /** The media type of this form. */
+  /** The media type of what `read` returns. */
   contentType: string;
 };
 
-/** How many workers have died and were started again; none where there are none. */
-export type Restarts = () => number;
+/** The metrics of the main thread, which can also add what workers have counted. */
+export type TotalMetrics = Metrics & { add: (more: Counts) => void };
 
-/** Begins to count, from zero. */
+/** Begins to count, from zero. `restarts` returns how many workers have died and were replaced. */
 export function createMetrics(
   { db, clock }: { db: Opened; clock: Clock },
-  restarts: Restarts = () => 0,
-): Metrics & { add: (more: Counts) => void } {
+  restarts: () => number = () => 0,
+): TotalMetrics {
   const counts = createCounts();
   const startedAtMs = clock.nowMs();
   return {
@@ -67,7 +67,7 @@ function requestFamilies({ routes, refusals }: Counts): Family[] {
   ];
 }
 
-/** The samples of a Prometheus histogram: each bucket also counts what the smaller ones do. */
+/** The samples of a Prometheus histogram. Each bucket includes the counts of the smaller buckets. */
 function durationSamples(routes: Counts['routes']): Sample[] {
   return [...routes].flatMap(([route, { buckets, seconds }]) => {
     let sum = 0;
@@ -79,9 +79,9 @@ function durationSamples(routes: Counts['routes']): Sample[] {
   });
 }
 
-/** What the database says of keys: it is the command line that approves and mails. Throws `busy`. */
+/** What the database says of keys, approvals and reminders, which commands change too. Throws `busy`. */
 function keyFamilies(db: Opened, nowMs: number): Family[] {
-  const { states, oldestPendingAt, attempts, reminders } = readKeyFigures(db, nowMs);
+  const { states, oldestPendingAt, attempts, reminders } = readKeyStats(db, nowMs);
   const { open, ...ended } = attempts;
   return [
     {
@@ -181,7 +181,7 @@ function processFamilies(db: Opened, startedAtMs: number, restarts: number): Fam
   ];
 }
 
-/** A sample for each name, which becomes the value of this label: `not confirmed` is written `not_confirmed`. */
+/** One sample for each name in `counts`. The name is the value of the label, with `_` for spaces. */
 function samplesBy(label: string, counts: Record<string, number>): Sample[] {
   return Object.entries(counts).map(([name, count]) => [{ [label]: name.replaceAll(' ', '_') }, count]);
 }

@@ -1,10 +1,10 @@
 /** One value: its labels, the value, and what is added to the family's name (`_bucket`, `_sum`, `_count`). */
 export type Sample = [labels: Record<string, string | number>, value: number, suffix?: string];
 
-/** All samples of one metric. */
+/** One metric with all its samples. */
 export type Family = { name: string; help: string; type: 'counter' | 'gauge' | 'histogram'; samples: Sample[] };
 
-/** These metrics in Prometheus' text format, version 0.0.4. The help texts are one line each, without a backslash. */
+/** Prints metrics in Prometheus' text format, version 0.0.4. A help text must be one line without a backslash. */
 export function printFamilies(families: readonly Family[]): string {
   return families.map(printFamily).join('\n');
 }

@@ -3,7 +3,8 @@ import type { BlockList } from 'node:net';
 import { AppError } from '../errors.ts';
 import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
 import type { MailTarget } from '../mail/target.ts';
-import { checkAddress, checkContact, checkMail, checkSender } from './config-mail.ts';
+import { readTextFile } from './environment.ts';
+import { checkAddress, checkContact, checkMail, checkSender } from './mail.ts';
 import {
   badVariable,
   checkHost,
@@ -12,8 +13,7 @@ import {
   checkTls,
   checkToken,
   type TlsFiles,
-} from './config-network.ts';
-import { readTextFile } from './environment.ts';
+} from './network.ts';
 import { type Source, VARIABLES, type Variable } from './variables.ts';
 
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */

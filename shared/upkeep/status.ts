@@ -12,7 +12,7 @@ import { databaseSize } from '../db/size.ts';
 import type { ServerDeps } from '../deps.ts';
 import { quotaPath } from '../limits/file/store.ts';
 import { countOversized } from '../profiles/read/shown-size.ts';
-import { type KeyFigures, readKeyFigures } from '../usage/key-stats.ts';
+import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type LastDone, readLastDone } from './last-done.ts';
@@ -28,7 +28,7 @@ export type Status = {
   /** Null where no server has made one yet. */
   quotas: { path: string; bytes: number } | null;
   /** The numbers of keys; null while the schema is older. */
-  keys: KeyFigures['states'] | null;
+  keys: KeyStats['states'] | null;
   queue: { pending: number; oldestAt: string | null };
   openAttempts: number;
   /** Profiles that show more than MAX_PROFILE_KIB allows: stored before it did. Null while the schema is older. */
@@ -58,26 +58,26 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const path = config.databasePath;
   const nowMs = clock.nowMs();
   const applied = guardDatabase(path, () => appliedMigrations(db.$client));
-  const figures = applied === MIGRATIONS.length ? readKeyFigures(db, nowMs) : null;
+  const stats = applied === MIGRATIONS.length ? readKeyStats(db, nowMs) : null;
   const { main: bytes, wal: walBytes } = databaseSize(path);
   const oversizedProfiles =
-    figures === null ? null : guardDatabase(path, () => countOversized(db.$client, config.maxProfileBytes));
+    stats === null ? null : guardDatabase(path, () => countOversized(db.$client, config.maxProfileBytes));
   const quotas = statSync(quotaPath(path), { throwIfNoEntry: false });
   const lastBackup = readLastDone(path, 'backup');
   const lastRestoreTest = readLastDone(path, 'restore-test');
-  const erasure = figures === null ? null : readErasureStatus(db, config);
+  const erasure = stats === null ? null : readErasureStatus(db, config);
   return {
     version: versionText(),
     schema: { applied, known: MIGRATIONS.length },
     isServed: isServed(path),
     database: { path, bytes, walBytes },
     quotas: quotas === undefined ? null : { path: quotaPath(path), bytes: quotas.size },
-    keys: figures?.states ?? null,
+    keys: stats?.states ?? null,
     queue: {
-      pending: figures?.states.pending ?? 0,
-      oldestAt: figures?.oldestPendingAt ? isoTime(figures.oldestPendingAt) : null,
+      pending: stats?.states.pending ?? 0,
+      oldestAt: stats?.oldestPendingAt ? isoTime(stats.oldestPendingAt) : null,
     },
-    openAttempts: figures?.attempts.open ?? 0,
+    openAttempts: stats?.attempts.open ?? 0,
     oversizedProfiles,
     lastBackup,
     lastRestoreTest,
@@ -85,14 +85,14 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     warnings: [
       ...looseModes(path),
       diskWarning(path) ?? [],
-      figures === null ? 'The database has an older schema; "profilectl serve" upgrades it when it starts.' : [],
+      stats === null ? 'The database has an older schema; "profilectl serve" upgrades it when it starts.' : [],
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
       lastBackup === null ? [] : restoreTestWarning(lastRestoreTest, nowMs),
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
-      queueWarning(figures?.oldestPendingAt ?? null, nowMs),
-      figures === null ? [] : expiryWarning(db, nowMs),
+      queueWarning(stats?.oldestPendingAt ?? null, nowMs),
+      stats === null ? [] : expiryWarning(db, nowMs),
       certificateWarning(config.tls?.certFile, nowMs),
     ].flat(),
   };

@@ -10,8 +10,8 @@ import {
 } from '../db/key-columns.ts';
 import { attemptResultAt } from '../keys/key.ts';
 
-/** Everybody's keys in a few numbers, for whoever watches the service. */
-export type KeyFigures = {
+/** How many keys, approvals and reminders there are in each state, for `status` and the metrics. */
+export type KeyStats = {
   /** An Active key whose time is over counts as expired, whether the move is stored yet or not. */
   states: Record<KeyState, number>;
   /** When the pending request that waits longest was made, milliseconds since 1970. */
@@ -22,7 +22,7 @@ export type KeyFigures = {
 };
 
 /** Reads the numbers as they are at this time. A thousand keys take about a millisecond. Throws `busy`. */
-export function readKeyFigures({ $client: sqlite }: Opened, nowMs: number): KeyFigures {
+export function readKeyStats({ $client: sqlite }: Opened, nowMs: number): KeyStats {
   return guardDatabase(sqlite.filename, () => {
     const states = countedBy(
       KEY_STATES,

@@ -7,7 +7,7 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
-/** What is not here was our fault. */
+/** The outcome as which each refusal is counted; every other refusal is a fault of the server and counts as `failed`. */
 const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
   not_found: 'notFound',
   unknown_path: 'notFound',
@@ -19,78 +19,82 @@ const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
   rate_limited: 'limited',
 };
 
-/** A key as far as it is counted, and the tally that was last begun for it. */
+/** A key, with the tally that its last request was counted in, so that the next request need not look for that. */
 export type Counted = { readonly identifier: string; tally?: OpenTally | undefined };
 
-/** Counts in memory, until somebody takes them. */
-export type Tallies = {
-  /** Counts one; `code` says why it was refused, null where it was not. Takes a twentieth of a microsecond. */
-  count: (key: Counted, code: ErrorCode | null) => void;
-  /** Adds what was counted elsewhere. */
-  add: (tallies: readonly Tally[]) => void;
-  /** Takes out at most so many, those of days that are over first. */
-  take: (most: number) => OpenTally[];
-  /** Takes them back where they were of no use. */
-  giveBack: (tallies: readonly OpenTally[]) => void;
-  isEmpty: () => boolean;
+/** What keys were used for, counted in memory until it is taken out to be written. */
+export type UsageCounter = {
+  readonly clock: Clock;
+  /** Called when a tally is begun or added. */
+  readonly onCount: () => void;
+  /** One tally for each key, by the key's identifier. */
+  readonly today: Map<string, OpenTally>;
+  /** The tallies of earlier days. */
+  ended: OpenTally[];
 };
 
-/** Begins to count; `onCount` is told of each tally that is begun. */
-export function createTallies(clock: Clock, onCount: () => void = () => {}): Tallies {
-  // Of each key one, however many objects it has been.
-  const today = new Map<string, OpenTally>();
-  // Of days that are over.
-  let ended: OpenTally[] = [];
+/** A counter that has counted nothing yet. */
+export function createUsageCounter(clock: Clock, onCount: () => void = () => {}): UsageCounter {
+  return { clock, onCount, today: new Map(), ended: [] };
+}
 
-  function begin(key: Counted, day: number): OpenTally {
-    const { identifier } = key;
-    let tally = today.get(identifier);
-    if (tally?.day !== day) {
-      if (tally !== undefined) ended.push(tally);
-      tally = newTally(identifier, day);
-      today.set(identifier, tally);
-      onCount();
-    }
-    key.tally = tally;
-    return tally;
+/** Counts a request of a key; `code` says why it was refused and is null where it was not. Takes 0.05 µs. */
+export function countUsage(counter: UsageCounter, key: Counted, code: ErrorCode | null): void {
+  const nowMs = counter.clock.nowMs();
+  const day = dayOf(nowMs);
+  const known = key.tally;
+  const tally = known === undefined || known.isTaken || known.day !== day ? beginTally(counter, key, day) : known;
+  tally[code === null ? 'ok' : (OUTCOMES[code] ?? 'failed')]++;
+  tally.lastUsedAt = nowMs;
+}
+
+/** Adds what another thread has counted. */
+export function addUsage(counter: UsageCounter, tallies: readonly Tally[]): void {
+  for (const tally of tallies) addTally(counter, tally);
+  if (tallies.length > 0) counter.onCount();
+}
+
+/** Takes out at most `most` tallies, those of earlier days first. */
+export function takeUsage(counter: UsageCounter, most: number): OpenTally[] {
+  const taken = [...counter.ended, ...counter.today.values()].slice(0, most);
+  const fromEnded = Math.min(counter.ended.length, taken.length);
+  counter.ended = counter.ended.slice(fromEnded);
+  for (const { identifier } of taken.slice(fromEnded)) counter.today.delete(identifier);
+  for (const tally of taken) tally.isTaken = true;
+  return taken;
+}
+
+/** Adds again what {@link takeUsage} took out but nobody could write. */
+export function giveBackUsage(counter: UsageCounter, tallies: readonly OpenTally[]): void {
+  for (const tally of tallies) addTally(counter, tally);
+}
+
+/** Whether everything was taken out. */
+export function hasNoUsage({ ended, today }: UsageCounter): boolean {
+  return ended.length + today.size === 0;
+}
+
+function beginTally(counter: UsageCounter, key: Counted, day: number): OpenTally {
+  const { identifier } = key;
+  let tally = counter.today.get(identifier);
+  if (tally?.day !== day) {
+    if (tally !== undefined) counter.ended.push(tally);
+    tally = newTally(identifier, day);
+    counter.today.set(identifier, tally);
+    counter.onCount();
   }
+  key.tally = tally;
+  return tally;
+}
 
-  function put(more: Tally): void {
-    const tally = today.get(more.identifier);
-    if (tally === undefined) today.set(more.identifier, { ...more, isTaken: false });
-    else if (tally.day !== more.day) ended.push({ ...more, isTaken: false });
-    else {
-      for (const outcome of USAGE_OUTCOMES) tally[outcome] += more[outcome];
-      tally.lastUsedAt = Math.max(tally.lastUsedAt, more.lastUsedAt);
-    }
+function addTally({ today, ended }: UsageCounter, more: Tally): void {
+  const tally = today.get(more.identifier);
+  if (tally === undefined) today.set(more.identifier, { ...more, isTaken: false });
+  else if (tally.day !== more.day) ended.push({ ...more, isTaken: false });
+  else {
+    for (const outcome of USAGE_OUTCOMES) tally[outcome] += more[outcome];
+    tally.lastUsedAt = Math.max(tally.lastUsedAt, more.lastUsedAt);
   }
-
-  return {
-    count: (key, code) => {
-      const nowMs = clock.nowMs();
-      const day = dayOf(nowMs);
-      const known = key.tally;
-      const tally = known === undefined || known.isTaken || known.day !== day ? begin(key, day) : known;
-      tally[code === null ? 'ok' : (OUTCOMES[code] ?? 'failed')]++;
-      tally.lastUsedAt = nowMs;
-    },
-    add: (tallies) => {
-      for (const tally of tallies) put(tally);
-      if (tallies.length > 0) onCount();
-    },
-    take: (most) => {
-      const taken = [...ended, ...today.values()].slice(0, most);
-      const fromEnded = Math.min(ended.length, taken.length);
-      ended = ended.slice(fromEnded);
-      for (const { identifier } of taken.slice(fromEnded)) today.delete(identifier);
-      for (const tally of taken) tally.isTaken = true;
-      return taken;
-    },
-    giveBack: (tallies) => {
-      for (const tally of tallies) put(tally);
-    },
-    isEmpty: () => ended.length + today.size === 0,
-  };
 }
 
 function newTally(identifier: string, day: number): OpenTally {

@@ -56,7 +56,7 @@ const requiring = (...packages: string[]) => [
 
 /** `profilectl --help`, against loading what reads the command line. */
 export async function help(bench: Bench): Promise<Result[]> {
-  const about = { name: 'help', what: 'profilectl --help, time ÷ loading commander', goal: { most: 1.5 } };
+  const about = { name: 'help', what: 'profilectl --help, time ÷ loading commander', goal: { most: 2 } };
   const turns = { bare: () => endOf(requiring('commander')), ours: () => endOf(profilectlWords(['--help'])) };
   return [await compare(bench, about, turns)];
 }
@@ -70,7 +70,7 @@ export async function keysList(bench: Bench): Promise<Result[]> {
     bare: () => endOf(requiring('commander', 'zod', 'drizzle-orm/bun-sqlite')),
     ours: () => endOf(profilectlWords(['keys', 'list', '--db', path])),
   };
-  return [await compare(bench, { name: 'keys-list', what, goal: { most: 1.3 } }, turns)];
+  return [await compare(bench, { name: 'keys-list', what, goal: { most: 2 } }, turns)];
 }
 
 /** From start to the first 200, against an application of the framework with nothing in it. */
@@ -83,7 +83,7 @@ export async function starting(bench: Bench): Promise<Result[]> {
     bare: () => firstAnswer(bench, [process.execPath, join(import.meta.dir, 'bare-elysia.ts')], empty),
     ours: () => firstAnswer(bench, profilectlWords(['serve']), lookup(1), { DATABASE_PATH: path }),
   };
-  return [await compare(bench, { name: 'start', what, goal: { most: 2 } }, turns)];
+  return [await compare(bench, { name: 'start', what, goal: { most: 3 } }, turns)];
 }
 
 async function firstAnswer(

@@ -1,5 +1,5 @@
 import { blockOf } from '../../server/request/client-address.ts';
-import { createThrottleMemory, joinThrottle } from '../../server/request/throttle.ts';
+import { countFailure, createThrottleMemory, joinThrottle } from '../../server/request/throttle.ts';
 import { systemRandom } from '../../shared/random.ts';
 
 // Run by strangers.test.ts in a process of its own: every address of a flood fails as often as it is let, and then half of
@@ -22,7 +22,7 @@ for (let address = 0; address < ADDRESSES; address++) {
   for (let turn = 0; turn < 31; turn++) {
     failures++;
     try {
-      throttle.count(block);
+      countFailure(throttle, block);
     } catch {
       refused++;
     }

@@ -1,4 +1,4 @@
-import { joinThrottle } from '../../server/request/throttle.ts';
+import { countFailure, joinThrottle } from '../../server/request/throttle.ts';
 import { type Clock, openThreadClock } from '../../shared/clock.ts';
 import type { RateLimit } from '../../shared/limits/rate-limit.ts';
 import { takeLock } from '../../shared/limits/threads/lock.ts';
@@ -30,7 +30,7 @@ async function work(task: Task): Promise<unknown> {
     for (let turn = 0; turn < task.times; turn++) {
       for (const block of task.blocks) {
         try {
-          throttle.count(block);
+          countFailure(throttle, block);
         } catch {
           refused++;
         }

@@ -16,13 +16,13 @@ import { OTHER_REFUSALS, refusalResponses, refusalsOfAccess, type Thrown } from 
 import { type AskSample, type Samples, withSamples } from './samples.ts';
 import type { OpenApi, Operation, ResponseObject, Schema } from './types.ts';
 
-/** The version of the interface (specification 9), which is not the package's. */
+/** The version of the HTTP interface, which is not the version of the package. */
 export const INTERFACE_VERSION = '1.0.0';
 
 /**
- * Makes the OpenAPI 3.1 document of {@link ROUTES}, for a server with the default configuration, as the text of the file
- * that is committed. Its examples are the answers of these routes over the sample profiles. A route without an entry in
- * {@link OPERATIONS} is a fault.
+ * Makes the text of the OpenAPI 3.1 document, which is committed as openapi.json. It describes {@link ROUTES} on a server with
+ * the default configuration; its examples are the answers of these routes when the database holds the sample profiles.
+ * Throws where a route has no entry in {@link OPERATIONS}.
  */
 export async function documentText(): Promise<string> {
   return `${JSON.stringify(await withSamples(documentOf), null, 2)}\n`;
@@ -72,7 +72,7 @@ function documentOf({ ask, quotaAfterOne, publicUrl }: Samples): OpenApi {
   };
 }
 
-/** `/api/lookup/uid/{uid}`, from Elysia's `/api/lookup/uid/:uid`. */
+/** A path as OpenAPI writes it (`/api/lookup/uid/{uid}`), from Elysia's (`/api/lookup/uid/:uid`). */
 export function toTemplate(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
@@ -104,7 +104,7 @@ function securityOf({ access }: Route, { scheme }: OperationDoc): Operation['sec
   return [{ apiKey: isPermission(access) ? [access] : [] }];
 }
 
-/** The refusals, each shared by all operations that have the same one. */
+/** References to the refusals of an operation. Operations with the same refusals share one entry of `components`. */
 function refused(route: Route, doc: OperationDoc, ask: AskSample, components: Record<string, ResponseObject>) {
   const thrown: Thrown = isPermission(route.access) ? { insufficient_scope: lackOf(route.access) } : { ...doc.thrown };
   for (const [code, target] of Object.entries(doc.refused ?? {})) {
@@ -127,7 +127,7 @@ function refused(route: Route, doc: OperationDoc, ask: AskSample, components: Re
   );
 }
 
-/** The answers of a request that is not refused. */
+/** The answers to requests that are not refused. */
 function found(route: Route, doc: OperationDoc, ask: AskSample): Record<string, ResponseObject> {
   const isPublic = route.access === 'anyone';
   const isCacheable = doc.parameters?.includes(IF_NONE_MATCH) ?? false;
@@ -167,18 +167,18 @@ function contentOf(route: Route, doc: OperationDoc, ask: AskSample): Required<Re
   return { [type]: { schema, ...(examples.length > 0 && { examples: Object.fromEntries(examples) }) } };
 }
 
-/** Where `/` leads. Strict linters want a 2xx of every operation, so it is not among the paths. */
+/** The redirect from `/`. It is not among the paths, since strict linters want every operation to have a 2xx answer. */
 function redirect(home: Route | undefined, ask: AskSample): Record<string, ResponseObject> {
   if (home === undefined) return {};
   const { status, headers: { Location } = {} } = ask(home, home.path) as Answer;
-  // Behind a prefix in PUBLIC_URL the path begins with that prefix.
+  // Where PUBLIC_URL has a path, Location begins with that.
   const schema = { type: 'string', pattern: `${Location}$` };
   const where = { description: 'Where to go.', required: true, schema, example: Location };
   const headers = { ...headerReferences(...COMMON_HEADERS, 'No-Cache-Control'), Location: where };
   return { [String(status)]: { description: '`/` leads to the page for people.', headers } };
 }
 
-/** The schemas of the bodies, as the registry of them all refers to each. */
+/** The JSON Schemas of all bodies; where a body contains another, its schema refers to the other one's. */
 function schemaComponents(): Record<string, Schema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(BODIES)) registry.add(schema, { id });

@@ -6,7 +6,7 @@ const POLICY = `${WINDOW};q=[0-9]+;w=[0-9]+`;
 const LEVEL = `${WINDOW};r=[0-9]+;t=[0-9]+`;
 const listOf = (item: string) => `^${item}(, ${item})*$`;
 
-/** What only the sample can tell. */
+/** The examples of headers, which are taken from answers over the sample profiles. */
 export type HeaderExamples = {
   etag: string;
   contentLocation: string;
@@ -23,7 +23,7 @@ function constant(description: string, value: string): Header {
   return header(description, { type: 'string', enum: [value] });
 }
 
-/** Every header of answers that is the same for several of them, by its component name. */
+/** The headers that several answers have, by the names of their components. */
 export function headerComponents(examples: HeaderExamples): Record<string, Header> {
   const rateLimit = header(
     'Where the key stands after this request: `r` requests are left, and `t` is the number of seconds within which no more than these can be used. Of a refused request only the limits that have no room for it.',
@@ -96,7 +96,7 @@ const LENGTHS: Record<string, Header> = {
   },
 };
 
-/** References to header components, by the name that each has in an answer. */
+/** References to header components, by the names of the headers: `Private-Cache-Control` is a `Cache-Control`. */
 export function headerReferences(...components: string[]): Record<string, Reference> {
   return Object.fromEntries(
     components.map((component) => [

@@ -13,7 +13,7 @@ const byUid = { tag: 'Lookup', parameters: [UID_IN_PATH, IF_NONE_MATCH], refusal
 
 const byAuthId = { tag: 'Lookup', parameters: [AUTH_ID_IN_PATH, IF_NONE_MATCH], refusals: ['uri_too_long'] } as const;
 
-/** All of them, by the path of the route; but for `/`, which only leads to `/docs`. */
+/** What the document says of each route, by the route's path. `/` is left out, as it only redirects to `/docs`. */
 export const OPERATIONS: Record<string, OperationDoc> = {
   '/api/lookup/username/:username': {
     ...byUsername,

@@ -1,7 +1,7 @@
 import { AUTH_ID, LIMIT, MANY_MAX, OFFSET, UID, USERNAME } from '../../../shared/api/parameters.ts';
 import type { Parameter, Schema } from './types.ts';
 
-/** The name in the path `/api/lookup/username/{username}`. */
+/** The parameter of `/api/lookup/username/{username}`. */
 export const USERNAME_IN_PATH: Parameter = {
   name: 'username',
   in: 'path',
@@ -12,7 +12,7 @@ export const USERNAME_IN_PATH: Parameter = {
   example: 'Ada',
 };
 
-/** The number in the path `/api/lookup/uid/{uid}`. */
+/** The parameter of `/api/lookup/uid/{uid}`. */
 export const UID_IN_PATH: Parameter = {
   name: 'uid',
   in: 'path',
@@ -22,7 +22,7 @@ export const UID_IN_PATH: Parameter = {
   example: 7,
 };
 
-/** The identity in the path `/api/lookup/authid/{authId}`. */
+/** The parameter of `/api/lookup/authid/{authId}`. */
 export const AUTH_ID_IN_PATH: Parameter = {
   name: 'authId',
   in: 'path',
@@ -44,14 +44,14 @@ const repeated = (name: string, what: string, schema: Schema, example: unknown):
   example,
 });
 
-/** The query of a lookup of many. Values that could not exist are allowed: they are `missing`. */
+/** The query of a lookup of many profiles. Values that no profile can have are allowed; they are listed as `missing`. */
 export const MANY: readonly Parameter[] = [
   repeated('username', 'A username or an alias.', { type: 'string' }, ['Ada', 'ghost']),
   repeated('uid', 'A UID; a malformed one refuses the whole request.', UID, [12]),
   repeated('authid', 'An auth ID.', { type: 'string' }, ['auth0|3c6ef362']),
 ];
 
-/** The query of the leaderboard. */
+/** The query of the leaderboard: which page. */
 export const PAGE: readonly Parameter[] = [
   {
     name: 'limit',
@@ -71,7 +71,7 @@ export const PAGE: readonly Parameter[] = [
   },
 ];
 
-/** The request header that asks conditionally. */
+/** The request header by which a client asks only for what has changed. */
 export const IF_NONE_MATCH: Parameter = {
   name: 'If-None-Match',
   in: 'header',

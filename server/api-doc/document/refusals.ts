@@ -4,7 +4,7 @@ import { type ShownRefusal, shownOf } from '../../request/refusals.ts';
 import { COMMON_HEADERS, headerReferences } from './headers.ts';
 import type { Header, ResponseObject } from './types.ts';
 
-/** The refusals after which the answer says where the key stands; before these the key was not known yet. */
+/** The refusals whose answers have RateLimit headers, since the key is verified before them. */
 const AFTER_KEY: readonly DocumentedCode[] = [
   'bad_parameter',
   'insufficient_scope',
@@ -14,15 +14,15 @@ const AFTER_KEY: readonly DocumentedCode[] = [
   'rate_limited',
 ];
 
-/** The refusals where it depends on the moment. */
+/** The refusals that can come before or after the key is verified. */
 const MAYBE_AFTER_KEY: readonly DocumentedCode[] = ['busy', 'internal'];
 
-/** Every refusal that requests outside the documented operations can meet, whatever the path and the method. */
+/** The refusals of requests that are no documented operation: other paths and other methods. */
 export const OTHER_REFUSALS = DOCUMENTED_CODES.filter(
   (code) => !['bad_parameter', 'insufficient_scope', 'not_found', 'not_ready'].includes(code),
 );
 
-/** The refusals that a route can meet whatever it does itself. */
+/** The refusals that follow from who may use a route and what a request spends. */
 export function refusalsOfAccess({ access, spends }: Pick<Route, 'access' | 'spends'>): DocumentedCode[] {
   const always: DocumentedCode[] = ['bad_request', 'plain_http'];
   if (access === 'anyone') return always;
@@ -39,12 +39,12 @@ export function refusalsOfAccess({ access, spends }: Pick<Route, 'access' | 'spe
   ];
 }
 
-/** A refusal as a route really makes it, where its own code has thrown it. */
+/** Refusals as a route's own code throws them, by their codes. */
 export type Thrown = Partial<Record<DocumentedCode, AppError>>;
 
 /**
- * The answers of these refusals by status, made by the maker of the real ones. `access` is the route's, or `either` for
- * what can happen on any path; `thrown` are the errors that depend on the route.
+ * The answers of these refusals by status, shown as the server shows them. `access` is the route's, or `either` for refusals
+ * that can come on any path; `thrown` has the refusals that depend on the route.
  */
 export function refusalResponses(
   codes: readonly DocumentedCode[],
@@ -79,7 +79,7 @@ export function refusalResponses(
   );
 }
 
-/** A refusal with this code as an example; the longer waits are those that clients really meet. */
+/** An example of a refusal. Refusals by a limit have a Retry-After of more than a second, as clients mostly get it. */
 function exampleOf(code: DocumentedCode): AppError {
   const isOfLimit = code === 'rate_limited' || code === 'too_many_failures';
   return new AppError(code, refusalOf(code).sentence ?? '', isOfLimit ? { retryAfterSeconds: 42 } : {});
@@ -98,7 +98,7 @@ function isOneOf(code: string, codes: readonly string[]): boolean {
   return codes.includes(code);
 }
 
-/** The header that tells programs which refusal this is: one of those that this status can be. */
+/** The X-Error-Code header of a status: the codes of all refusals with this status. */
 function errorCodeHeader(group: readonly Made[]): Header {
   return {
     description: 'Which refusal this is, for programs; the sentence in the body is for people and may change.',
@@ -113,7 +113,7 @@ const OWN_HEADERS: Record<string, string> = {
   Allow: 'The methods that this path has.',
 };
 
-/** The headers that only refusals have, with every value that these give them. */
+/** The headers that only refusals have, with all values that these refusals give them. */
 function ownHeaders(group: readonly Made[]): Record<string, Header> {
   return Object.fromEntries(
     Object.entries(OWN_HEADERS).flatMap(([name, description]) => {

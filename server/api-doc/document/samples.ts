@@ -17,10 +17,10 @@ import type { Route } from '../../request/chain.ts';
 import type { Exchange } from '../../request/exchange.ts';
 import { admit, openQuota, type Quota } from '../../request/quota.ts';
 
-/** Asks a route for a target (path and query), as a client with a new key would. */
+/** Returns what a route answers to a target (path and query) from a client with a new key. */
 export type AskSample = (route: Route, target: string) => (Answer & { body: string }) | AppError;
 
-/** A service on a new database that holds the sample profiles. */
+/** What can be asked of a service whose database holds the sample profiles. */
 export type Samples = {
   ask: AskSample;
   /** The default rate limits of a key that has made one request. */
@@ -32,7 +32,7 @@ export type Samples = {
 /** A clock that stands still, so that the document is the same whenever it is made. */
 const CLOCK = { nowMs: () => Date.UTC(2026, 0, 1), monotonicMs: () => 0 };
 
-/** Runs `act` on a service in a temporary folder, which is removed afterwards. */
+/** Runs `act` on a service with the sample profiles, in a temporary folder that is removed afterwards. */
 export async function withSamples<T>(act: (samples: Samples) => T): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-samples-'));
   const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db'), SECURITY_CONTACT: 'security@example.org' });
@@ -61,7 +61,7 @@ function samplesOf(service: Service): Samples {
     expiresAt: null,
   };
   let keys = 0;
-  /** A key of its own each time, so that no example depends on what another has spent. */
+  /** Makes a new key each time, so that no example depends on what another example has spent. */
   function quotaAfterOne(): Quota {
     const quota = openQuota(service.limits, { ...key, identifier: String(++keys).padStart(8, '0') });
     admit(service.limits, quota, 1);

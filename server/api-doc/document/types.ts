@@ -1,4 +1,4 @@
-// The parts of OpenAPI 3.1 that our document has.
+// The parts of OpenAPI 3.1 that the document uses.
 
 /** A JSON Schema of draft 2020-12. */
 export type Schema = {
@@ -18,10 +18,10 @@ export type Schema = {
 /** A pointer to a component. */
 export type Reference = { $ref: string };
 
-/** A true value, and the request that it answers. */
+/** A body that the server really sends, and the request that it answers (`x-request`: `GET <target>`). */
 export type Example = { summary: string; value: unknown; 'x-request'?: string };
 
-/** A parameter of a path, a query, or a request's header. */
+/** A parameter in the path, the query or a header of a request. */
 export type Parameter = {
   name: string;
   in: 'path' | 'query' | 'header';
@@ -33,10 +33,10 @@ export type Parameter = {
   example?: unknown;
 };
 
-/** A header of an answer. */
+/** A response header. */
 export type Header = { description: string; required: boolean; schema: Schema; example?: unknown };
 
-/** An answer with one status. */
+/** The answer with one status. */
 export type ResponseObject = {
   description: string;
   headers: Record<string, Header | Reference>;

@@ -1,23 +1,23 @@
 import { escapeHtml, type Html, html, raw } from './html.ts';
 
-/** A block of code under what it is; the page's script gives it a button that copies it. */
+/** A block of code with a caption. The page's script adds a button that copies the code. */
 export function codeBlock(code: Html, label: string): Html {
   return html`<figure class="code"><figcaption>${label}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`;
 }
 
-/** A line for a shell, which may be wrapped anywhere. */
+/** A line for a shell. The page may wrap it anywhere. */
 export function shellBlock(line: string): Html {
   return html`<figure class="code shell"><figcaption>Shell</figcaption><pre><code>${line}</code></pre></figure>`;
 }
 
-/** The curl line of a request; the shell's `variable` holds the credential where one is needed. */
+/** The curl line of a request. `variable` is the shell variable that holds the key or token; null where none is needed. */
 export function curlLine(url: string, variable: string | null): string {
-  // The addresses are percent-encoded, so a quote in one can't end the word.
+  // In single quotes only a single quote has a meaning for the shell; it is percent-encoded.
   const word = /[^\w:/.%-]/.test(url) ? `'${url.replaceAll("'", '%27')}'` : url;
   return variable === null ? `curl -sS ${word}` : `curl -sS -H "Authorization: Bearer $${variable}" ${word}`;
 }
 
-/** A JSON value laid out for people: what fits on a line stays on one, and each kind of token has its colour. */
+/** A JSON value with line breaks where it does not fit on one line, and a colour for each kind of token. */
 export function jsonBlock(value: unknown, label: string): Html {
   return codeBlock(raw(colour(layOut(value, ''))), label);
 }

@@ -1,14 +1,14 @@
-/** A text that is HTML already. */
+/** HTML, in which everything that needs it is escaped. */
 export type Html = { readonly html: string };
 
 type Part = Html | string | number | readonly Part[];
 
-/** HTML from a template: what is put in is escaped, unless it is HTML already; lists are joined. */
+/** Makes HTML of a template literal. Texts in it are escaped, {@link Html} is not; lists are joined. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return { html: strings.reduce((text, string, index) => text + htmlOf(parts[index - 1] ?? '') + string) };
 }
 
-/** The text of a part as HTML. */
+/** A part of a template as HTML text. */
 function htmlOf(part: Part): string {
   if (typeof part === 'string') return escapeHtml(part);
   if (typeof part === 'number') return String(part);
@@ -16,17 +16,17 @@ function htmlOf(part: Part): string {
   return part.map(htmlOf).join('');
 }
 
-/** A text safe between tags and in double-quoted attributes. */
+/** Escapes a text, so that it is safe between tags and in double-quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-/** HTML of this text as it stands. */
+/** Takes a text as HTML without escaping it. */
 export function raw(text: string): Html {
   return { html: text };
 }
 
-/** The anchor of a heading: `Asking only for what has changed` is `asking-only-for-what-has-changed`. */
+/** The anchor of a heading: `asking-only-for-what-has-changed` for `Asking only for what has changed`. */
 export function slug(text: string): string {
   return text
     .toLowerCase()

@@ -1,10 +1,13 @@
 import { codeBlock } from './code.ts';
 import { escapeHtml, type Html, html, raw } from './html.ts';
 
-/** A part of a guide: its heading, or null before the first, and what is below it. */
+/** A section of a text: its heading and what stands below it. The part before the first heading has none. */
 export type Section = { heading: string | null; body: Html };
 
-/** Takes apart the little Markdown of `server/api-doc/document/guide.md`: what it does not know stays as it is written. */
+/**
+ * Reads the Markdown that `server/api-doc/document/guide.md` uses: headings of the second level, paragraphs, lists, blocks of
+ * code, and what {@link inlineMarkdown} reads. Anything else stays as it is written.
+ */
 export function readMarkdown(text: string): Section[] {
   return text.split(/^## /m).map((part, index) => {
     if (index === 0) return { heading: null, body: blocks(part) };
@@ -13,7 +16,7 @@ export function readMarkdown(text: string): Section[] {
   });
 }
 
-/** One line with code, bold and links in it. */
+/** Reads a text that may have `code`, **bold** and [links](#anchor) in it. */
 export function inlineMarkdown(text: string): Html {
   const escaped = escapeHtml(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')

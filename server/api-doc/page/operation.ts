@@ -4,14 +4,14 @@ import { escapeHtml, type Html, html, raw } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';
 import { typeText } from './schema.ts';
 
-/** What a reference points to, or the thing itself. */
+/** What a reference of the document points to; anything that is not a reference is returned as it is. */
 export function resolved<T extends object>(document: OpenApi, item: T | Reference): T {
   if (!('$ref' in item)) return item;
   const parts = (item.$ref as string).split('/').slice(1);
   return parts.reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], document) as T;
 }
 
-/** One operation: what it is for, its parameters, an example to copy, and every answer that it has. */
+/** The section of one operation: what it is for, its parameters, examples to copy, and all its answers. */
 export function operationSection(document: OpenApi, path: string, operation: Operation): Html {
   const { operationId, summary, description, parameters = [], responses } = operation;
   const permission = operation['x-permission'];
@@ -27,7 +27,7 @@ ${answerTable(document, responses)}
 </article>`;
 }
 
-/** A path that may be broken after its slashes. */
+/** The HTML of a path that may be wrapped after each slash. */
 function breakable(path: string): string {
   return escapeHtml(path).replaceAll('/', '/<wbr>');
 }
@@ -79,5 +79,5 @@ function answerTable(document: OpenApi, responses: Operation['responses']): Html
   return html`<h4>Answers</h4><table class="answers"><thead><tr><th>Status</th><th>Body</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** Headers that say something about this answer, unlike those that all of them have. */
+/** The headers that only some answers have; the table of answers names them. */
 const OWN_HEADERS = ['Content-Location', 'Link', 'WWW-Authenticate', 'Retry-After', 'Allow'];

@@ -7,21 +7,22 @@ import script from './page.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 import { schemaTable, typeText } from './schema.ts';
 
-/** The page, and the policy that lets it run its own style and script and nothing else. */
+/** The page, and the Content-Security-Policy that allows only the page's own style and script. */
 export type Page = { html: string; contentSecurityPolicy: string };
 
-/** What the guide's sections are followed by, by their anchors. */
+/** What the page adds to sections of the guide, by the anchors of the sections. */
 const AFTER: Record<string, (document: OpenApi) => Html> = {
   authentication: firstRequest,
   permissions: permissionTable,
   errors: errorTable,
 };
 
+/** An entry of the table of contents. */
 type Entry = { id: string; text: string; children?: Entry[] };
 
 /**
- * The document for people, as one page: nothing on it says what the document does not. `documentPath` is where clients
- * find the document itself.
+ * Shows an OpenAPI document as one page for people. Everything on the page is taken from the document. `documentPath` is the
+ * path under which clients find the document itself.
  */
 export function docsPage(document: OpenApi, documentPath: string): Page {
   const { info, servers, components } = document;
@@ -72,7 +73,7 @@ ${section(
   };
 }
 
-// Without it a browser asks for /favicon.ico, which is not there.
+// Without an icon a browser asks for /favicon.ico, which does not exist.
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Ccircle cx='16' cy='12.5' r='5' fill='white'/%3E%3Cpath d='M6.5 26a9.5 9.5 0 0 1 19 0z' fill='white'/%3E%3C/svg%3E";
 
@@ -109,7 +110,7 @@ function contents(entries: readonly Entry[]): Html {
   return html`<ul>${items}</ul>`;
 }
 
-/** Reads the secret without leaving it in the shell's history, then asks what it may do. */
+/** Shell lines that read the secret without leaving it in the shell's history, and ask what the key may do. */
 function firstRequest({ servers }: OpenApi): Html {
   return html`<p>For a first request, read the secret into a variable without showing it, and ask what it may do:</p>
 ${shellBlock('read -rs SECRET')}${shellBlock(curlLine(`${servers[0]?.url ?? ''}/api/key`, 'SECRET'))}`;
@@ -125,7 +126,7 @@ function permissionTable({ paths }: OpenApi): Html {
   return html`<table><thead><tr><th>Permission</th><th>Lets you</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** Every refusal of every operation once, by status. */
+/** The table of all refusals, each once, by status. */
 function errorTable(document: OpenApi): Html {
   const operations = Object.values(document.paths).flatMap(({ get }) => Object.entries(get.responses));
   const others = Object.entries(document['x-other-requests'].responses);

@@ -2,7 +2,7 @@ import type { Schema } from '../document/types.ts';
 import { type Html, html } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';
 
-/** The type of a value in a few words, with links to the schemas that it names. */
+/** The type of a value in a few words, with links to the schemas that it refers to. */
 export function typeText(schema: Schema): Html {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1) ?? '';
@@ -55,7 +55,7 @@ function joined(parts: readonly Html[], separator: string): Html {
   return html`${parts.map((part, index) => html`${index === 0 ? '' : separator}${part}`)}`;
 }
 
-/** The fields of a schema, one a row. */
+/** The table of a schema's fields. */
 export function schemaTable(schema: Schema): Html {
   if (schema.properties === undefined) return html`<p>${typeText(schema)}</p>`;
   const rows = Object.entries(schema.properties).map(([name, field]) => {

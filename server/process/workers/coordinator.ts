@@ -1,23 +1,38 @@
 import { type Clock, openThreadClock } from '../../../shared/clock.ts';
+import type { Config } from '../../../shared/config/config.ts';
 import type { ServerDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { checkTransport } from '../../request/transport.ts';
-import { createLog } from '../../watching/log.ts';
+import { createLog, type Log } from '../../watching/log.ts';
 import type { LogOutput } from '../../watching/log-output.ts';
-import { DRAIN_MS, probePort, readTls, STOP_MS, urlOf } from '../listener.ts';
-import { startReminding } from '../reminding.ts';
-import type { RunningServer, ServerOptions } from '../running-server.ts';
-import { startVacuuming } from '../vacuuming.ts';
-import { type Crew, startCrew } from './crew.ts';
-import { openKeeper } from './keeper.ts';
+import { DRAIN_MS, probePort, readTls, STOP_MS, type Tls, urlOf } from '../listener.ts';
+import { type RunningServer, runUntilStopped, type ServerOptions } from '../running-server.ts';
+import { closeSharedState, freeLocks, onMessage, openSharedState, type SharedState } from './shared-state.ts';
+import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './worker-pool.ts';
 
-// The main thread where WORKERS is more than 1: it answers no request. It keeps what there is once, and the workers, and
-// tells them when to stop.
+// This file runs in the main thread where WORKERS is more than 1. The main thread then answers no request: it holds what
+// the workers share, starts and replaces the workers, and tells them when to stop.
 
-/** Beyond the time in which a worker drains and finishes what is in flight. */
+/** How much longer than it takes to drain and to finish requests the main thread waits for a worker to stop. */
 const GRACE_MS = 2_000;
 
-/** Starts the workers on one port. Throws what a single server throws. `release` is called when all has stopped. */
+/** Everything that the main thread holds. */
+type Coordinator = {
+  readonly config: Config;
+  readonly port: number;
+  readonly drainMs: number;
+  readonly shared: SharedState;
+  readonly pool: WorkerPool;
+  /** The certificate that the workers use, or will start with. */
+  tls: Tls;
+  /** Resolved when workers die as soon as they are started, so that the server has to be stopped. */
+  readonly failed: PromiseWithResolvers<AppError>;
+};
+
+/**
+ * Starts the workers, all of which listen on one port. Throws what starting a server with one thread throws. `release` is
+ * called when everything has stopped.
+ */
 export async function startWorkers(
   given: ServerDeps,
   options: ServerOptions,
@@ -25,77 +40,70 @@ export async function startWorkers(
   release: () => void,
 ): Promise<RunningServer> {
   checkTransport(given.config);
-  let tls = readTls(given.config);
+  const tls = readTls(given.config);
   const port = probePort(given.config, options.port ?? given.config.port, tls);
   const url = urlOf(given.config, port);
   const publicUrl = given.config.publicUrl.endsWith(':0') ? url : given.config.publicUrl;
-  const { drainMs = DRAIN_MS } = options;
-  const clock = await commonClock();
   const config = { ...given.config, publicUrl };
-  const deps = { ...given, clock, config };
-  const log = createLog(config.logLevel, clock.nowMs, output.write);
-  const failed = Promise.withResolvers<AppError>();
-  let crew: Crew | null = null;
-  const keeper = await openKeeper(deps, output, log, () => crew?.restarts() ?? 0);
+  const deps = { ...given, clock: await openCommonClock(), config };
+  const log = createLog(config.logLevel, deps.clock.nowMs, output.write);
+  const coordinator = await createCoordinator(deps, options, { tls, port, output, log });
+  const { pool, shared, drainMs, failed } = coordinator;
   try {
-    crew = await startCrew({
-      count: config.workers,
-      clock,
-      startOf: (number) => ({ number, config, port, tls, drainMs, ...keeper.shared }),
-      hear: (member, message) => keeper.hear(crew, member, message),
-      log,
-      onDeath: keeper.bury,
-      onGiveUp: (cause) => {
-        const sentence = 'Workers die as soon as they are started; the log says why.';
-        failed.resolve(new AppError('refused', sentence, { cause }));
-      },
-      onWorker: options.onWorker,
-    });
+    await startPool(pool);
   } catch (error) {
-    keeper.close();
+    closeSharedState(shared);
     throw error;
   }
-  log.event('info', `Listening on ${url}.`);
-  const reminding = startReminding({ deps, log });
-  const vacuuming = options.vacuum && startVacuuming(deps, log, options.vacuum);
-
-  async function stop({ stop: stopCrew }: Crew): Promise<void> {
-    log.event('info', 'Stopping: finishing what is in flight.');
-    await Promise.all([stopCrew(drainMs + STOP_MS + GRACE_MS), reminding.stop(), vacuuming?.stop()]);
-    keeper.close();
-    log.event('info', 'Stopped.');
-    await output.drain();
-    release();
-  }
-
-  async function reloadTls({ orderAll }: Crew): Promise<void> {
-    if (tls === null) return;
-    try {
-      const next = readTls(config);
-      // Whether it can be used is known before the first worker changes over.
-      probePort(config, 0, next);
-      tls = next;
-      await orderAll({ kind: 'reload', tls });
-      log.event('info', 'The certificate was read again.');
-    } catch (cause) {
-      log.event('error', 'The certificate could not be read again; the old one stays.', { cause });
-      throw cause;
-    }
-  }
-
-  const serving = crew;
-  let stopped: Promise<void> | null = null;
-  // Called twice (SIGTERM, then SIGINT), it stops once.
-  return {
+  return runUntilStopped({
     url,
     port,
     failed: failed.promise,
-    stop: () => (stopped ??= stop(serving)),
-    reloadTls: () => reloadTls(serving),
-  };
+    deps,
+    log,
+    output,
+    vacuum: options.vacuum,
+    stopListening: () => stopPool(pool, drainMs + STOP_MS + GRACE_MS),
+    reloadTls: () => reloadTls(coordinator),
+    close: () => closeSharedState(shared),
+    release,
+  });
 }
 
-async function commonClock(): Promise<Clock> {
+async function createCoordinator(
+  deps: ServerDeps,
+  { drainMs = DRAIN_MS, onWorker }: ServerOptions,
+  { tls, port, output, log }: { tls: Tls; port: number; output: LogOutput; log: Log },
+): Promise<Coordinator> {
+  const { config, clock } = deps;
+  const pool = createPool({
+    count: config.workers,
+    clock,
+    log,
+    startOf: (number) => ({ number, config, port, tls: coordinator.tls, drainMs, ...coordinator.shared.memory }),
+    onMessage: (handle, message) => onMessage(coordinator.shared, pool, handle, message),
+    onDeath: (number) => freeLocks(coordinator.shared, number),
+    onGiveUp: (cause) => {
+      const sentence = 'Workers die as soon as they are started; the log says why.';
+      coordinator.failed.resolve(new AppError('refused', sentence, { cause }));
+    },
+    onWorker,
+  });
+  const shared = await openSharedState(deps, output, log, () => pool.restarts);
+  const coordinator: Coordinator = { config, port, drainMs, shared, pool, tls, failed: Promise.withResolvers() };
+  return coordinator;
+}
+
+/** Has all workers listen with what the certificate's files hold now. Throws `bad_config`, and then nothing changes. */
+async function reloadTls(coordinator: Coordinator): Promise<void> {
+  const tls = readTls(coordinator.config);
+  // One free port is bound with the new certificate, so that a bad one is found before the first worker uses it.
+  probePort(coordinator.config, 0, tls);
+  coordinator.tls = tls;
+  await orderAll(coordinator.pool, { kind: 'reload', tls });
+}
+
+async function openCommonClock(): Promise<Clock> {
   try {
     return await openThreadClock();
   } catch (cause) {

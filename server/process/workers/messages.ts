@@ -5,7 +5,7 @@ import type { SharedLimits } from '../../../shared/limits/threads/worker.ts';
 import type { Counts } from '../../watching/counts.ts';
 import type { Tls } from '../listener.ts';
 
-/** What a worker needs to serve: the same for all of them but for its number, which is what its locks show. */
+/** What a worker starts with. All of it is the same for all workers, but for the number, which the worker writes into its locks. */
 export type Start = {
   number: number;
   config: Config;
@@ -17,23 +17,29 @@ export type Start = {
   unsent: SharedArrayBuffer;
 };
 
-/** An AppError between threads. */
+/** An AppError, as it is sent between threads. */
 export type Fault = { code: ErrorCode; message: string };
 
-/** What a worker is asked to do; it answers each with `done`. `report` is to send at once what it has counted. */
+/** What a worker is to do; it answers each order with `done`. `report` asks it to send at once what it has counted. */
 export type Order =
   | { kind: 'start'; start: Start }
   | { kind: 'report' }
   | { kind: 'reload'; tls: Tls }
   | { kind: 'stop' };
 
-/** To a worker: an order with its number, or the answer to what it sent. */
+/**
+ * A message to a worker: an order with its number, the notice that the log lines which it sent last were written, or the
+ * text of the metrics that it has asked for (null where there was a fault, which the main thread has logged).
+ */
 export type ToWorker =
   | { kind: 'order'; id: number; order: Order }
   | { kind: 'logged' }
   | { kind: 'metrics'; id: number; text: string | null };
 
-/** From a worker. `metrics` asks for the text of all workers' metrics; null is a fault, which is logged. */
+/**
+ * A message from a worker: the end of an order, log lines, what it has counted since its last report, or a request for the
+ * text of all workers' metrics.
+ */
 export type FromWorker =
   | { kind: 'done'; id: number; fault: Fault | null }
   | { kind: 'log'; lines: string }

@@ -1,48 +1,68 @@
 import { openThreadClock } from '../../../shared/clock.ts';
+import type { Opened } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
-import { createTallies } from '../../../shared/usage/usage-counter.ts';
+import { createUsageCounter, takeUsage, type UsageCounter } from '../../../shared/usage/usage-counter.ts';
 import { createApp } from '../../app.ts';
 import { openExchange } from '../../request/chain.ts';
 import { joinThrottle } from '../../request/throttle.ts';
 import { joinUnsent } from '../../request/unsent.ts';
-import { countAnswer, createCounts, METRICS_TYPE } from '../../watching/counts.ts';
-import { gatherLines } from '../../watching/log-output.ts';
+import { type Counts, countAnswer, createCounts, METRICS_TYPE } from '../../watching/counts.ts';
+import { gatherLines, type LogOutput } from '../../watching/log-output.ts';
 import type { Metrics } from '../../watching/metrics.ts';
-import { type Fetch, startListening } from '../listener.ts';
+import { type Fetch, type Listener, reloadListener, startListening, stopListening } from '../listener.ts';
 import { createService } from '../service.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
 
-// What runs in each worker: a server of its own on the common port, with a database connection of its own. What counts for all
-// is in shared memory; what is only added up (usage, metrics) or passed on (the log) goes to the main thread.
+// This file runs in each worker: a server of its own on the common port, with its own connection to the database. What has
+// to count exactly over all workers is in shared memory. What is only added up (usage, metrics) or passed on (log lines) is
+// sent to the main thread.
 
 declare const self: { onmessage: (event: { data: ToWorker }) => void };
 
-const post = (message: FromWorker) => postMessage(message);
-
-/** How long counts and lines may wait here: what a worker that dies takes with it. */
+/** How long counts and log lines may wait in a worker; a worker that dies loses these. */
 const REPORT_EVERY_MS = 250;
 const LOG_PAUSE_MS = 5;
 
-let onLogged = () => {};
-const askers = new Map<number, PromiseWithResolvers<string>>();
-let asked = 0;
-let serving: Awaited<ReturnType<typeof serve>> | null = null;
+/** What a worker holds while it serves. */
+type Serving = {
+  readonly listener: Listener;
+  readonly db: Opened;
+  readonly usage: UsageCounter;
+  readonly log: LogOutput;
+  /** What was answered since the last report. */
+  counts: Counts;
+  /** Sends a report now and then. */
+  timer: Timer | null;
+};
+
+/** What this thread is doing. */
+const thread = {
+  /** Null until the order to start was carried out. */
+  serving: null as Serving | null,
+  /** Called when the main thread has taken the log lines that were sent last. */
+  onLogged: (): void => {},
+  /** The requests for /metrics that wait for the main thread, by the number that they were sent with. */
+  metricsReaders: new Map<number, PromiseWithResolvers<string>>(),
+  metricsRequests: 0,
+};
 
 self.onmessage = ({ data }) => {
   if (data.kind === 'order') void carryOut(data.id, data.order);
-  else if (data.kind === 'logged') onLogged();
-  else answerMetrics(data.id, data.text);
+  else if (data.kind === 'logged') thread.onLogged();
+  else takeMetrics(data.id, data.text);
 };
+
+function post(message: FromWorker): void {
+  postMessage(message);
+}
 
 async function carryOut(id: number, order: Order): Promise<void> {
   try {
-    if (order.kind === 'start') serving = await serve(order.start);
-    else if (order.kind === 'report') serving?.report();
-    else if (order.kind === 'reload') await serving?.listener.reloadTls(order.tls);
-    else await serving?.stop();
+    if (order.kind === 'start') thread.serving = await startServing(order.start);
+    else if (thread.serving !== null) await carryOutServing(thread.serving, order);
     post({ kind: 'done', id, fault: null });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -50,61 +70,69 @@ async function carryOut(id: number, order: Order): Promise<void> {
   }
 }
 
-async function serve({ number, config, port, tls, drainMs, limits, throttle, unsent }: Start) {
+async function carryOutServing(serving: Serving, order: Exclude<Order, { kind: 'start' }>): Promise<void> {
+  if (order.kind === 'report') sendReport(serving);
+  else if (order.kind === 'reload') await reloadListener(serving.listener, order.tls);
+  else await stopServing(serving);
+}
+
+async function startServing({ number, config, port, tls, drainMs, ...memory }: Start): Promise<Serving> {
   const clock = await openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
     post({ kind: 'log', lines });
-    onLogged = () => setTimeout(done, LOG_PAUSE_MS, 'sent');
+    thread.onLogged = () => setTimeout(done, LOG_PAUSE_MS, 'sent');
   });
-  const tallies = createTallies(clock);
-  let counts = createCounts();
+  const counter = createUsageCounter(clock);
   const metrics: Metrics = {
-    count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
-    read: askMetrics,
+    count: (route, status, code, milliseconds) => countAnswer(serving.counts, route, status, code, milliseconds),
+    read: askForMetrics,
     contentType: METRICS_TYPE,
   };
   const shared = {
-    limits: joinLimits(limits, number, clock),
-    throttle: joinThrottle(throttle, number, clock),
-    usage: { ...tallies, save: () => true, close: () => {} },
-    unsent: joinUnsent(unsent, number - 1),
+    limits: joinLimits(memory.limits, number, clock),
+    throttle: joinThrottle(memory.throttle, number, clock),
+    unsent: joinUnsent(memory.unsent, number - 1),
+    counter,
   };
   const deps = { ...createDeps(db, config), clock };
   const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);
   const app = createApp(service);
   const fetch: Fetch = (request, peer) => app(openExchange(service, request, peer));
   const listener = startListening(config, port, fetch, { shared: { tls }, drainMs });
-
-  function report(): void {
-    const usage = tallies.take(Number.POSITIVE_INFINITY);
-    if (usage.length === 0 && counts.routes.size === 0) return;
-    post({ kind: 'report', usage, counts });
-    counts = createCounts();
-  }
-  const timer = setInterval(report, REPORT_EVERY_MS);
-
-  async function stop(): Promise<void> {
-    await listener.stop();
-    clearInterval(timer);
-    report();
-    await log.drain();
-    db.$client.close();
-  }
-  return { listener, report, stop };
+  const serving: Serving = { listener, db, usage: counter, log, counts: createCounts(), timer: null };
+  serving.timer = setInterval(sendReport, REPORT_EVERY_MS, serving);
+  return serving;
 }
 
-/** The main thread knows what all workers have counted. */
-function askMetrics(): Promise<string> {
-  const asker = Promise.withResolvers<string>();
-  askers.set(++asked, asker);
-  post({ kind: 'metrics', id: asked });
-  return asker.promise;
+/** Sends what was counted since the last report, where that is anything. */
+function sendReport(serving: Serving): void {
+  const usage = takeUsage(serving.usage, Number.POSITIVE_INFINITY);
+  if (usage.length === 0 && serving.counts.routes.size === 0) return;
+  post({ kind: 'report', usage, counts: serving.counts });
+  serving.counts = createCounts();
 }
 
-function answerMetrics(id: number, text: string | null): void {
-  const asker = askers.get(id);
-  askers.delete(id);
-  if (text === null) asker?.reject(new AppError('busy', 'The metrics of all workers are not to be had now.'));
-  else asker?.resolve(text);
+async function stopServing(serving: Serving): Promise<void> {
+  await stopListening(serving.listener);
+  if (serving.timer !== null) clearInterval(serving.timer);
+  sendReport(serving);
+  await serving.log.drain();
+  serving.db.$client.close();
+}
+
+/** Asks the main thread, which adds up what all workers have counted, for the text of the metrics. Throws `busy`. */
+function askForMetrics(): Promise<string> {
+  const reader = Promise.withResolvers<string>();
+  const id = ++thread.metricsRequests;
+  thread.metricsReaders.set(id, reader);
+  post({ kind: 'metrics', id });
+  return reader.promise;
+}
+
+function takeMetrics(id: number, text: string | null): void {
+  const reader = thread.metricsReaders.get(id);
+  thread.metricsReaders.delete(id);
+  if (text === null) reader?.reject(new AppError('busy', 'The metrics of all workers are not to be had now.'));
+  else reader?.resolve(text);
 }

@@ -1,150 +1,174 @@
 import { MAX_NOTED_IDS, noteChanges } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasure } from '../../db/erasures.ts';
-import { COLUMN_LIST, SETTABLE_LIST, type StoredProfile } from '../field-values.ts';
-import { prepareShownSize } from '../read/shown-size.ts';
+import { COLUMN_LIST, type StoredProfile } from '../field-values.ts';
 import { createProfileReader } from '../record.ts';
-import { MAX_LINE_BYTES, nameGivenTwice, type ProfileLine } from './line.ts';
+import { nameGivenTwice, type ProfileLine } from './line.ts';
 import type { Name } from './line-values.ts';
-import { type Clash, createStage, type TakenAt } from './name-claims.ts';
-import { createRowWriter } from './write-row.ts';
+import {
+  beginClaims,
+  type Clash,
+  claimAuthId,
+  claimedNames,
+  claimNames,
+  createNameClaims,
+  dropClaims,
+  type NameClaims,
+  settleClaims,
+  type TakenAt,
+} from './name-claims.ts';
+import { createSizeCheck, type SizeCheck, sizeFault } from './size-check.ts';
+import { createRowWriter, type RowWriter } from './write-row.ts';
 
-/** A checked line on its way into the database. */
+/** A line that was checked, its number in the file and its length in bytes. */
 export type Entry = { number: number; bytes: number; line: ProfileLine };
 
-/** What one pass over some lines did, and what stands against committing it. */
+/** How many lines of a pass were imported, and how many profiles were erased. */
 export type Applied = { imported: number; deleted: number };
 
 /**
- * Erases the profile with this id, inside the transaction, and everything that belongs to it: its keys, which are above
- * this room, too. Returns whether there was such a profile.
+ * Erases the profile with this id inside the transaction, with everything that belongs to it. It is handed in, because a
+ * profile's keys belong to it too, and this room does not know keys. Returns whether there was such a profile.
  */
 export type EraseById = (tx: Tx, id: number, nowMs: number) => boolean;
 
-/** What a pass needs to know and whom it tells. */
+/** How to apply the lines of a pass, and what is called for lines that can't be applied. */
 export type ApplyOptions = {
   merge: boolean;
-  /** Erases a profile with all that belongs to it. */
   erase: EraseById;
-  /** The time of import, for `createdAt` and the history. */
+  /** The time of the import, for `createdAt` and for the history of keys; milliseconds since 1970. */
   nowMs: number;
-  /** Remembers which line took which name; a map, or a table where there may be too many. */
+  /** Stores which line took which name: a map, or a table where there may be too many for memory. */
   takenAt: TakenAt;
-  /** A line that can't be taken as things stand; the pass went on without it. */
+  /** Called for a line that can't be applied; the pass goes on without it. */
   refuse: (number: number, reason: string) => void;
-  /** A line that was taken and clashes: the pass must be rolled back. */
+  /** Called for a line that was applied and clashes; the caller must roll the pass back. */
   clash: (clash: Clash) => void;
 };
 
-/** Applies lines in their order inside a transaction. */
+/** Applies lines in their order inside a transaction; returns how many were imported and how many profiles erased. */
 export type Applier = (tx: Tx, entries: Iterable<Entry>, options: ApplyOptions) => Applied;
 
-// A line grows when it is written out with all its fields and its numbers in full, but never eightfold.
-const MAX_GROWTH = 8;
+/** What applying lines works with, prepared once for many passes. */
+type ApplyState = {
+  readonly sqlite: Sqlite;
+  readonly reader: ReturnType<typeof createProfileReader>;
+  readonly writer: RowWriter;
+  readonly claims: NameClaims;
+  readonly sizes: SizeCheck;
+  /**
+   * Whether the next line's row is read before anything is written. Where one profile was in the database already, the next
+   * one probably is too, and then reading it first is cheaper than trying to insert it.
+   */
+  readsFirst: boolean;
+};
 
 /**
- * Prepares the statements of an import once. Later lines win; names and auth IDs that are given up anywhere in the pass
- * are free for the others; an existing row is changed in place, never deleted and made anew, for keys refer to it. What
- * a pass changes is noted for other processes. A line after which lookups would show more of its profile than so many bytes
- * clashes.
+ * Prepares the statements of an import. Later lines win over earlier ones. Names and auth IDs that one line gives up are
+ * free for all others. A row that exists is updated and never deleted and inserted again, since keys refer to it. The
+ * profiles that a pass changes are noted for the caches of other processes. A line after which lookups would show more
+ * than `maxShownBytes` of its profile clashes.
  */
 export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
-  const reader = createProfileReader(sqlite);
-  const shownSizeOf = prepareShownSize(sqlite);
-  const mayBecomeTooLong = Math.min(MAX_LINE_BYTES, maxShownBytes) / MAX_GROWTH;
-  const stage = createStage(sqlite);
-  const writer = createRowWriter(sqlite);
-  // Where a profile was there already, the next one probably is too, and looking first is cheaper than trying to insert.
-  let looksFirst = false;
-
-  /** Puts a row in where neither its id nor its auth ID is there yet: most lines need no other look at the table. */
-  function insertNew(row: StoredProfile, number: number, takenAt: TakenAt): boolean {
-    if (!writer.insert(row)) return false;
-    if (row.authId !== null) takenAt.set(`auth:${row.authId}`, number);
-    return true;
-  }
-
-  /** Returns why the line can't be taken, or null once it is; notes the profile in `changed` where it changes. */
-  function put({ number, bytes, line }: Entry, options: ApplyOptions, changed: Set<number>): string | null {
-    const { id } = line;
-    const { takenAt } = options;
-    let held = options.merge || looksFirst ? reader.row(id) : null;
-    const base = options.merge ? held : null;
-    const names = namesOf(line, base === null ? [] : stage.names(id));
-    if (typeof names === 'string') return names;
-    const [username] = names;
-    if (username === undefined) return `username is missing, and there is no profile ${id} to merge the line into`;
-
-    const row = Object.assign(
-      base === null ? newRow(id, username.name, options.nowMs) : { ...base, username: username.name },
-      line.columns,
-    );
-    const isNew = held === null && insertNew(row, number, takenAt);
-    looksFirst = !isNew;
-    let differs = isNew;
-    if (!isNew) {
-      held ??= reader.row(id);
-      const wanted = row.authId;
-      if (base === null || line.columns.authId !== undefined) {
-        row.authId = stage.claimAuthId({ id, authId: wanted, held: held?.authId ?? null, line: number }, takenAt);
-      }
-      // An auth ID that is waited for changes the row later.
-      differs = writer.replace(row, held) || row.authId !== wanted;
-    }
-    if (base === null || line.username !== undefined || line.aliases !== undefined) {
-      differs = stage.claimNames(id, names, number, isNew, takenAt) || differs;
-    }
-    if (base === null || line.links !== undefined) differs = writer.putLinks(id, line.links ?? [], isNew) || differs;
-    if (!differs) return null;
-    if (base !== null || bytes > mayBecomeTooLong) checkLength(id, number, base === null || mayShowMore(line), options);
-    // One too many is enough to know.
-    if (changed.size <= MAX_NOTED_IDS) changed.add(id);
-    return null;
-  }
-
-  function checkLength(id: number, number: number, showsMore: boolean, { clash }: ApplyOptions): void {
-    const text = reader.line(id, stage.names(id).slice(1));
-    const bytes = Buffer.byteLength(text);
-    // The line has all that is shown, and more.
-    const shownBytes = showsMore && bytes > maxShownBytes ? shownSizeOf(id) : 0;
-    if (bytes > MAX_LINE_BYTES) {
-      clash({ loser: number, winner: null, reason: 'the profile would take a line of more than 1 MiB when exported' });
-    } else if (shownBytes > maxShownBytes) {
-      const [kib, maxKib] = [Math.ceil(shownBytes / 1024), maxShownBytes / 1024];
-      const reason = `the profile and its links would take ${kib} KiB as they are shown, and MAX_PROFILE_KIB allows ${maxKib}`;
-      clash({ loser: number, winner: null, reason });
-    }
-  }
-
-  return (tx, entries, options) => {
-    const done = { imported: 0, deleted: 0 };
-    const changed = new Set<number>();
-    stage.begin();
-    for (const entry of entries) {
-      if (entry.line.deleted) {
-        stage.forget(entry.line.id);
-        if (options.erase(tx, entry.line.id, options.nowMs)) done.deleted++;
-        continue;
-      }
-      const reason = put(entry, options, changed);
-      if (reason === null) done.imported++;
-      else options.refuse(entry.number, reason);
-    }
-    stage.settle(options.takenAt, options.clash);
-    if (done.deleted > 0) noteErasure(sqlite, options.nowMs);
-    noteChanges(sqlite, done.deleted > 0 ? null : changed);
-    return done;
+  const state: ApplyState = {
+    sqlite,
+    reader: createProfileReader(sqlite),
+    writer: createRowWriter(sqlite),
+    claims: createNameClaims(sqlite),
+    sizes: createSizeCheck(sqlite, maxShownBytes),
+    readsFirst: false,
   };
+  return (tx, entries, options) => applyLines(state, tx, entries, options);
 }
 
-// Of any length; the lengths of all other public fields are bounded.
-const LONG_FIELDS = SETTABLE_LIST.filter(({ isPublic, form }) => isPublic && (form === 'text' || form === 'json'));
-
-/** Whether a merged line may make its profile show much more. One that is too big already can still be banned or renamed. */
-function mayShowMore({ columns, links }: ProfileLine): boolean {
-  return links !== undefined || LONG_FIELDS.some(({ name }) => columns[name] !== undefined);
+function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options: ApplyOptions): Applied {
+  const { sqlite, claims } = state;
+  const done = { imported: 0, deleted: 0 };
+  const changed = new Set<number>();
+  beginClaims(claims);
+  for (const entry of entries) {
+    const { id, deleted } = entry.line;
+    if (deleted) {
+      dropClaims(claims, id);
+      if (options.erase(tx, id, options.nowMs)) done.deleted++;
+      continue;
+    }
+    const reason = applyLine(state, entry, options, changed);
+    if (reason === null) done.imported++;
+    else options.refuse(entry.number, reason);
+  }
+  settleClaims(claims, options.takenAt, options.clash);
+  if (done.deleted > 0) noteErasure(sqlite, options.nowMs);
+  noteChanges(sqlite, done.deleted > 0 ? null : changed);
+  return done;
 }
 
+/** Returns why the line can't be taken, or null once it is; adds the profile's id to `changed` where the line changes it. */
+function applyLine(state: ApplyState, entry: Entry, options: ApplyOptions, changed: Set<number>): string | null {
+  const { reader, claims, writer, sizes } = state;
+  const { number, bytes, line } = entry;
+  const { id } = line;
+  const held = options.merge || state.readsFirst ? reader.row(id) : null;
+  const base = options.merge ? held : null;
+  const names = namesOf(line, base === null ? [] : claimedNames(claims, id));
+  if (typeof names === 'string') return names;
+  const [username] = names;
+  if (username === undefined) return `username is missing, and there is no profile ${id} to merge the line into`;
+
+  const row = Object.assign(
+    base === null ? newRow(id, username.name, options.nowMs) : { ...base, username: username.name },
+    line.columns,
+  );
+  const isNew = held === null && insertRow(writer, row, number, options.takenAt);
+  state.readsFirst = !isNew;
+  let differs = isNew || updateRow(state, entry, { row, held, base }, options.takenAt);
+  if (base === null || line.username !== undefined || line.aliases !== undefined) {
+    differs = claimNames(claims, { id, names, line: number, isNew }, options.takenAt) || differs;
+  }
+  if (base === null || line.links !== undefined) differs = writer.putLinks(id, line.links ?? [], isNew) || differs;
+  if (!differs) return null;
+  const reason =
+    base !== null || bytes > sizes.harmlessBytes
+      ? sizeFault(sizes, line, claimedNames(claims, id), base !== null)
+      : null;
+  if (reason !== null) options.clash({ loser: number, winner: null, reason });
+  // One id above the most that is noted is enough: then all profiles count as changed.
+  if (changed.size <= MAX_NOTED_IDS) changed.add(id);
+  return null;
+}
+
+/** Inserts the row where neither its id nor its auth ID exists yet, which needs no other look at the table. */
+function insertRow(writer: RowWriter, row: StoredProfile, number: number, takenAt: TakenAt): boolean {
+  if (!writer.insert(row)) return false;
+  if (row.authId !== null) takenAt.set(`auth:${row.authId}`, number);
+  return true;
+}
+
+/** What {@link updateRow} writes: `held` is the row that was read before, `base` the one that a merged line changes. */
+type RowUpdate = {
+  row: StoredProfile;
+  held: StoredProfile | null;
+  base: StoredProfile | null;
+};
+
+/** Updates the row, or inserts it without an auth ID that another profile has. Returns whether that changes anything. */
+function updateRow(
+  { reader, claims, writer }: ApplyState,
+  { number, line }: Entry,
+  { row, held, base }: RowUpdate,
+  takenAt: TakenAt,
+): boolean {
+  const { id } = line;
+  const before = held ?? reader.row(id);
+  const wanted = row.authId;
+  if (base === null || line.columns.authId !== undefined) {
+    row.authId = claimAuthId(claims, { id, authId: wanted, held: before?.authId ?? null, line: number }, takenAt);
+  }
+  // An auth ID that is claimed but not given yet changes the row when the claims are settled.
+  return writer.replace(row, before) || row.authId !== wanted;
+}
+
+/** The values of the fields that a line leaves out; those that depend on the line or the time are computed for each. */
 const DEFAULTS = Object.fromEntries(COLUMN_LIST.map(({ name, absent }) => [name, absent])) as StoredProfile;
 const COMPUTED_DEFAULTS = COLUMN_LIST.flatMap(({ name, absent }) =>
   typeof absent === 'function' ? { name, absent } : [],
@@ -157,7 +181,7 @@ function newRow(id: number, username: string, nowMs: number): StoredProfile {
   return row as StoredProfile;
 }
 
-/** The names the profile is to have, the username first; `current` are the ones a line without names leaves it. */
+/** The names that the profile is to have, the username first, or why it can't have them. `current` are the names it has. */
 function namesOf(line: ProfileLine, current: readonly Name[]): Name[] | string {
   const username = line.username ?? current[0];
   const aliases = line.aliases ?? current.slice(1);

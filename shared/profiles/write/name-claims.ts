@@ -2,37 +2,37 @@ import type { Sqlite } from '../../db/connect.ts';
 import { createProfileReader, type StoredName } from '../record.ts';
 import type { Name } from './line-values.ts';
 
-/** Which line of the pass took a name (`name:` and its folded form) or an auth ID (`auth:` and it). */
+// A pass is the application of some lines in one transaction. A name or auth ID that a line gives up is free for every
+// other line of the pass, also for earlier ones. So a line that claims what another profile has is not refused at once: its
+// claim is stored in a temporary table, and settled when all lines were applied.
+
+/** Which line of the pass took a name (`name:` and its folded form) or an auth ID (`auth:` and the auth ID). */
 export type TakenAt = { get: (what: string) => number | undefined; set: (what: string, line: number) => unknown };
 
 /**
- * Two profiles want one name or auth ID. `loser` is the line to refuse and `winner` the line that has it; null where the
- * holder had it before the pass and keeps it.
+ * Two profiles claim one name or auth ID. `loser` is the line to refuse, `winner` the line that has the name; `winner` is
+ * null where the other profile had the name before the pass.
  */
 export type Clash = { loser: number; winner: number | null; reason: string };
 
-/** Names and auth IDs of a pass: taken at once where they are free, else waiting until everything is given up. */
-export type Stage = {
-  begin: () => void;
-  /** The names a profile has or waits for, in order. */
-  names: (id: number) => StoredName[];
-  /** Returns whether that changes anything. */
-  claimNames: (id: number, names: readonly Name[], line: number, isNew: boolean, takenAt: TakenAt) => boolean;
-  /** Returns what to store in the row now: the auth ID, or null where there is none yet; `held` is what stands there. */
-  claimAuthId: (claim: AuthClaim, takenAt: TakenAt) => string | null;
-  /** An erased profile waits for nothing. */
-  forget: (id: number) => void;
-  /** Gives those who wait what is free by now, and reports the rest. */
-  settle: (takenAt: TakenAt, clash: (clash: Clash) => void) => void;
+/** The names and auth IDs that lines of a pass claim and could not be given yet. */
+export type NameClaims = {
+  readonly sqlite: Sqlite;
+  readonly reader: ReturnType<typeof createProfileReader>;
+  readonly statements: ReturnType<typeof prepareStatements>;
+  /** Whether any claim on a name was stored; mostly none is, and then the temporary table need not be read. */
+  anyNames: boolean;
+  /** Whether any claim on an auth ID was stored. */
+  anyAuth: boolean;
 };
 
-/** The auth ID that a line wants for a profile, and the one in its row. */
+/** The auth ID that a line wants for a profile; `held` is the one that stands in the profile's row. */
 export type AuthClaim = { id: number; authId: string | null; held: string | null; line: number };
 
 type WaitingName = StoredName & { id: number; line: number };
 type WaitingAuth = { id: number; authId: string; line: number };
 
-// On disk where they are many; they roll back with the transaction, and vanish with the connection.
+// Temporary tables are on disk where they are large, roll back with the transaction, and vanish with the connection.
 const TABLES = [
   'DROP TABLE IF EXISTS temp.waiting_names',
   'DROP TABLE IF EXISTS temp.waiting_auth',
@@ -42,115 +42,148 @@ const TABLES = [
   'CREATE INDEX temp.waiting_auth_id ON waiting_auth (id)',
 ];
 
-/** Prepares the tables and statements of a stage on a connection, which has one stage at a time. */
-export function createStage(sqlite: Sqlite): Stage {
+/** Creates the temporary tables and prepares the statements on a connection, which can have one such object at a time. */
+export function createNameClaims(sqlite: Sqlite): NameClaims {
   for (const table of TABLES) sqlite.run(table);
   const reader = createProfileReader(sqlite);
-  const clearNames = sqlite.prepare('DELETE FROM profile_names WHERE profile_id = ?');
-  const addName = sqlite.prepare(
-    `INSERT INTO profile_names (folded, profile_id, position, name) VALUES (?, ?, ?, ?)
-       ON CONFLICT (folded) DO NOTHING`,
-  );
-  const nameHolder = sqlite.prepare<{ id: number; name: string }, [string]>(
-    'SELECT profile_id AS id, name FROM profile_names WHERE folded = ?',
-  );
-  const awaitName = sqlite.prepare(
-    'INSERT INTO temp.waiting_names (id, folded, name, position, line) VALUES (?, ?, ?, ?, ?)',
-  );
-  const namesAwaitedBy = sqlite.prepare<StoredName, [number]>(
-    'SELECT folded, name, position FROM temp.waiting_names WHERE id = ?',
-  );
-  const dropNames = sqlite.prepare('DELETE FROM temp.waiting_names WHERE id = ?');
-  const waitingNames = sqlite.prepare<WaitingName, []>('SELECT * FROM temp.waiting_names ORDER BY place');
-  const authHolder = sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?');
-  const setAuth = sqlite.prepare('UPDATE profiles SET auth_id = ? WHERE id = ?');
-  const awaitAuth = sqlite.prepare('INSERT INTO temp.waiting_auth (id, authId, line) VALUES (?, ?, ?)');
-  const dropAuth = sqlite.prepare('DELETE FROM temp.waiting_auth WHERE id = ?');
-  const waitingAuth = sqlite.prepare<WaitingAuth, []>('SELECT * FROM temp.waiting_auth ORDER BY place');
+  return { sqlite, reader, statements: prepareStatements(sqlite), anyNames: false, anyAuth: false };
+}
 
-  // Mostly nobody waits, and then the tables need not be asked.
-  let anyNames = false;
-  let anyAuth = false;
-
-  function names(id: number): StoredName[] {
-    const held = reader.names(id);
-    return anyNames ? [...held, ...namesAwaitedBy.all(id)].sort((a, b) => a.position - b.position) : held;
-  }
-
-  function settleName(waiting: WaitingName, takenAt: TakenAt, clash: (clash: Clash) => void): void {
-    const { id, line, folded, name } = waiting;
-    if (addName.run(folded, id, waiting.position, name).changes > 0) {
-      takenAt.set(`name:${folded}`, line);
-      return;
-    }
-    const holder = nameHolder.get(folded) as { id: number; name: string };
-    const heldSince = takenAt.get(`name:${folded}`);
-    clash(
-      laterOf(
-        { line, reason: `the name "${name}" is held by profile ${holder.id}` },
-        { line: heldSince, reason: `the name "${holder.name}" is held by profile ${id}` },
-      ),
-    );
-  }
-
-  function settleAuth({ id, authId, line }: WaitingAuth, takenAt: TakenAt, clash: (clash: Clash) => void): void {
-    const holder = authHolder.get(authId);
-    if (holder === null) {
-      setAuth.run(authId, id);
-      takenAt.set(`auth:${authId}`, line);
-      return;
-    }
-    const heldSince = takenAt.get(`auth:${authId}`);
-    clash(
-      laterOf(
-        { line, reason: `the authId is held by profile ${holder.id}` },
-        { line: heldSince, reason: `the authId is held by profile ${id}` },
-      ),
-    );
-  }
-
+function prepareStatements(sqlite: Sqlite) {
   return {
-    begin: () => {
-      anyNames = false;
-      anyAuth = false;
-      sqlite.run('DELETE FROM temp.waiting_names');
-      sqlite.run('DELETE FROM temp.waiting_auth');
-    },
-    names,
-    claimNames: (id, wanted, line, isNew, takenAt) => {
-      const before = isNew ? [] : names(id);
-      if (sameNames(before, wanted)) return false;
-      // Who keeps a name has it since whenever that was, not since this line.
-      const kept = new Set(isNew ? [] : reader.names(id).map(({ folded }) => folded));
-      if (!isNew) clearNames.run(id);
-      if (anyNames) dropNames.run(id);
-      for (const [position, { folded, name }] of wanted.entries()) {
-        if (addName.run(folded, id, position, name).changes === 0) {
-          awaitName.run(id, folded, name, position, line);
-          anyNames = true;
-        } else if (!kept.has(folded)) takenAt.set(`name:${folded}`, line);
-      }
-      return true;
-    },
-    claimAuthId: ({ id, authId, held, line }, takenAt) => {
-      if (anyAuth) dropAuth.run(id);
-      if (authId === null || authId === held) return authId;
-      const holder = authHolder.get(authId);
-      if (holder === null) takenAt.set(`auth:${authId}`, line);
-      if (holder === null || holder.id === id) return authId;
-      awaitAuth.run(id, authId, line);
-      anyAuth = true;
-      return null;
-    },
-    forget: (id) => {
-      if (anyNames) dropNames.run(id);
-      if (anyAuth) dropAuth.run(id);
-    },
-    settle: (takenAt, clash) => {
-      if (anyAuth) for (const waiting of waitingAuth.iterate()) settleAuth(waiting, takenAt, clash);
-      if (anyNames) for (const waiting of waitingNames.iterate()) settleName(waiting, takenAt, clash);
-    },
+    clearNames: sqlite.prepare('DELETE FROM profile_names WHERE profile_id = ?'),
+    addName: sqlite.prepare(
+      `INSERT INTO profile_names (folded, profile_id, position, name) VALUES (?, ?, ?, ?)
+       ON CONFLICT (folded) DO NOTHING`,
+    ),
+    nameHolder: sqlite.prepare<{ id: number; name: string }, [string]>(
+      'SELECT profile_id AS id, name FROM profile_names WHERE folded = ?',
+    ),
+    awaitName: sqlite.prepare(
+      'INSERT INTO temp.waiting_names (id, folded, name, position, line) VALUES (?, ?, ?, ?, ?)',
+    ),
+    namesAwaitedBy: sqlite.prepare<StoredName, [number]>(
+      'SELECT folded, name, position FROM temp.waiting_names WHERE id = ?',
+    ),
+    dropNames: sqlite.prepare('DELETE FROM temp.waiting_names WHERE id = ?'),
+    waitingNames: sqlite.prepare<WaitingName, []>('SELECT * FROM temp.waiting_names ORDER BY place'),
+    authHolder: sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?'),
+    setAuth: sqlite.prepare('UPDATE profiles SET auth_id = ? WHERE id = ?'),
+    awaitAuth: sqlite.prepare('INSERT INTO temp.waiting_auth (id, authId, line) VALUES (?, ?, ?)'),
+    dropAuth: sqlite.prepare('DELETE FROM temp.waiting_auth WHERE id = ?'),
+    waitingAuth: sqlite.prepare<WaitingAuth, []>('SELECT * FROM temp.waiting_auth ORDER BY place'),
   };
+}
+
+/** Begins a pass: removes the claims that an earlier pass has left. */
+export function beginClaims(claims: NameClaims): void {
+  claims.anyNames = false;
+  claims.anyAuth = false;
+  claims.sqlite.run('DELETE FROM temp.waiting_names');
+  claims.sqlite.run('DELETE FROM temp.waiting_auth');
+}
+
+/** The names that a profile has or claims, in order, the username first. */
+export function claimedNames({ reader, statements, anyNames }: NameClaims, id: number): StoredName[] {
+  const held = reader.names(id);
+  return anyNames ? [...held, ...statements.namesAwaitedBy.all(id)].sort((a, b) => a.position - b.position) : held;
+}
+
+/**
+ * Gives a profile these names instead of those that it has; a name that another profile has is claimed. Returns whether
+ * that changes anything.
+ */
+export function claimNames(
+  claims: NameClaims,
+  { id, names, line, isNew }: { id: number; names: readonly Name[]; line: number; isNew: boolean },
+  takenAt: TakenAt,
+): boolean {
+  const { reader, statements } = claims;
+  if (sameNames(isNew ? [] : claimedNames(claims, id), names)) return false;
+  // A name that the profile keeps is not taken by this line: the profile has had it since before.
+  const kept = new Set(isNew ? [] : reader.names(id).map(({ folded }) => folded));
+  if (!isNew) statements.clearNames.run(id);
+  if (claims.anyNames) statements.dropNames.run(id);
+  for (const [position, { folded, name }] of names.entries()) {
+    if (statements.addName.run(folded, id, position, name).changes === 0) {
+      statements.awaitName.run(id, folded, name, position, line);
+      claims.anyNames = true;
+    } else if (!kept.has(folded)) takenAt.set(`name:${folded}`, line);
+  }
+  return true;
+}
+
+/** Returns what to store in the profile's row now: the auth ID, or null while another profile has it; then it is claimed. */
+export function claimAuthId(
+  claims: NameClaims,
+  { id, authId, held, line }: AuthClaim,
+  takenAt: TakenAt,
+): string | null {
+  const { statements } = claims;
+  if (claims.anyAuth) statements.dropAuth.run(id);
+  if (authId === null || authId === held) return authId;
+  const holder = statements.authHolder.get(authId);
+  if (holder === null) takenAt.set(`auth:${authId}`, line);
+  if (holder === null || holder.id === id) return authId;
+  statements.awaitAuth.run(id, authId, line);
+  claims.anyAuth = true;
+  return null;
+}
+
+/** Removes the claims of a profile that is erased. */
+export function dropClaims({ anyNames, anyAuth, statements }: NameClaims, id: number): void {
+  if (anyNames) statements.dropNames.run(id);
+  if (anyAuth) statements.dropAuth.run(id);
+}
+
+/** Ends a pass: gives each claim what is free by now, in the order of the claims, and reports the others as clashes. */
+export function settleClaims(
+  { anyNames, anyAuth, statements }: NameClaims,
+  takenAt: TakenAt,
+  onClash: (clash: Clash) => void,
+): void {
+  if (anyAuth) {
+    for (const waiting of statements.waitingAuth.iterate()) {
+      const clash = settleAuth(statements, waiting, takenAt);
+      if (clash !== null) onClash(clash);
+    }
+  }
+  if (anyNames) {
+    for (const waiting of statements.waitingNames.iterate()) {
+      const clash = settleName(statements, waiting, takenAt);
+      if (clash !== null) onClash(clash);
+    }
+  }
+}
+
+function settleName(statements: NameClaims['statements'], waiting: WaitingName, takenAt: TakenAt): Clash | null {
+  const { id, line, folded, name } = waiting;
+  if (statements.addName.run(folded, id, waiting.position, name).changes > 0) {
+    takenAt.set(`name:${folded}`, line);
+    return null;
+  }
+  const holder = statements.nameHolder.get(folded) as { id: number; name: string };
+  return laterOf(
+    { line, reason: `the name "${name}" is held by profile ${holder.id}` },
+    { line: takenAt.get(`name:${folded}`), reason: `the name "${holder.name}" is held by profile ${id}` },
+  );
+}
+
+function settleAuth(
+  statements: NameClaims['statements'],
+  { id, authId, line }: WaitingAuth,
+  takenAt: TakenAt,
+): Clash | null {
+  const holder = statements.authHolder.get(authId);
+  if (holder === null) {
+    statements.setAuth.run(authId, id);
+    takenAt.set(`auth:${authId}`, line);
+    return null;
+  }
+  return laterOf(
+    { line, reason: `the authId is held by profile ${holder.id}` },
+    { line: takenAt.get(`auth:${authId}`), reason: `the authId is held by profile ${id}` },
+  );
 }
 
 function sameNames(before: readonly StoredName[], wanted: readonly Name[]): boolean {
@@ -159,7 +192,7 @@ function sameNames(before: readonly StoredName[], wanted: readonly Name[]): bool
 
 type Side = { line: number; reason: string };
 
-/** Of two who want the same, the later line loses; who had it before the pass never does. */
+/** The clash of two profiles: the later line loses, but never a profile that had the name or auth ID before the pass. */
 function laterOf(waiting: Side, holder: { line: number | undefined; reason: string }): Clash {
   if (holder.line === undefined) return { loser: waiting.line, winner: null, reason: waiting.reason };
   return waiting.line > holder.line

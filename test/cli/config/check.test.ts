@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkTransport } from '../../../server/request/transport.ts';
-import { exposureFault } from '../../../shared/config/config-network.ts';
+import { exposureFault } from '../../../shared/config/network.ts';
 import { VARIABLES } from '../../../shared/config/variables.ts';
 import { cleanEnvironment, PROJECT, profilectl } from '../../support/cli.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';

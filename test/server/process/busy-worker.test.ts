@@ -8,7 +8,7 @@ import { closeReader } from '../../../shared/db/reader.ts';
 import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { createSharedBuffers } from '../../../shared/limits/threads/memory.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
-import { createTallies } from '../../../shared/usage/usage-counter.ts';
+import { createUsageCounter, takeUsage } from '../../../shared/usage/usage-counter.ts';
 import { prepare } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -16,13 +16,12 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   const clock = testClock();
   const deps = testDeps({ clock });
   const secret = await prepare(deps);
-  const keeper = openMainThreadLimits(deps.config.databasePath, clock, () => {}, 9, createSharedBuffers(2 ** 20));
-  const limits = joinLimits(keeper.shared, 1, clock);
+  const mainThread = openMainThreadLimits(deps.config.databasePath, clock, () => {}, 9, createSharedBuffers(2 ** 20));
+  const limits = joinLimits(mainThread.shared, 1, clock);
   const throttle = joinThrottle(createThrottleMemory(deps.random), 1, clock);
-  const tallies = createTallies(clock);
-  const usage = { ...tallies, save: () => true, close: () => {} };
+  const counter = createUsageCounter(clock);
   const unsent = joinUnsent(createUnsentMemory(1), 0);
-  const service = createService(deps, () => {}, null, { limits, throttle, usage, unsent });
+  const service = createService(deps, () => {}, null, { limits, throttle, counter, unsent });
   const app = createApp(service);
   const rateLimits = [{ quota: 1_000, windowSeconds: 60 }];
   const fill = () => {
@@ -35,7 +34,7 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   const response = await app(openExchange(service, request, '127.0.0.1'));
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '1']);
   expect(response.headers.get('RateLimit')).not.toBeNull();
-  expect(tallies.take(10).length).toBe(1);
+  expect(takeUsage(counter, 10).length).toBe(1);
   closeReader(service.reader);
-  keeper.close();
+  mainThread.close();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createCollector, createSweeper } from '../../../server/process/collector.ts';
+import { collectAfterLargeText, collectAfterRequest, createCollector } from '../../../server/process/collector.ts';
 
 /** Garbage, of which nothing is on this function's stack once it has returned. */
 function litter(): WeakRef<object>[] {
@@ -8,18 +8,18 @@ function litter(): WeakRef<object>[] {
 
 test('what requests leave behind is collected after some thousand, however little it is', async () => {
   const left = litter();
-  const collect = createCollector();
+  const collector = createCollector();
   const kept = () => left.filter((one) => one.deref() !== undefined).length;
   // What was just made or looked at is kept until the turn is over.
   await new Promise((resolve) => setImmediate(resolve));
-  for (let request = 0; request < 5_000; request++) collect();
+  for (let request = 0; request < 5_000; request++) collectAfterRequest(collector);
   expect(kept()).toBeLessThan(100);
 });
 
 test('large texts are freed once there are many of them', async () => {
-  const sweep = createSweeper();
+  const collector = createCollector();
   const left = litter();
   await new Promise((resolve) => setImmediate(resolve));
-  for (let text = 0; text < 8; text++) sweep(1_048_576);
+  for (let text = 0; text < 8; text++) collectAfterLargeText(collector, 1_048_576);
   expect(left.filter((one) => one.deref() !== undefined).length).toBeLessThan(100);
 });

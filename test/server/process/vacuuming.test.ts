@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startVacuuming } from '../../../server/process/vacuuming.ts';
+import { startVacuuming, stopVacuuming } from '../../../server/process/vacuuming.ts';
 import { createLog } from '../../../server/watching/log.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readErasures } from '../../../shared/db/erasures.ts';
@@ -40,7 +40,7 @@ function program(folder: string, then: string): { words: string[]; runs: () => n
   const noted = join(folder, 'runs');
   const note = `require('node:fs').appendFileSync(${JSON.stringify(noted)}, process.pid + '\\n');`;
   writeFileSync(script, `${note}\n${then}`);
-  const runs = () => (existsSync(noted) ? readFileSync(noted, 'utf8').trim().split('\n').length : 0);
+  const runs = () => (existsSync(noted) ? readFileSync(noted, 'utf8').split('\n').length - 1 : 0);
   return { words: [process.execPath, '--no-env-file', script], runs };
 }
 
@@ -81,14 +81,14 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
   };
   const lines: string[] = [];
   const log = createLog('info', clock.nowMs, (line) => void lines.push(line));
-  const { stop } = startVacuuming({ ...deps, clock: { ...clock, monotonicMs } }, log, { words, everyMs: 1 });
+  const vacuuming = startVacuuming({ ...deps, clock: { ...clock, monotonicMs } }, log, { words, everyMs: 1 });
   /** Resolves when it has looked many times more. */
   const looked = async () => {
     const enough = looks + 20;
     await until(() => looks >= enough);
   };
   const logged = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
-  return { stop, looked, logged };
+  return { stop: () => stopVacuuming(vacuuming), looked, logged };
 }
 
 test('while an import is open, or nothing waits, no process is started; one that is sees no variable of the server', async () => {

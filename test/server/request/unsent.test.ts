@@ -1,6 +1,14 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createUnsentMemory, freeUnsentOf, joinUnsent, UNSENT_BYTES } from '../../../server/request/unsent.ts';
+import {
+  createUnsentMemory,
+  freeUnsentOf,
+  type Hold,
+  holdBytes,
+  joinUnsent,
+  releaseHold,
+  UNSENT_BYTES,
+} from '../../../server/request/unsent.ts';
 
 const KEYS = [
   'k7Qm2XaB',
@@ -16,7 +24,7 @@ const KEYS = [
 ];
 
 /** What so many workers hold, counted in the plainest way. */
-type Held = { worker: number; key: string; bytes: number; release: () => void };
+type Held = { worker: number; key: string; bytes: number; hold: Hold };
 
 test('no key holds more than its bound, nor all together more than theirs, whatever workers end or die', () => {
   const step = fc.record({
@@ -37,12 +45,12 @@ test('no key holds more than its bound, nor all together more than theirs, whate
           const isRoom =
             sum(held.filter((one) => one.key === key)) + bytes <= UNSENT_BYTES.key &&
             sum(held) + bytes <= UNSENT_BYTES.all;
-          const take = () => (workers[worker] as (typeof workers)[number])(key, bytes);
-          if (isRoom) held.push({ worker, key, bytes, ...take() });
+          const take = () => holdBytes(workers[worker] as (typeof workers)[number], key, bytes);
+          if (isRoom) held.push({ worker, key, bytes, hold: take() });
           else expect(take).toThrow(expect.objectContaining({ code: 'busy' }));
         } else if (act === 'release' && first !== undefined) {
-          first.release();
-          first.release();
+          releaseHold(first.hold);
+          releaseHold(first.hold);
           held = held.slice(1);
         } else if (act === 'die') {
           freeUnsentOf(memory, worker);

@@ -56,7 +56,7 @@ test('the owner is mailed from what to what, without the secret', async () => {
   expect(await change({ rateLimits: [{ quota: 600, windowSeconds: 60 }] })).toMatchObject({ warning: null });
   const mail = mails(deps).at(-1) ?? '';
   expect(mail).toContain('was changed');
-  expect(mail).toMatch(/60\/1m[^]*600\/1m/);
+  expect(mail).toMatch(/60\/1m[\s\S]*600\/1m/);
   expect(mail).not.toContain('plk_');
 });
 

@@ -5,8 +5,8 @@ import { openFile } from '../../../shared/db/connect.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { USAGE_DAYS } from '../../../shared/keys/fields.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
-import { openUsage } from '../../../shared/usage/usage.ts';
-import { dayOf } from '../../../shared/usage/usage-counter.ts';
+import { closeUsage, openUsage, saveUsage } from '../../../shared/usage/usage.ts';
+import { countUsage, dayOf } from '../../../shared/usage/usage-counter.ts';
 import { openUsageStore } from '../../../shared/usage/usage-store.ts';
 import { keyUsage, lastUses, unusedKeys } from '../../../shared/usage/usage-view.ts';
 import { onBox } from '../../support/actors.ts';
@@ -32,17 +32,17 @@ describe('what is counted', () => {
   test('comes back by outcome and day, added to what was there, in this run and after the next start', async () => {
     const { deps, identifier, usage, open } = await world();
     for (const code of [null, null, 'not_found', 'unknown_path', 'rate_limited', 'insufficient_scope'] as const) {
-      usage.count({ identifier }, code);
+      countUsage(usage.counter, { identifier }, code);
     }
-    expect(usage.save()).toBe(true);
+    expect(saveUsage(usage)).toBe(true);
     for (const code of ['bad_parameter', 'method_not_allowed', 'internal', 'busy', null] as const) {
-      usage.count({ identifier }, code);
+      countUsage(usage.counter, { identifier }, code);
     }
-    usage.close();
+    closeUsage(usage);
     deps.clock.advance(DAY_MS + 5);
     const again = open();
-    again.count({ identifier }, null);
-    again.close();
+    countUsage(again.counter, { identifier }, null);
+    closeUsage(again);
     expect(keyUsage(deps, identifier, 3)).toEqual({
       identifier,
       days: [
@@ -57,18 +57,18 @@ describe('what is counted', () => {
   test('goes to the day on which it was asked, whenever it is written down', async () => {
     const { deps, identifier, usage } = await world();
     deps.clock.advance(DAY_MS - 1);
-    usage.count({ identifier }, null);
+    countUsage(usage.counter, { identifier }, null);
     deps.clock.advance(1);
-    usage.count({ identifier }, null);
-    usage.count({ identifier }, null);
-    usage.close();
+    countUsage(usage.counter, { identifier }, null);
+    countUsage(usage.counter, { identifier }, null);
+    closeUsage(usage);
     expect(keyUsage(deps, identifier, 2).days.map(({ ok }) => ok)).toEqual([1, 2]);
   });
 
   test('stays with the key when its profile is erased', async () => {
     const { deps, identifier, usage } = await world();
-    usage.count({ identifier }, null);
-    usage.close();
+    countUsage(usage.counter, { identifier }, null);
+    closeUsage(usage);
     eraseProfile(deps, 'user1', onBox('admin'));
     expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
     expect(checkDatabase(deps.db).faults).toEqual([]);
@@ -78,26 +78,26 @@ describe('what is counted', () => {
 describe('while another process holds the lock', () => {
   test('nobody waits, nothing is lost, and it is written when the lock is free', async () => {
     const { deps, identifier, usage, reports } = await world();
-    usage.count({ identifier }, null);
+    countUsage(usage.counter, { identifier }, null);
     const importing = openFile(deps.config.databasePath, 0);
     importing.run('BEGIN IMMEDIATE');
     // Two hundred waits of even 50 ms would be longer than this test may take.
-    for (let turn = 0; turn < 200; turn++) expect(usage.save()).toBe(false);
-    usage.count({ identifier }, 'not_found');
+    for (let turn = 0; turn < 200; turn++) expect(saveUsage(usage)).toBe(false);
+    countUsage(usage.counter, { identifier }, 'not_found');
     importing.run('ROLLBACK');
     importing.close();
-    expect(usage.save()).toBe(true);
+    expect(saveUsage(usage)).toBe(true);
     expect(keyUsage(deps, identifier, 1).days[0]).toMatchObject({ ok: 1, notFound: 1 });
     expect(reports).toEqual([]);
-    usage.close();
+    closeUsage(usage);
   });
 
   test('what is lost at the end is said', async () => {
     const { deps, identifier, usage, reports } = await world();
-    usage.count({ identifier }, null);
+    countUsage(usage.counter, { identifier }, null);
     const importing = openFile(deps.config.databasePath, 0);
     importing.run('BEGIN IMMEDIATE');
-    usage.close();
+    closeUsage(usage);
     expect(reports.join()).toContain('locked');
     importing.close();
   });
@@ -106,13 +106,13 @@ describe('while another process holds the lock', () => {
 test('a database that can’t be written is said once, and nothing that was counted is lost', async () => {
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.run('ALTER TABLE key_usage RENAME TO away');
-  usage.count({ identifier }, null);
-  for (let turn = 0; turn < 3; turn++) expect(usage.save()).toBe(false);
+  countUsage(usage.counter, { identifier }, null);
+  for (let turn = 0; turn < 3; turn++) expect(saveUsage(usage)).toBe(false);
   deps.db.$client.run('ALTER TABLE away RENAME TO key_usage');
-  expect(usage.save()).toBe(true);
+  expect(saveUsage(usage)).toBe(true);
   expect(reports.map((text) => text.split(':', 1)[0])).toEqual(['error', 'info']);
   expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
-  usage.close();
+  closeUsage(usage);
 });
 
 test('four hundred days are kept, today among them', async () => {
@@ -126,8 +126,8 @@ test('four hundred days are kept, today among them', async () => {
     0,
   );
   store.close();
-  usage.count({ identifier }, null);
-  usage.close();
+  countUsage(usage.counter, { identifier }, null);
+  closeUsage(usage);
   const { days } = keyUsage(deps, identifier, USAGE_DAYS);
   expect([days.length, days.filter(({ ok }) => ok > 0).length]).toEqual([400, 400]);
   expect(deps.db.$client.query('SELECT count(*) AS rows FROM key_usage').get()).toEqual({ rows: 400 });
@@ -141,8 +141,8 @@ test('unused keys are Active ones not asked with for so long; never used ones co
   insertProfile(deps.db, { id: 2 });
   const { identifier: young } = await issue(deps, { profile: 'user2' });
   const unused = (days: number) => unusedKeys(deps, days * DAY_MS).map(({ identifier }) => identifier);
-  usage.count({ identifier: old }, 'rate_limited');
-  usage.close();
+  countUsage(usage.counter, { identifier: old }, 'rate_limited');
+  closeUsage(usage);
   expect(unused(60)).toEqual([never]);
   expect(unused(61)).toEqual([]);
   deps.clock.advance(30 * DAY_MS);
@@ -157,9 +157,9 @@ test('a database that was taken away is not replaced by an empty one', async () 
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(deps.config.databasePath + suffix, { force: true });
-  usage.count({ identifier }, null);
-  expect(usage.save()).toBe(false);
+  countUsage(usage.counter, { identifier }, null);
+  expect(saveUsage(usage)).toBe(false);
   expect(reports).toEqual([expect.stringContaining('error: ')]);
   expect(existsSync(deps.config.databasePath)).toBe(false);
-  usage.close();
+  closeUsage(usage);
 });

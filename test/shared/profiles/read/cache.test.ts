@@ -6,7 +6,8 @@ import type { Body } from '../../../../shared/profiles/read/body.ts';
 import { prepareProfiles } from '../../../../shared/profiles/read/cache.ts';
 import { prepareLeaderboard } from '../../../../shared/profiles/read/leaderboard.ts';
 import { prepareLookup } from '../../../../shared/profiles/read/lookup.ts';
-import { openUsage } from '../../../../shared/usage/usage.ts';
+import { closeUsage, openUsage, saveUsage } from '../../../../shared/usage/usage.ts';
+import { countUsage } from '../../../../shared/usage/usage-counter.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
@@ -71,11 +72,11 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
     hot();
     const usage = openUsage(deps.config.databasePath, deps.clock, () => {});
     for (let turn = 0; turn < 3; turn++) {
-      usage.count({ identifier }, null);
-      expect(usage.save()).toBe(true);
+      countUsage(usage.counter, { identifier }, null);
+      expect(saveUsage(usage)).toBe(true);
       expect(readsOf(hot)).toBe(0);
     }
-    usage.close();
+    closeUsage(usage);
   });
 
   test('while keys live from request to end, and reminders are noted', async () => {

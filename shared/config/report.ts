@@ -6,8 +6,8 @@ import { AppError } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
 import { parseMailUrl } from '../mail/target.ts';
 import { type Config, surveyConfig } from './config.ts';
-import { exposureFault } from './config-network.ts';
 import { type Environment, environmentWarnings, readEnvironment } from './environment.ts';
+import { exposureFault } from './network.ts';
 import { VARIABLES, type Variable } from './variables.ts';
 
 /** A variable as it is in force: `value` is null where it is not set, secrets are masked. */

@@ -1,6 +1,6 @@
 import { isMailAddress } from '../mail/address.ts';
 import { MAIL_URL_SYNTAX, type MailTarget, parseMailUrl } from '../mail/target.ts';
-import { badVariable } from './config-network.ts';
+import { badVariable } from './network.ts';
 
 // The variables about mail and addresses. Each check throws `bad_config`, naming its variable.
 

@@ -1,0 +1,91 @@
+import type { ServerDeps } from '../../../shared/deps.ts';
+import type { Report } from '../../../shared/limits/ledger.ts';
+import { type MainThreadLimits, openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
+import { closeUsage, openUsage, type Usage } from '../../../shared/usage/usage.ts';
+import { addUsage } from '../../../shared/usage/usage-counter.ts';
+import { createThrottleMemory, freeThrottleLocksOf } from '../../request/throttle.ts';
+import { createUnsentMemory, freeUnsentOf } from '../../request/unsent.ts';
+import type { Log } from '../../watching/log.ts';
+import type { LogOutput } from '../../watching/log-output.ts';
+import type { TotalMetrics } from '../../watching/metrics.ts';
+import type { FromWorker, Start } from './messages.ts';
+import { tell, type WorkerHandle } from './worker-handle.ts';
+import { orderAll, type WorkerPool } from './worker-pool.ts';
+
+/** What exists once for all workers, in the main thread: shared memory, the quota file, usage, metrics, the log's output. */
+export type SharedState = {
+  /** The shared memory, which is handed to each worker. */
+  readonly memory: Pick<Start, 'limits' | 'throttle' | 'unsent'>;
+  readonly limits: MainThreadLimits;
+  readonly usage: Usage;
+  /** Null while METRICS_TOKEN is unset. */
+  readonly metrics: TotalMetrics | null;
+  readonly output: LogOutput;
+  readonly log: Log;
+};
+
+/** How long workers may take to send what they have counted, before /metrics answers without it. */
+const REPORT_MS = 1_000;
+
+/**
+ * Opens the quota file and makes the shared memory. The clock of `deps` must be one that all threads share. `restarts`
+ * returns how many workers were replaced.
+ */
+export async function openSharedState(
+  deps: ServerDeps,
+  output: LogOutput,
+  log: Log,
+  restarts: () => number,
+): Promise<SharedState> {
+  const { clock, config } = deps;
+  const report: Report = (level, message, cause) => log.event(level, message, { cause });
+  const metrics =
+    config.metricsToken === null ? null : (await import('../../watching/metrics.ts')).createMetrics(deps, restarts);
+  const throttle = createThrottleMemory(deps.random);
+  const unsent = createUnsentMemory(config.workers);
+  const limits = openMainThreadLimits(config.databasePath, clock, report, config.workers + 1);
+  const usage = openUsage(config.databasePath, clock, report);
+  return { memory: { limits: limits.shared, throttle, unsent }, limits, usage, metrics, output, log };
+}
+
+/** Handles a message of a worker: writes its log lines, adds its counts, or sends it the text of the metrics. */
+export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHandle, message: FromWorker): void {
+  if (message.kind === 'log') {
+    state.output.write(message.lines);
+    tell(handle, { kind: 'logged' });
+  } else if (message.kind === 'report') {
+    addUsage(state.usage.counter, message.usage);
+    state.metrics?.add(message.counts);
+  } else if (message.kind === 'metrics') {
+    const { id } = message;
+    void readMetrics(state, pool).then((text) => tell(handle, { kind: 'metrics', id, text }));
+  }
+}
+
+/** Frees the locks and the bytes of unread answers that the worker with this number held when it died. */
+export function freeLocks({ limits, memory }: SharedState, number: number): void {
+  limits.freeLocksOf(number);
+  freeThrottleLocksOf(memory.throttle, number);
+  freeUnsentOf(memory.unsent, number - 1);
+}
+
+/** Writes the quotas and the usage, and closes both. */
+export function closeSharedState({ limits, usage }: SharedState): void {
+  limits.close();
+  closeUsage(usage);
+}
+
+/** The text of all workers' metrics; null where it could not be made, which is logged. */
+async function readMetrics({ metrics, log }: SharedState, pool: WorkerPool): Promise<string | null> {
+  const patience = Promise.withResolvers<void>();
+  const timer = setTimeout(patience.resolve, REPORT_MS);
+  try {
+    await Promise.race([orderAll(pool, { kind: 'report' }), patience.promise]);
+    return (await metrics?.read()) ?? null;
+  } catch (cause) {
+    log.event('error', 'The metrics could not be read.', { cause });
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}

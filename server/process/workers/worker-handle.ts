@@ -1,0 +1,79 @@
+import { AppError } from '../../../shared/errors.ts';
+import type { Fault, FromWorker, Order, Start, ToWorker } from './messages.ts';
+
+/** One worker thread, as the main thread sees it. */
+export type WorkerHandle = {
+  /** From 1 to WORKERS; a worker that replaces a dead one has the number of the dead one. */
+  readonly number: number;
+  readonly worker: Worker;
+  /** Whether the worker listens. */
+  isServing: boolean;
+  hasEnded: boolean;
+  /** The message of the error that ended the thread; null where there was none. */
+  lastError: string | null;
+  /** Resolves when the thread has ended, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** Whom to tell that an order was carried out, by the number of the order. */
+  readonly openOrders: Map<number, (fault: Fault | null) => void>;
+  /** How many orders the worker was given; the number of an order is this count. */
+  orders: number;
+};
+
+/** Starts a worker's thread. `onMessage` gets what the worker sends, but for the messages that end an order. */
+export function startWorker(
+  number: number,
+  onMessage: (handle: WorkerHandle, message: FromWorker) => void,
+): WorkerHandle {
+  const worker = new Worker(new URL('./worker.ts', import.meta.url));
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const handle: WorkerHandle = {
+    number,
+    worker,
+    isServing: false,
+    hasEnded: false,
+    lastError: null,
+    ended,
+    openOrders: new Map(),
+    orders: 0,
+  };
+  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    if (data.kind === 'done') handle.openOrders.get(data.id)?.(data.fault);
+    else onMessage(handle, data);
+  };
+  worker.onerror = (event) => {
+    // Without this the error of a worker would be an uncaught error of the main thread.
+    event.preventDefault();
+    handle.lastError = event.message;
+  };
+  worker.addEventListener('close', () => {
+    handle.hasEnded = true;
+    end();
+  });
+  return handle;
+}
+
+/** Sends a message to a worker. */
+export function tell({ worker }: WorkerHandle, message: ToWorker): void {
+  worker.postMessage(message);
+}
+
+/**
+ * Has a worker carry out an order. Resolves when the worker has done it, and also when the worker's thread has ended.
+ * Throws the AppError that the worker answers with.
+ */
+export async function giveOrder(handle: WorkerHandle, order: Order): Promise<void> {
+  const id = ++handle.orders;
+  const { promise, resolve } = Promise.withResolvers<Fault | null>();
+  handle.openOrders.set(id, resolve);
+  tell(handle, { kind: 'order', id, order });
+  const fault = await Promise.race([promise, handle.ended]);
+  handle.openOrders.delete(id);
+  if (fault) throw new AppError(fault.code, fault.message);
+}
+
+/** Has a new worker listen. Throws the worker's AppError, and `refused` where its thread ends instead. */
+export async function serveWith(handle: WorkerHandle, start: Start): Promise<void> {
+  await giveOrder(handle, { kind: 'start', start });
+  if (handle.hasEnded) throw new AppError('refused', 'A worker ended while it started.', { cause: handle.lastError });
+  handle.isServing = true;
+}
