@@ -1,33 +1,42 @@
 import { type LimitTexts, limitTexts, type RateLimit } from './rate-limit.ts';
 import { createRing, noteLevel, type Ring, refitRing, usedAt } from './ring.ts';
 
-/** A key as far as its rate limits concern it. */
+/** The part of an API key that rate limiting needs. */
 export type LimitedKey = {
   readonly identifier: string;
-  /** One object for all keys that were granted the same. */
+  /** Keys with equal limits share one array. */
   readonly rateLimits: readonly RateLimit[];
-  /** The key's account, once it was looked for. */
+  /** A cache of the key's account, filled by `Limits.accountOf`. */
   account?: Account | undefined;
 };
 
-/** What a key has used of its rate limits: a ring for each limit, in the order in which they were granted. */
+/**
+ * The requests that one key has spent: a ring buffer for each of its limits, in the order in which the limits were
+ * granted.
+ */
 export type Account = {
   readonly identifier: string;
   readonly limits: readonly RateLimit[];
-  /** The texts in which answers name these limits. */
+  /** The constant parts of the `RateLimit` response headers for these limits. */
   readonly texts: LimitTexts;
   rings: readonly Ring[];
-  /** False while a ring is laid out for another quota than its limit's, which was changed. */
+  /** False while the layout of a ring is still that of an earlier quota of its limit. */
   isFitted: boolean;
-  /** The row of the quota file with which begins what the file says of this account; 0 where nothing there counts. */
+  /**
+   * The number of the oldest row in the quota file that this account's saved state depends on; 0 if the whole account
+   * has to be written.
+   */
   firstRow: number;
-  /** Whether something was spent that is not in the quota file yet. */
+  /** True while requests were spent that are not in the quota file yet. */
   isChanged: boolean;
-  /** Whether the account was dropped, or another one has taken its place: {@link LimitedKey} has to be looked for again. */
+  /**
+   * True once the account was removed or replaced by another object; a {@link LimitedKey} then has to look its account
+   * up again.
+   */
   isDropped: boolean;
 };
 
-/** An account with these limits, whose rings are in the same order. */
+/** Makes an account. `rings` must be in the same order as `limits`. */
 export function newAccount(identifier: string, limits: readonly RateLimit[], rings: readonly Ring[]): Account {
   return {
     identifier,
@@ -41,7 +50,7 @@ export function newAccount(identifier: string, limits: readonly RateLimit[], rin
   };
 }
 
-/** True if two lists of rate limits are equal, in order too. */
+/** True if two lists hold equal rate limits in the same order. */
 export function areSameLimits(one: readonly RateLimit[], other: readonly RateLimit[]): boolean {
   if (one === other) return true;
   return (
@@ -54,8 +63,8 @@ export function areSameLimits(one: readonly RateLimit[], other: readonly RateLim
 }
 
 /**
- * Rings for these limits that take over what was spent in windows of the same lengths, whatever their quotas were. A
- * window that is not among `rings` begins empty.
+ * Returns a ring for each limit. Requests spent in a window of the same length are taken over from `rings`, even if the
+ * quota has changed; a window of another length starts empty. `now` is in milliseconds.
  */
 export function refitRings(limits: readonly RateLimit[], rings: readonly Ring[], now: number): Ring[] {
   return limits.map((limit) => {
@@ -64,22 +73,22 @@ export function refitRings(limits: readonly RateLimit[], rings: readonly Ring[],
   });
 }
 
-/** True if each ring is laid out for the quota of its limit. */
+/** True if the layout of every ring matches the quota of its limit. */
 export function areFitted(rings: readonly Ring[]): boolean {
   return rings.every(({ quota, capacity }) => quota === capacity);
 }
 
-/** True if every request has left its window: the account is as good as new. */
+/** True if no request is left in any window at `now`, so that the account can be dropped. */
 export function isUnused(rings: readonly Ring[], now: number): boolean {
   return rings.every((ring) => usedAt(ring, now) === 0);
 }
 
-/** True if a ring could be laid out for its own quota now, which it is not yet. */
+/** True if some ring has an outdated layout, and few enough requests to be laid out for its quota now. */
 export function canRefit(rings: readonly Ring[], now: number): boolean {
   return rings.some((ring) => ring.capacity !== ring.quota && usedAt(ring, now) <= ring.quota);
 }
 
-/** Notes where each limit stands at `now`, for the answer. */
+/** Stores `remaining` and `resetSeconds` of each limit at `now` in its ring, for the response headers. */
 export function noteLevels({ rings }: Account, now: number): void {
   for (const ring of rings) noteLevel(ring, now);
 }

@@ -7,32 +7,33 @@ import { openQuotaStore, type QuotaStore, quotaPath } from './file/store.ts';
 import type { Ring } from './ring.ts';
 import { limitsTime, startTimeline, type Timeline } from './time.ts';
 
-// How limits outlive the process. Every 0.8 s the ledger adds what has changed since the last save to the log in the quota
-// file (`file/log.ts`). That is written by the thread that saves, but brought to the disk by another one.
+// The ledger keeps what keys have spent across restarts. Every 0.8 s it appends the changed accounts to the log in the
+// quota file (`file/log.ts`). The thread that saves writes the file; a thread of the runtime then flushes the file to
+// the disk.
 
-/** Where the accounts lie that a ledger saves: in the memory of one thread, or in memory that several threads share. */
+/** The accounts that a ledger saves, in the memory of one thread or in memory that several threads share. */
 export type Accounts = LoggedAccounts & {
-  /** False where nothing can have changed, so that no save is due. */
+  /** False if certainly no account has changed, so that no save is needed. */
   mayHaveChanged: () => boolean;
-  /** At most so many of the accounts that have changed since they were last taken, those first that wait longest. */
+  /** Returns at most `most` of the accounts that have changed since they were last taken, the longest waiting first. */
   takeChanged: (most: number) => readonly SavedAccount[];
-  /** Told whether those that were taken are in the file now; where they are not, they have changed still. */
+  /** Tells whether the accounts from `takeChanged` were written to the file; if not, they count as changed again. */
   noteTaken: (taken: readonly SavedAccount[], isSaved: boolean) => void;
   /**
-   * Puts in an account from the file; nothing happens where there is one already. False where there is no memory for it.
-   * Throws `busy` where a thread that died holds the memory.
+   * Adds an account from the file, unless it is there. Returns false without memory for it. Throws `busy` while a
+   * thread that died holds a lock.
    */
   restore: (identifier: string, rings: readonly Ring[], firstRow: number) => boolean;
-  /** Drops the accounts whose every request has left its window: they are as good as new. */
+  /** Drops the accounts that have no request left in any window. */
   dropUnused: (now: number) => void;
 };
 
-/** Takes what an operator should know. */
+/** Writes a sentence to the operator's log, with the error that caused it if there is one. */
 export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
 
 /** Saves accounts to the quota file, and restores them from it. */
 export type Ledger = {
-  /** The time by which limits are counted, milliseconds since 1970. */
+  /** The time that limits are counted by, in milliseconds since 1970 (`time.ts`). */
   readonly now: () => number;
   readonly timeline: Timeline;
   readonly accounts: Accounts;
@@ -40,25 +41,25 @@ export type Ledger = {
   readonly report: Report;
   /** Null while the file can't be opened. */
   log: QuotaLog | null;
-  /** Whether the operator was told that the file can't be written. */
+  /** True after the operator was told that the file can't be written, until a write succeeds. */
   isFailing: boolean;
   timer: Timer | null;
   sweptAt: number;
 };
 
-/** With the time of one write, less than a second of what was spent is lost when the program dies. */
+/** How long changes wait for a save. With the time of a write, a crash loses less than a second of spending. */
 const SAVE_EVERY_MS = 800;
 
-/** So many accounts are written at once, which takes a few milliseconds in which no request is answered. The rest follows. */
+/** How many accounts are written at once: this thread answers no request during the few milliseconds of a write. */
 const SAVE_AT_ONCE = 500;
 
-/** How long the ledger waits before it tries again to write a file that could not be written. */
+/** How long the ledger waits before it retries a failed write. */
 const RETRY_EVERY_MS = 5_000;
 
-/** How often accounts that are as good as new are dropped. */
+/** How often accounts without any request left in a window are dropped. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** Opens the ledger beside a main database, and restores into `accounts` what an earlier run has left. */
+/** Opens the ledger of a main database and restores what an earlier run saved. If that fails, each save tries again. */
 export function openLedger(databasePath: string, clock: Clock, report: Report, accounts: Accounts): Ledger {
   const open = () => openQuotaStore(quotaPath(databasePath), clock.nowMs());
   const store = attempt(open, report);
@@ -78,7 +79,7 @@ export function openLedger(databasePath: string, clock: Clock, report: Report, a
   try {
     if (store !== null) useStore(ledger, store);
   } catch (error) {
-    // It is tried again at the next save.
+    // A thread that died holds a lock on the memory; the next save restores the accounts.
     if (!isBusy(error)) throw error;
   }
   if (accounts.mayHaveChanged()) scheduleSave(ledger);
@@ -94,7 +95,7 @@ function attempt(open: () => QuotaStore, report: Report): QuotaStore | null {
   }
 }
 
-/** Restores the accounts of a store, and saves to it from now on. Throws `busy`, and closes it, where memory is held. */
+/** Restores the accounts of a store and saves to it from now on. Closes it and throws `busy` if a lock is held. */
 function useStore(ledger: Ledger, store: QuotaStore): QuotaLog {
   const { accounts, report } = ledger;
   try {
@@ -118,7 +119,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof AppError && error.code === 'busy';
 }
 
-/** Sees to it that what has changed is saved within 0.8 s. */
+/** Schedules a save within 0.8 s. */
 export function scheduleSave(ledger: Ledger): void {
   ledger.timer ??= schedule(ledger, SAVE_EVERY_MS);
 }
@@ -134,14 +135,15 @@ function schedule(ledger: Ledger, delayMs: number): Timer {
   }, delayMs).unref();
 }
 
-/** Writes down what has changed. Resolves when it is on the disk, or when it was reported that it can't be written. */
+/** Writes all changed accounts. Resolves once they are on the disk or the failure was reported. Never rejects. */
 export async function saveLedger(ledger: Ledger): Promise<void> {
   if (write(ledger, Number.POSITIVE_INFINITY) !== null) await sync(ledger);
 }
 
 /**
- * Adds what has changed of `most` accounts to the file; `isLast` adds a row even if nothing has, for the time that it
- * holds. Returns how many accounts had changed, or null where the file can't be written, which is reported once.
+ * Appends the changes of at most `most` accounts to the file. With `isLast` a row is written even without changes,
+ * because each row stores the time. Returns how many accounts had changed, or null if the file can't be written, which
+ * is reported once.
  */
 function write(ledger: Ledger, most: number, isLast = false): number | null {
   const { accounts } = ledger;
@@ -153,7 +155,7 @@ function write(ledger: Ledger, most: number, isLast = false): number | null {
     if (taken.length > 0 || isLast) addToLog(log, accounts, taken, ledger.now);
   } catch (error) {
     accounts.noteTaken(taken, false);
-    // A thread that died holds memory; its locks are freed before the next save.
+    // `busy`: a thread that died holds a lock, which is freed before the next save.
     if (!isBusy(error)) reportFault(ledger, error);
     return null;
   }
@@ -187,7 +189,7 @@ async function sync(ledger: Ledger): Promise<void> {
   }
 }
 
-/** Writes everything down, waits until it is on the disk and closes the file. */
+/** Writes all changed accounts, waits for the disk, and closes the file. Failures are reported, not thrown. */
 export function closeLedger(ledger: Ledger): void {
   if (ledger.timer !== null) clearTimeout(ledger.timer);
   ledger.timer = null;

@@ -1,26 +1,29 @@
 import type { Account, LimitedKey } from './account.ts';
 
 /**
- * What everybody has used of their rate limits, and whether a request still fits. One per database, and one in each thread
- * that answers requests. `openLimits` makes it where one thread answers, `joinLimits` where several do.
+ * What all keys have spent of their rate limits, and whether another request fits. Each thread that answers requests
+ * has one object for its database: `openLimits` makes it if one thread answers, `joinLimits` if several do.
  */
 export type Limits = {
   /**
-   * The account of a key, found or made, for the key's limits as they are now; `key.account` is then the same. Where the
-   * limits were changed, what was spent in a window of the same length counts on, and a new window begins empty.
+   * Finds or makes the account of a key for its current limits, and caches it in `key.account`. After a change of
+   * limits, requests spent in a window of the same length still count; a window of a new length starts empty.
    */
   accountOf: (key: LimitedKey) => Account;
   /**
-   * Spends `count` requests of each limit now, of all of them or of none. Returns null where they were admitted; otherwise
-   * the milliseconds after which these `count` would be, Infinity where that is more than a quota. The account's rings
-   * then say where each limit stands. Throws `busy` where there is no memory for the account, or a thread that died
-   * still holds it.
+   * Spends `count` requests of every limit, or of none if one of the limits lacks room. Returns null if they were
+   * admitted; otherwise the milliseconds until `count` requests fit, or Infinity if `count` exceeds a quota. Afterwards
+   * `remaining` and `resetSeconds` of the account's rings are current. Throws `busy` if there is no memory for the
+   * account, or a thread that died still holds its lock.
    */
   spend: (account: Account, count: number) => number | null;
-  /** Brings what the account's rings say up to now without spending. Throws `busy` as `spend` does. */
+  /** Updates `remaining` and `resetSeconds` of the account's rings without spending. Throws `busy` as `spend` does. */
   look: (account: Account) => void;
-  /** Writes down what has changed; it is written by itself every 0.8 s too. Resolves when it is on the disk. Never throws. */
+  /**
+   * Saves all changes now; they are also saved by themselves every 0.8 s. Resolves when they are on the disk. Never
+   * rejects.
+   */
   save: () => Promise<void>;
-  /** Writes everything down, waits until it is on the disk and closes the file. */
+  /** Saves all changes, waits until they are on the disk, and closes the file. */
   close: () => void;
 };

@@ -23,21 +23,21 @@ import type { Limits } from './limits.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type Ring, record, waitForAllMs } from './ring.ts';
 
-/** The accounts of all keys that have used something. */
+/** All accounts, in the memory of the one thread that answers requests. */
 type Book = {
   readonly accounts: Map<string, Account>;
-  /** Those that have spent since they were last saved, in that order. */
+  /** The accounts with unsaved changes, in the order in which they changed. */
   changed: Account[];
-  /** The lists of limits that accounts from the file have, each list once. */
+  /** The limits of restored accounts by their text, so that accounts with equal limits share one array. */
   readonly lists: Map<string, readonly RateLimit[]>;
 };
 
-/** The limits where one thread answers all requests. */
+/** The state of the limits in a server with one answering thread. */
 type OneThread = { readonly book: Book; readonly ledger: Ledger };
 
 /**
- * Opens the limits of a database for the one thread that answers, with what an earlier run has left in the quota file
- * beside it. Where that file can't be used, limits are counted all the same, and `report` is told.
+ * Opens the limits of a database for a server with one answering thread, and restores what an earlier run saved in the
+ * quota file beside the database. If the file can't be used, requests are counted in memory only, and `report` is told.
  */
 export function openLimits(databasePath: string, clock: Clock, report: Report): Limits {
   const book: Book = { accounts: new Map(), changed: [], lists: new Map() };
@@ -94,7 +94,7 @@ function refit(state: OneThread, account: Account, now: number): void {
   if (!canRefit(account.rings, now)) return;
   account.rings = refitRings(account.limits, account.rings, now);
   account.isFitted = areFitted(account.rings);
-  // Positions in the file are those of the former layout, so all of the account is written anew.
+  // The positions saved in the file belong to the former layout, so the whole account has to be written again.
   account.firstRow = 0;
   if (!account.isChanged) markChanged(state, account);
 }
@@ -105,7 +105,7 @@ function markChanged({ book, ledger }: OneThread, account: Account): void {
   scheduleSave(ledger);
 }
 
-/** These accounts as the ledger saves and restores them. */
+/** The interface by which the ledger saves and restores the accounts of a book. */
 function accountsIn(book: Book): Accounts {
   return {
     mayHaveChanged: () => book.changed.length > 0,

@@ -3,17 +3,17 @@ import { AppError } from '../errors.ts';
 /** At most `quota` requests in any window of `windowSeconds`. */
 export type RateLimit = { quota: number; windowSeconds: number };
 
-/** The bounds of a rate limit; a key has one to four, distinct by seconds. */
+/** The bounds of a rate limit. A key has one to four limits, each with a window of another length. */
 export const RATE_LIMIT_BOUNDS = { maxQuota: 1_000_000, maxWindowSeconds: 31 * 86_400, maxPerKey: 4 } as const;
 
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 const TEXT = /^([1-9][0-9]{0,6})\/([1-9][0-9]{0,6})([smhd])$/;
 
-/** How the syntax is described to people wherever it is refused. */
+/** The syntax of a rate limit, for error messages and help texts. */
 export const RATE_LIMIT_SYNTAX =
   '<quota>/<window>, for example 60/1m or 5000/1d: quota 1 to 1000000, units s, m, h, d, window 1s to 31d';
 
-/** Reads `60/1m`. Throws `usage` with the syntax. */
+/** Parses `60/1m`. Throws `usage`, with the syntax, for any other text. */
 export function parseRateLimit(text: string): RateLimit {
   const match = TEXT.exec(text);
   const quota = Number(match?.[1]);
@@ -25,7 +25,7 @@ export function parseRateLimit(text: string): RateLimit {
 }
 
 /**
- * Reads one to four rate limits with distinct windows, in the order given; a text may hold several of them, separated by
+ * Parses one to four rate limits with distinct windows and keeps their order; a text may hold several, separated by
  * commas or spaces. Throws `usage`.
  */
 export function parseRateLimits(texts: readonly string[]): RateLimit[] {
@@ -39,7 +39,7 @@ export function parseRateLimits(texts: readonly string[]): RateLimit[] {
   return limits;
 }
 
-/** A number of seconds in the largest unit that divides it: 60 is `1m`, 90 is `90s`. */
+/** Formats a number of seconds in the largest unit that divides it: 60 is `1m`, 90 is `90s`. */
 export function formatWindow(windowSeconds: number): string {
   for (const [unit, seconds] of Object.entries(UNITS)) {
     if (windowSeconds % seconds === 0) return `${windowSeconds / seconds}${unit}`;
@@ -47,22 +47,25 @@ export function formatWindow(windowSeconds: number): string {
   return `${windowSeconds}s`;
 }
 
-/** `60/1m`; the reverse of {@link parseRateLimit} up to the choice of unit. */
+/** Formats a rate limit as `60/1m`, the reverse of {@link parseRateLimit} except for the choice of unit. */
 export function formatRateLimit(limit: RateLimit): string {
   return `${limit.quota}/${formatWindow(limit.windowSeconds)}`;
 }
 
-/** What answers always say of a key's rate limits, as in draft-ietf-httpapi-ratelimit-headers-11. */
+/** The constant parts of the response headers about rate limits (draft-ietf-httpapi-ratelimit-headers-11). */
 export type LimitTexts = {
-  /** `RateLimit-Policy`: `"1m";q=60;w=60, "1d";q=5000;w=86400`. */
+  /** The value of `RateLimit-Policy`: `"1m";q=60;w=60, "1d";q=5000;w=86400`. */
   policy: string;
-  /** How `RateLimit` names each: `"1m"`. */
+  /** The name of each limit in `RateLimit`: `"1m"`. */
   names: readonly string[];
 };
 
 const TEXTS = new WeakMap<readonly RateLimit[], LimitTexts>();
 
-/** Their texts, made once for each list of rate limits, which keys with the same ones have in common. */
+/**
+ * Returns the header texts of a list of limits. They are cached for each array, and keys with equal limits share one
+ * array.
+ */
 export function limitTexts(limits: readonly RateLimit[]): LimitTexts {
   const known = TEXTS.get(limits);
   if (known !== undefined) return known;

@@ -1,53 +1,56 @@
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * The exact record of what one rate limit has admitted: a ring of time stamps, at most 1 024 however large the quota.
+ * The sliding window of one rate limit: a ring buffer of time stamps, at most 1024 of them however large the quota.
  *
- * Up to a quota of 1 024 each stamp stands for one request, so the count is exact. Above it each stamp stands for a group
- * of `groupSize` consecutive requests and holds the time of the group's last one, so a group is counted until all of it
- * is out of the window: never one too many is admitted, and at most `groupSize - 1` (under 0.1 % of the quota) too few.
+ * Up to a quota of 1024 each stamp stands for one request, so the count is exact. Above it each stamp stands for a
+ * group of `groupSize` consecutive requests and holds the time of the newest one. A group counts until its newest
+ * request has left the window, so never a request too many is admitted, and at most `groupSize - 1` (under 0.1 % of the
+ * quota) too few.
  *
- * A request is in the window while it is *at most* `windowSeconds` old: a closed window, so that no interval of that
- * length, wherever it is laid, holds more than the quota. `now` is any clock in milliseconds that never goes back, in
- * steps of 1/1024 ms so that every sum below is exact ({@link quantise}).
+ * A request counts until it is older than `windowSeconds`, so no interval of that length holds more than the quota.
+ * `now` is always the time of a clock in milliseconds that never goes back, a multiple of 1/1024 ms so that all sums
+ * are exact ({@link quantise}).
  *
- * Time is counted in steps of the ring's own, so that a stamp has 32 bits: a step is less than a 2^30th of the window.
- * Stamps are kept modulo 2^32. That is unambiguous, because only stamps of the last two windows are ever read.
+ * Stamps are 32-bit numbers: the time in steps of `stepMs`, modulo 2^32. They are unambiguous, because a window has
+ * fewer than 2^31 steps and only stamps of the last two windows are read.
  */
 export type Ring = {
   /** How many requests any window may hold. */
   readonly quota: number;
-  /** The quota that the groups were laid out for: another one only for a while after the limit was changed ({@link refitRing}). */
+  /**
+   * The quota that the groups are laid out for; it differs from `quota` for a while after a change ({@link refitRing}).
+   */
   readonly capacity: number;
   readonly windowMs: number;
   readonly groupSize: number;
   /** The length of a step: 1/1024 ms for windows up to half an hour, 1/16 ms for a day, 2 ms for 31 days. */
   readonly stepMs: number;
-  /** A group's stamp is at `group % stamps.length`. It grows with what is in the window, up to {@link ringLength}. */
+  /** The stamp of a group is at `group % stamps.length`. The array grows with use, up to {@link ringLength}. */
   stamps: Uint32Array;
-  /** The step of the newest request, not reduced. */
+  /** The step of the newest request, without the modulo. */
   newestStep: number;
-  /** Position after the newest request; a position's group is `floor(position / groupSize)`. */
+  /** The position after the newest request. The request at position `p` belongs to group `floor(p / groupSize)`. */
   head: number;
-  /** The oldest group that is still in the window. */
+  /** The oldest group in the window. */
   tail: number;
-  /** The head up to which the requests are in the quota file. */
+  /** The value of `head` when the ring was last saved to the quota file. */
   savedHead: number;
-  /** How many requests it admitted when it was last asked ({@link noteLevel}), and the whole seconds within which no more. */
+  /** What {@link noteLevel} has stored: how many more requests fit, and the whole seconds for which no more will. */
   remaining: number;
   resetSeconds: number;
 };
 
-/** How many stamps a ring keeps at most. */
+/** The most stamps that a ring keeps. */
 export const MAX_GROUPS = 1_024;
 
-/** A ring begins small: most keys use a fraction of their quota, and 10 000 keys have to fit into memory. */
+/** The initial length of `stamps`: most keys use a fraction of their quota, and 10 000 keys must fit into memory. */
 const FIRST_LENGTH = 8;
 
-/** A ring that is too short grows by this factor: arrays that were outgrown stay in the process's memory for a while. */
+/** The factor by which `stamps` grows: few steps, because outgrown arrays stay in the process's memory for a while. */
 const GROWTH = 16;
 
-/** How many stamps the ring of a quota has. */
+/** How many stamps the ring of a quota has when it is full. */
 export function ringLength(quota: number): number {
   return Math.ceil(quota / groupSizeOf(quota));
 }
@@ -57,8 +60,8 @@ function groupSizeOf(quota: number): number {
 }
 
 /**
- * An empty ring for a rate limit, laid out for a quota of `capacity`. `stamps` may be given, {@link ringLength} of the
- * capacity long, to lay it into shared memory.
+ * Makes an empty ring for a rate limit, laid out for a quota of `capacity`. `stamps` may be an array in shared memory
+ * whose length is {@link ringLength} of the capacity.
  */
 export function createRing(
   limit: RateLimit,
@@ -66,7 +69,7 @@ export function createRing(
   stamps: Uint32Array = new Uint32Array(Math.min(FIRST_LENGTH, ringLength(capacity))),
 ): Ring {
   const windowMs = limit.windowSeconds * 1000;
-  // A power of two: a whole number of steps makes a second, since 1000 is 8 times 125.
+  // A step is a power of two and at most 2 ms, so a second is a whole number of steps.
   let stepMs = 1 / 1024;
   while (windowMs / stepMs >= 2 ** 31) stepMs *= 2;
   return {
@@ -85,27 +88,29 @@ export function createRing(
   };
 }
 
-/** A time in milliseconds rounded down to 1/1024 ms: dates of this millennium then add and subtract without rounding. */
+/** Rounds a time in milliseconds down to 1/1024 ms. Adding and subtracting dates of this millennium is then exact. */
 export function quantise(ms: number): number {
   return Math.floor(ms * 1024) / 1024;
 }
 
-/** The group of the newest request; -1 where there never was one. */
+/** The group of the newest request; -1 if there never was a request. */
 export function newestGroup(ring: Ring): number {
   return Math.floor((ring.head - 1) / ring.groupSize);
 }
 
-/** A time in steps, not before the newest request: another thread may have asked for the time later and spent earlier. */
+/**
+ * A time in steps, at least that of the newest request: another thread may have read the clock later and spent earlier.
+ */
 function stepAt(ring: Ring, now: number): number {
   return Math.max(ring.newestStep, Math.floor(now / ring.stepMs));
 }
 
-/** How many steps before `step` the newest request of a group was, for a group that is in the window. */
+/** How many steps before `step` a group's newest request was made. The group must be in the window. */
 function ageOf(ring: Ring, group: number, step: number): number {
   return (step - (ring.stamps[group % ring.stamps.length] as number)) >>> 0;
 }
 
-/** Lays a ring into as little memory as `groups` groups need, where it has to grow by a good step. */
+/** Replaces `stamps` by an array with room for `groups` groups, and copies the stamps in the window. */
 export function fitRing(ring: Ring, groups: number): void {
   const least = groups > ring.stamps.length ? GROWTH * ring.stamps.length : FIRST_LENGTH;
   const stamps = new Uint32Array(Math.min(ringLength(ring.capacity), Math.max(groups, least)));
@@ -115,24 +120,24 @@ export function fitRing(ring: Ring, groups: number): void {
   ring.stamps = stamps;
 }
 
-/** Drops what has left the window, and returns how many requests more may be admitted at `now`. Amortised O(1). */
+/** Drops the groups that have left the window, and returns how many more requests fit at `now`. Amortised O(1). */
 export function remainingAt(ring: Ring, now: number): number {
   return Math.max(0, ring.quota - usedAt(ring, now));
 }
 
-/** Drops what has left the window at `now`, and returns how many requests are in it. Amortised O(1). */
+/** Drops the groups that have left the window at `now`, and returns how many requests it holds. Amortised O(1). */
 export function usedAt(ring: Ring, now: number): number {
   const step = stepAt(ring, now);
   const window = ring.windowMs / ring.stepMs;
   const newest = newestGroup(ring);
   if (step - ring.newestStep > window) ring.tail = Math.max(ring.tail, newest + 1);
   else while (ring.tail <= newest && ageOf(ring, ring.tail, step) > window) ring.tail++;
-  // The last group may have left the window half filled: the next request opens a new one.
+  // The newest group may have left the window before it was full; the next request then starts a new group.
   if (ring.tail * ring.groupSize > ring.head) ring.head = ring.tail * ring.groupSize;
   return ring.head - ring.tail * ring.groupSize;
 }
 
-/** Records `count` requests at `now`, which {@link remainingAt} has just said there is room for. O(count / groupSize). */
+/** Records `count` requests at `now`; {@link remainingAt} must have said that they fit. O(count / groupSize). */
 export function record(ring: Ring, now: number, count: number): void {
   const first = Math.floor(ring.head / ring.groupSize);
   const last = Math.floor((ring.head + count - 1) / ring.groupSize);
@@ -143,8 +148,7 @@ export function record(ring: Ring, now: number, count: number): void {
 }
 
 /**
- * Null where `count` requests fit into every one of these rings at `now`; else the milliseconds after which they will,
- * Infinity where that is more than a quota.
+ * The milliseconds until `count` requests fit into every ring: null if they fit at `now`, Infinity if they never do.
  */
 export function waitForAllMs(rings: readonly Ring[], now: number, count: number): number | null {
   let hasRoom = true;
@@ -152,23 +156,25 @@ export function waitForAllMs(rings: readonly Ring[], now: number, count: number)
   return hasRoom ? null : Math.max(...rings.map((ring) => waitMs(ring, now, count)));
 }
 
-/** Milliseconds after which `count` requests fit, at the earliest; 0 if they fit now, Infinity if they never can. */
+/** The milliseconds until `count` requests fit; 0 if they fit now, Infinity if `count` exceeds the quota. */
 export function waitMs(ring: Ring, now: number, count: number): number {
   if (count > ring.quota) return Number.POSITIVE_INFINITY;
   const missing = count + usedAt(ring, now) - ring.quota;
   if (missing <= 0) return 0;
   const group = ring.tail + Math.ceil(missing / ring.groupSize) - 1;
-  // Exactly a window old is still in the window: one step more.
+  // A request that is exactly a window old still counts, so one step is added.
   const step = stepAt(ring, now);
   return (step - ageOf(ring, group, step) + 1) * ring.stepMs + ring.windowMs - now;
 }
 
-/** `Retry-After`: the least number of whole seconds whose passing is enough, from {@link waitMs}. */
+/** The value of `Retry-After`: the milliseconds from {@link waitMs}, rounded up to whole seconds. */
 export function retryAfterSeconds(wait: number): number {
   return Math.ceil(wait / 1000);
 }
 
-/** `t` of `RateLimit`: whole seconds, rounded down, within which no more than what remains can be used. */
+/**
+ * The value of `t` in `RateLimit`: the whole seconds, rounded down, in which no more than the remaining requests fit.
+ */
 export function resetSeconds(ring: Ring, now: number): number {
   if (remainingAt(ring, now) === ring.quota) return ring.windowMs / 1000;
   const age = ageOf(ring, ring.tail, stepAt(ring, now)) * ring.stepMs;
@@ -176,10 +182,10 @@ export function resetSeconds(ring: Ring, now: number): number {
 }
 
 /**
- * A ring that holds the same requests for a limit of the same window and maybe another quota. Where the requests in the
- * window are more than that quota the layout stays as it is, and admits nothing; once they fit into it, they are laid
- * out as the quota wants, so that it is exact again for every request that it admits. A request may be noted as newer than it is by
- * up to one group's length, never as older, so that a change never admits one too many.
+ * Returns a ring with the same requests for a limit of the same window and perhaps another quota. While the window
+ * holds more requests than the new quota, the layout stays as it is and nothing is admitted. Once the requests fit,
+ * they are laid out for the new quota, so that counting is as exact as in a new ring. A request may then count as newer
+ * than it is, by up to the length of one group, but never as older, so never a request too many is admitted.
  */
 export function refitRing(ring: Ring, limit: RateLimit, now: number): Ring {
   const used = usedAt(ring, now);
@@ -197,7 +203,7 @@ export function refitRing(ring: Ring, limit: RateLimit, now: number): Ring {
   return refitted;
 }
 
-/** Notes where a ring stands at `now`, for the answer. */
+/** Stores `remaining` and `resetSeconds` at `now` in the ring, for the response headers. */
 export function noteLevel(ring: Ring, now: number): void {
   ring.remaining = remainingAt(ring, now);
   ring.resetSeconds = resetSeconds(ring, now);

@@ -3,8 +3,8 @@ import { RATE_LIMIT_BOUNDS } from '../rate-limit.ts';
 import { createRing, fitRing, MAX_GROUPS, newestGroup, type Ring, ringLength, usedAt } from '../ring.ts';
 import { type LogRow, rowsOf, type SavedAccount } from './row.ts';
 
-// Reads, once, a quota file as the versions before this format wrote it: each ring lay in pages of 64 time stamps, and a log
-// had what was spent since a page was written.
+// Converts a quota file of an earlier version. That format stored each ring in pages of 64 time stamps, and in a log
+// the requests that were spent since a page was written.
 
 type Page = {
   identifier: string;
@@ -12,18 +12,24 @@ type Page = {
   page: number;
   quota: number;
   head: number;
-  /** Float64: milliseconds. */
+  /** The time stamps as Float64, in milliseconds. */
   stamps: Uint8Array;
 };
 
 type FormerRow = { identifiers: string; numbers: Uint8Array };
 
-/** What a page or a log row says of a ring: the head at that time, and the times from the place `first` of the ring on. */
+/**
+ * The part of a ring in one page or log row: the ring's head at that time, and the stamps from index `first` of the
+ * ring on.
+ */
 type Piece = { windowSeconds: number; quota: number; head: number; first: number; times: Float64Array };
 
 const PAGE_STAMPS = 64;
 
-/** Replaces the former tables by the new one, with what they say of every key. Inside a transaction. */
+/**
+ * Replaces the former tables by the new one and moves every key's state into it. `logTable` is the statement that
+ * creates the new table, `insert` adds rows to it. Must be called inside a transaction.
+ */
 export function convertFormerTables(sqlite: Sqlite, logTable: string, insert: (rows: LogRow[]) => void): void {
   const pages = sqlite
     .query<Page, []>('SELECT identifier, window_seconds AS windowSeconds, page, quota, head, stamps FROM pages')
@@ -52,7 +58,7 @@ function listOf(pieces: Map<string, Piece[]>, identifier: string): Piece[] {
   return list;
 }
 
-/** Null for a page that is damaged. */
+/** Null if the page is damaged. */
 function pieceOfPage({ windowSeconds, page, quota, head, stamps }: Page): Piece | null {
   if (!isPiece(windowSeconds, quota, head) || !(page >= 0) || stamps.length % 8 !== 0) return null;
   return { windowSeconds, quota, head, first: page * PAGE_STAMPS, times: new Float64Array(stamps.slice().buffer) };
@@ -71,8 +77,9 @@ function isPiece(windowSeconds: number, quota: number, head: number): boolean {
 }
 
 /**
- * A row's numbers are Float64: for each identifier how many rings follow, where 0 means that nothing before counts; for each
- * ring its window in seconds, quota, head, how many times follow, and these. A row that is damaged counts up to there.
+ * The numbers of a row are Float64. For each identifier: the number of rings that follow, where 0 means that everything
+ * before is void. For each ring: window in seconds, quota, head, number of stamps, and the stamps. If a row is damaged,
+ * only the part before the damage is read.
  */
 function addPiecesOfRow({ identifiers, numbers: bytes }: FormerRow, pieces: Map<string, Piece[]>): void {
   if (identifiers === '' || bytes.length % 8 !== 0) return;
@@ -93,7 +100,10 @@ function addPiecesOfRow({ identifiers, numbers: bytes }: FormerRow, pieces: Map<
   }
 }
 
-/** The ring that its pieces amount to: in each place stands what was written there with the highest head. */
+/**
+ * Merges the pieces of a ring. If several pieces hold the same index, the piece with the highest head is the newest and
+ * wins.
+ */
 function ringOf(pieces: readonly Piece[], time: number): Ring {
   const { quota, windowSeconds } = pieces.at(-1) as Piece;
   const ring = createRing({ quota, windowSeconds });

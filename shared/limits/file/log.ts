@@ -1,37 +1,39 @@
 import { type Entry, readRow, rowsOf, type SavedAccount } from './row.ts';
 import type { QuotaStore } from './store.ts';
 
-// The log in the quota file. A save adds rows at its end. So that it stays short, a save also takes away its oldest rows: what
-// only they say of an account that is still in use is written anew at the end. As much may be written anew as was newly
-// written, so the log is at most about twice as long as what is in use.
+// A save adds rows at the end of the log in the quota file. To keep the log short, a save also deletes its oldest rows,
+// after writing the accounts that still depend on them again at the end. A save may rewrite as many bytes as were newly
+// written, so the log is at most about twice as long as the accounts in use.
 
 /** The log of an open quota file. */
 export type QuotaLog = {
   readonly store: QuotaStore;
   /** The number of the latest row. */
   lastRow: number;
-  /** How many bytes may be written anew; below 0 where it were more. */
+  /** How many bytes may be rewritten; negative if more were rewritten than newly written. */
   credit: number;
 };
 
-/** What a save asks of the accounts, and tells them. */
+/** How a save finds accounts that depend on old rows, and marks accounts as written. */
 export type LoggedAccounts = {
   /**
-   * The account of a key, if what the file says of it begins with this row, which is the oldest, and not later; else
-   * undefined. Null where a thread holds the account and does not go on.
+   * Returns the account of a key if its saved state starts in this row, the oldest one, or before; otherwise undefined.
+   * Returns null if a thread holds the account's lock and does not release it.
    */
   beginningWith: (row: number, identifier: string) => SavedAccount | undefined | null;
-  /** Told that an account is in the file as it is here, and with which row of the file begins what holds of it. */
+  /**
+   * Records that the account is in the file as it is here, and that this state starts in row `firstRow` of the file.
+   */
   noteWritten: (account: SavedAccount, firstRow: number) => void;
 };
 
-/** So many accounts of old rows are written anew in one save at most, but for those of one row. */
+/** A save rewrites no further row once it has this many accounts to rewrite. */
 const REWRITE_AT_ONCE = 100;
 
-/** What only so many of the newest rows say is left there, so that little is written anew while little is in use. */
+/** Accounts in this many of the newest rows are not rewritten, so that a short log causes little writing. */
 const MIN_ROWS = 64;
 
-/** The accounts as all rows of a file leave them, by identifier. */
+/** Reads all rows of a file and returns the accounts by identifier. */
 export function readLog(store: QuotaStore): Map<string, SavedAccount> {
   const accounts = new Map<string, SavedAccount>();
   for (const row of store.rows()) readRow(row, accounts);
@@ -39,8 +41,8 @@ export function readLog(store: QuotaStore): Map<string, SavedAccount> {
 }
 
 /**
- * Adds rows with what has changed, and takes away the oldest. `now` tells the time that the rows get. Throws where the file
- * can't be written; nothing has happened then.
+ * Appends rows with the changed accounts, and deletes the oldest rows. `now` returns the time to store in the rows.
+ * Throws, and changes nothing, if the file can't be written.
  */
 export function addToLog(
   log: QuotaLog,
@@ -54,7 +56,8 @@ export function addToLog(
     return { account, isWhole: isKept || account.firstRow === 0 };
   });
   for (const account of kept.values()) entries.push({ account, isWhole: true });
-  // The time is asked for only now: other threads may have spent while the accounts were read, and no row may be older.
+  // The time is read only now: other threads may have spent while the accounts were copied, and nothing in a row may be
+  // newer than the row's time.
   const rows = rowsOf(entries, log.lastRow + 1, now());
   const bare = rows.map(({ row }) => row);
   log.store.save(bare, keptFrom);
@@ -67,7 +70,7 @@ export function addToLog(
   }
 }
 
-/** The accounts for which the oldest rows are needed, and the first row that stays. */
+/** Finds the accounts that depend on the oldest rows and have to be rewritten, and the first row that is kept. */
 function oldAccounts({ store, lastRow, credit }: QuotaLog, accounts: LoggedAccounts) {
   const kept = new Map<string, SavedAccount>();
   let keptFrom = 0;

@@ -1,40 +1,40 @@
 import type { Account } from '../account.ts';
 import { createRing, fitRing, newestGroup, type Ring } from '../ring.ts';
 
-// The rows of the quota file's log. A row has entries of up to a hundred accounts. An entry says either all of an account, and
-// then nothing before it counts, or what has been spent since the entry before it.
+// The rows of the quota file's log. A row has entries of up to a hundred accounts. A whole entry holds all of an
+// account and replaces every entry before it. Any other entry holds what was spent since the previous entry.
 
-/** As much of an account as is saved. */
+/** The part of an account that is saved. */
 export type SavedAccount = Pick<Account, 'identifier' | 'rings' | 'firstRow'>;
 
-/** A row as it stands in the file. */
+/** A row of the log table. */
 export type LogRow = {
-  /** Rows are numbered in the order in which they were written. */
+  /** The number of the row; rows are numbered in the order of writing. */
   seq: number;
-  /** The time when it was written, in milliseconds as limits are counted; nothing in it is newer. */
+  /** When the row was written, in milliseconds of the limits' time; no request in the row is newer. */
   time: number;
   /** The identifiers of its accounts, separated by spaces. */
   identifiers: string;
   /**
-   * Float64 in this machine's byte order. For each identifier the number of rings, negative where the entry says all of
-   * the account; for each ring its window in seconds, capacity, head, tail, newest step and number of stamps.
+   * Float64 in this machine's byte order. For each identifier the number of rings, negative in a whole entry; for each
+   * ring its window in seconds, capacity, head, tail, newest step and number of stamps.
    */
   numbers: Uint8Array;
-  /** Uint32: the stamps of all these rings, of each those of its newest groups, oldest first. */
+  /** Uint32: the stamps of these rings one after the other; for each ring those of its newest groups, oldest first. */
   stamps: Uint8Array;
-  /** CRC-32 of all of this. */
+  /** CRC-32 of all other columns. */
   checksum: number;
 };
 
-/** An account to write: all of it, or what came after `savedHead` of its rings. */
+/** An account to write: all of it if `isWhole`, otherwise only the requests after `savedHead` of its rings. */
 export type Entry = { account: SavedAccount; isWhole: boolean };
 
-/** A row with what is in it, and how many bytes each entry takes. */
+/** A row, its entries, and how many bytes each entry takes. */
 export type WrittenRow = { row: LogRow; entries: (Entry & { bytes: number })[] };
 
 const ENTRIES_PER_ROW = 100;
 
-/** Rows with these entries, numbered from `seq` on; at least one. */
+/** Makes rows of these entries, numbered from `seq` on; at least one row, even without entries. */
 export function rowsOf(entries: readonly Entry[], seq: number, time: number): WrittenRow[] {
   const rows: WrittenRow[] = [];
   for (let at = 0; at === 0 || at < entries.length; at += ENTRIES_PER_ROW) {
@@ -73,7 +73,7 @@ function addEntry({ account: { rings }, isWhole }: Entry, numbers: number[], sta
   numbers.push(isWhole ? -rings.length : rings.length);
   for (const ring of rings) {
     const newest = newestGroup(ring);
-    // The group in which the saved head lies may have gone on since.
+    // The group that contains the saved head may have received requests since.
     const first = isWhole ? ring.tail : Math.max(ring.tail, Math.floor(ring.savedHead / ring.groupSize));
     const count = Math.max(0, newest - first + 1);
     numbers.push(ring.windowMs / 1000, ring.capacity, ring.head, ring.tail, ring.newestStep, count);
@@ -81,12 +81,12 @@ function addEntry({ account: { rings }, isWhole }: Entry, numbers: number[], sta
   }
 }
 
-/** True if a row is as it was written. */
+/** True if the row's checksum is right. */
 export function isIntact(row: LogRow): boolean {
   return row.checksum === checksumOf(row);
 }
 
-/** Brings `accounts`, as the rows before this one have left them, up to what this row says. A damaged row is left out. */
+/** Applies a row to `accounts`, which hold the state after the rows before it. A damaged row is skipped. */
 export function readRow(row: LogRow, accounts: Map<string, SavedAccount>): void {
   if (!isIntact(row)) return;
   for (const { identifier, isWhole, rings } of entriesOf(row)) {
@@ -114,11 +114,12 @@ type SavedRing = {
   stamps: Uint32Array;
 };
 
-/** Puts the newest groups of a ring into it, which stands as it did before they were spent. */
+/** Adds the newest groups of a saved ring to `ring`, which holds the state before those groups. */
 function addStamps(ring: Ring, { head, tail, newestStep, stamps }: SavedRing): void {
   const newest = Math.floor((head - 1) / ring.groupSize);
   const first = newest - stamps.length + 1;
-  // Where a row between was damaged, its groups count as if they were as new as the first one that is known.
+  // If a damaged row was skipped, its groups get the stamp of the oldest group that is known, so they expire late
+  // rather than early.
   const firstMissing = newestGroup(ring) + 1;
   ring.tail = tail;
   if (newest - tail + 1 > ring.stamps.length) fitRing(ring, newest - tail + 1);
@@ -132,7 +133,7 @@ function addStamps(ring: Ring, { head, tail, newestStep, stamps }: SavedRing): v
 
 type SavedEntry = { identifier: string; isWhole: boolean; rings: SavedRing[] };
 
-/** The entries of a row, in the form that {@link addEntry} writes. */
+/** Parses the entries of a row as {@link addEntry} writes them. */
 function entriesOf({ identifiers, numbers: numberBytes, stamps: stampBytes }: LogRow): SavedEntry[] {
   const numbers = new Float64Array(numberBytes.slice().buffer);
   const stamps = new Uint32Array(stampBytes.slice().buffer);

@@ -6,59 +6,65 @@ import { convertFormerTables } from './former.ts';
 import { isIntact, type LogRow } from './row.ts';
 
 /**
- * The file in which limits outlive the process: an SQLite file of its own beside the main database, so that a long import
- * can't hold it up. What it holds is worth no more than the windows it covers, so an unreadable file is set aside and a
- * new one begun.
+ * The file that keeps quotas across restarts: an SQLite file of its own beside the main database, so that a long import
+ * into the database can't delay a save. Its content matters only for the length of the windows, so an unreadable file
+ * is renamed and a new one is started.
  */
 export type QuotaStore = {
-  /** The time of the latest row when the file was opened, and the number of rows written ever; 0 where there is no row. */
+  /** When the file was opened: the time of its newest intact row, and the number of its newest row; 0 without rows. */
   lastTime: number;
   lastRow: number;
-  /** The new name of a file that was damaged or not ours, where there was one. */
+  /** The new path of a file that was damaged or not a quota file; null if the file was readable. */
   setAside: string | null;
   /** All rows, oldest first. */
   rows: () => Iterable<LogRow>;
-  /** The oldest rows in short, some tens of them. */
+  /** The numbers and identifiers of the 32 oldest rows. */
   oldestRows: () => RowHead[];
   /**
-   * Adds rows, and deletes those whose number is below `keptFrom`: all or nothing. A crash of the program does not undo
-   * it. Throws where the file can't be written.
+   * Adds rows, and deletes those whose number is below `keptFrom`, in one transaction that survives a crash of the
+   * program. Throws if the file can't be written.
    */
   save: (rows: readonly LogRow[], keptFrom: number) => void;
   /**
-   * Brings what was saved to the disk, so that a power cut does not undo it either, in a thread of the runtime: no request
-   * waits for the disk. Calls that come meanwhile share the next turn. Rejects where the disk refuses.
+   * Flushes what was saved to the disk, so that it survives a power cut too. A thread of the runtime waits for the
+   * disk, so no request does. Calls during a flush share the next flush. Rejects if the disk fails.
    */
   sync: () => Promise<void>;
-  /** Brings what was saved to the disk, waiting for it, and closes the file. Throws where the disk refuses. */
+  /** Flushes what was saved to the disk, waits for the disk, and closes the file. Throws if the disk fails. */
   close: () => void;
 };
 
-/** A row without what it says of the accounts. */
+/** The number of a row and its identifiers. */
 export type RowHead = { seq: number; identifiers: string };
 
-/** "PLQ3" in the file's header, and before it "PLQ2", which is converted; any other file is set aside. */
+/**
+ * The application id in the file's header: "PLQ3", or "PLQ2" in the former format, which is converted. A file with
+ * another id is renamed.
+ */
 const APPLICATION_ID = 0x504c5133;
 const FORMER_ID = 0x504c5132;
 
 const LOG_TABLE = `CREATE TABLE log (seq INTEGER PRIMARY KEY, time REAL NOT NULL, identifiers TEXT NOT NULL,
   numbers BLOB NOT NULL, stamps BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT`;
 
-/** Requests wait for this lock, and only another program could hold it. */
+/** How long a save waits for a lock. Requests wait too, and only another program could hold the lock. */
 const BUSY_TIMEOUT_MS = 50;
 
 /**
- * After so many pages (16 MB) SQLite brings what it has written aside into the file itself. That waits for the disk in the
- * thread that saves, so it is four times as rare as SQLite would have it.
+ * The length of the write-ahead log, 16 MB, at which SQLite checkpoints it. A checkpoint makes the saving thread wait
+ * for the disk, so it is four times as rare as by default.
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** The quota file that belongs to a main database: `profiles.db` has `profiles.db.quotas`. */
+/** The path of the quota file of a main database: `profiles.db.quotas` for `profiles.db`. */
 export function quotaPath(databasePath: string): string {
   return `${realPath(databasePath)}.quotas`;
 }
 
-/** Opens or creates the store. Throws where there can be no such file, for example for want of room. */
+/**
+ * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. Throws if the file can't be
+ * opened or created, for example because the disk is full.
+ */
 export function openQuotaStore(path: string, nowMs: number): QuotaStore {
   try {
     return openStore(path, null);
@@ -88,7 +94,7 @@ function renameIfThere(from: string, to: string): void {
 function openStore(path: string, setAside: string | null): QuotaStore {
   const sqlite = openFile(path, BUSY_TIMEOUT_MS);
   try {
-    // NORMAL: a commit is written to the write-ahead log, but does not wait for the disk; `sync` brings it there.
+    // NORMAL: a commit is written to the write-ahead log, but does not wait for the disk; `sync` flushes the log.
     sqlite.run('PRAGMA synchronous = NORMAL');
     sqlite.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     prepareTables(sqlite);
@@ -140,7 +146,7 @@ function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
     sync: () => syncDisk(disk),
     close: () => {
       try {
-        // Closing does this too, but not while another program has the file open.
+        // Closing the last connection checkpoints too, but not while another program has the file open.
         sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
       } finally {
         sqlite.close();
@@ -150,7 +156,7 @@ function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
   };
 }
 
-/** The write-ahead log on its way to the disk: the turn that runs, and the one that begins after it. */
+/** Flushes of the write-ahead log to the disk: the flush that runs, and the one that starts after it. */
 type Disk = {
   readonly path: string;
   file: number | null;
@@ -161,7 +167,7 @@ type Disk = {
 
 function syncDisk(disk: Disk): Promise<void> {
   if (disk.running === null) return startSync(disk);
-  // What was saved since the running turn has begun may not be in it.
+  // The running flush may not cover what was saved after it started.
   disk.next ??= disk.running.catch(() => undefined).then(() => startSync(disk));
   return disk.next;
 }
@@ -176,7 +182,7 @@ function startSync(disk: Disk): Promise<void> {
 }
 
 async function syncOnce(disk: Disk): Promise<void> {
-  // Closing has brought everything to the disk.
+  // `close` has flushed everything already.
   if (disk.isClosed) return;
   disk.file ??= openSync(disk.path, 'r');
   await promisify(fdatasync)(disk.file);
@@ -184,7 +190,7 @@ async function syncOnce(disk: Disk): Promise<void> {
 
 function closeDisk(disk: Disk): void {
   disk.isClosed = true;
-  // A number that is closed while a thread uses it may be another file's by then.
+  // While a flush uses the file descriptor it stays open: after a close its number could belong to another file.
   if (disk.file === null || disk.running !== null) return;
   closeSync(disk.file);
   disk.file = null;

@@ -1,18 +1,22 @@
 import { AppError } from '../../errors.ts';
 
-/** A thread that finds a lock taken asks so many times at once: what a lock guards takes well under a microsecond. */
+/** How often a thread retries a taken lock without sleeping: locks are held for well under a microsecond. */
 const SPINS = 1_000;
 
-/** Then the holder is not running, or dead, so the thread sleeps this long before it asks again. */
+/** How long the thread sleeps between later tries, in milliseconds: the lock's holder is not running, or dead. */
 const NAP_MS = 1;
 
-/** So many naps a worker waits at most. The locks of a dead thread are freed much sooner, and a 503 is better than a standstill. */
+/**
+ * How many of these sleeps a worker waits at most. The locks of a dead thread are freed much sooner, and an error 503
+ * is better than a server that hangs.
+ */
 export const MOST_NAPS = 2_000;
 
 /**
- * Takes the lock at a place of shared memory, waiting for it. A lock is 0 while it is free, else the number of the thread
- * that holds it, so that the locks of a thread that died can be found and freed ({@link freeLock}). Throws `busy` after
- * `mostNaps` naps of a millisecond: the main thread, which frees the locks of dead threads, must never wait long for one.
+ * Takes the lock at index `at` of shared memory, waiting for it. A lock is 0 while it is free, otherwise the number of
+ * the thread that holds it, so that {@link freeLock} can free the locks of a thread that died. Throws `busy` after
+ * `mostNaps` sleeps of a millisecond. The main thread frees the locks of dead threads, so it passes a small `mostNaps`
+ * and never blocks for long.
  */
 export function takeLock(words: Int32Array, at: number, holder: number, mostNaps: number): void {
   let naps = 0;
@@ -24,12 +28,12 @@ export function takeLock(words: Int32Array, at: number, holder: number, mostNaps
   }
 }
 
-/** Gives a lock back. */
+/** Releases a lock that this thread holds. */
 export function releaseLock(words: Int32Array, at: number): void {
   Atomics.store(words, at, 0);
 }
 
-/** Frees a lock if the thread with this number, which has ended, holds it. */
+/** Frees a lock if it is held by the thread with this number, which has ended. */
 export function freeLock(words: Int32Array, at: number, holder: number): void {
   Atomics.compareExchange(words, at, holder, 0);
 }

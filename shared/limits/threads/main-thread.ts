@@ -35,30 +35,36 @@ import {
 import { identifierOfWords, wordsOfIdentifier } from './table.ts';
 import type { SharedLimits } from './worker.ts';
 
-/** The limits of the main thread, which answers nothing: it saves what the other threads spend. */
+/**
+ * The limits in the main thread of a server with several workers: it answers no requests, and saves what the workers
+ * spend.
+ */
 export type MainThreadLimits = Pick<Limits, 'save' | 'close'> & {
-  /** What each answering thread is given. */
+  /** What each worker needs to join the limits. */
   readonly shared: SharedLimits;
   /** Frees the locks that the thread with this number held when it died. */
   freeLocksOf: (number: number) => void;
 };
 
-/** How many milliseconds the main thread waits for a lock: it has to hear of a thread's death, to free that thread's locks. */
+/**
+ * How many milliseconds the main thread waits for a lock. It has to free the locks of workers that die, so it must not
+ * block.
+ */
 const MOST_NAPS = 20;
 
-/** The accounts in shared memory, as the main thread saves and restores them. */
+/** The state of the main thread's limits. */
 type MainThread = {
   readonly memory: SharedMemory;
-  /** Where the search for changed accounts goes on, so that each has its turn. */
+  /** The position where the next search for changed accounts starts, so that each account gets its turn. */
   lookAt: number;
 };
 
-/** A copy of an account, and the region that it was copied from. */
+/** A copy of an account, and the region that the account was copied from. */
 type Copy = SavedAccount & { readonly region: Region };
 
 /**
- * Opens the limits of a database for several threads that answer, with what an earlier run has left. `number` is the main
- * thread's own among them; `buffers` may be given for tests.
+ * Opens the limits of a database for a server with several workers, and restores what an earlier run saved. `number` is
+ * the main thread's number in locks. Tests may pass `buffers`.
  */
 export function openMainThreadLimits(
   databasePath: string,
@@ -103,7 +109,7 @@ function takeChanged(main: MainThread, most: number): Copy[] {
       main.lookAt = at;
       break;
     }
-    // Before it is read: what is spent meanwhile is taken the next time.
+    // The mark is cleared before the account is copied, so that a request spent meanwhile sets the mark again.
     words[at + HEAD.isChanged] = 0;
     const copy = unlessHeld(() => copyOf(memory, at));
     if (copy === null) words[at + HEAD.isChanged] = 1;
@@ -128,7 +134,7 @@ function copyOf(memory: SharedMemory, at: number): Copy {
   return { identifier: identifierOfWords(region.first, region.second), rings, firstRow, region };
 }
 
-/** Where a thread holds the account nothing is noted: what was written is then written once more. */
+/** If a thread holds the account's lock, nothing is recorded, and the next save writes the same requests again. */
 function noteWritten(memory: SharedMemory, { region, rings }: Copy, firstRow: number): void {
   unlessHeld(() =>
     withRegion(memory, region.at, () => {
@@ -164,7 +170,7 @@ function dropUnused(memory: SharedMemory, now: number): void {
     if (region.first === 0 || unlessHeld(() => withRegion(memory, at, () => isOver(at))) !== true) continue;
     const isTried = unlessHeld(() =>
       withTable(memory, () => {
-        // No thread spends from it between this look and its end.
+        // Both happen under the region's lock, so no thread can spend between the check and the end of the region.
         const isGone = withRegion(memory, at, () => {
           if (!isStill(region) || !isOver(at)) return false;
           region.head[HEAD.first] = 0;
@@ -174,12 +180,15 @@ function dropUnused(memory: SharedMemory, now: number): void {
         return true;
       }),
     );
-    // The table is held, maybe by a dead thread whose locks this thread has to free: the next sweep does the rest.
+    // The lock of the table is taken, perhaps by a dead thread whose locks this thread has to free; the next sweep
+    // drops the rest.
     if (isTried !== true) break;
   }
 }
 
-/** Null where the lock that it needs is held by a thread that does not go on, and so is maybe dead. */
+/**
+ * Runs a function; returns null if it needs a lock whose holder does not release it, perhaps because the holder died.
+ */
 function unlessHeld<T>(act: () => T): T | null {
   try {
     return act();

@@ -3,42 +3,42 @@ import { MAX_GROUPS, ringLength } from '../ring.ts';
 import { freeLock, MOST_NAPS, releaseLock, takeLock } from './lock.ts';
 import { emptyPlace, placeOf } from './table.ts';
 
-// The memory in which the accounts of all keys lie when several threads answer: one piece of shared memory, in which each
-// account has a region that is found by a hash table. A thread may die at any step. What it leaves behind is consistent then:
-// at worst there is a region that the table does not name, which the next sweep frees.
+// The accounts of a server with several workers, in shared memory. Each account has a region, which a hash table finds
+// by the key's identifier. A thread may die at any step and leaves consistent memory behind: at worst a region that the
+// table does not name, which the next sweep frees.
 
-/** The memory itself, as threads pass it to each other; each makes a {@link SharedMemory} of it. */
+/** The shared memory as threads pass it to each other; {@link openSharedMemory} makes it usable in a thread. */
 export type SharedBuffers = { arena: SharedArrayBuffer; table: SharedArrayBuffer };
 
 /** One thread's access to the shared memory. */
 export type SharedMemory = SharedBuffers & {
-  /** This thread's number, as it stands in the locks that it holds; not 0. */
+  /** This thread's number, which its locks contain; not 0. */
   readonly holder: number;
-  /** How many milliseconds this thread waits for a lock before it gives up with `busy`. */
+  /** How many milliseconds this thread waits for a lock before `busy` is thrown. */
   readonly mostNaps: number;
-  /** The hash table: three words for each place (`table.ts`). */
+  /** The hash table: three words for each slot (`table.ts`). */
   readonly places: Int32Array;
-  /** All words of the arena, up to where it reached when this was last read ({@link wordsOf}). */
+  /** The arena in 32-bit words, as far as it reached when {@link wordsOf} was last called. */
   words: Int32Array;
 };
 
-/** The words of a region's head. Behind it come six Float64 for each ring ({@link FIELD}), by window, then the stamps. */
+/** The words at the start of a region. Six Float64 for each ring follow ({@link FIELD}), by window, then the stamps. */
 export const HEAD = {
   lock: 0,
-  /** The identifier's words; the first is 0 while no account may be spent from here. */
+  /** The two words of the identifier; the first is 0 while no request may be spent from this region. */
   first: 1,
   second: 2,
   units: 3,
   rings: 4,
   isChanged: 5,
-  /** Of a free region the next one in its list. */
+  /** In a free region: the next region in the list of free ones. */
   next: 6,
   firstRow: 7,
-  /** Another number whenever a region is made, so that a thread sees that the region it knew was made anew. */
+  /** A new number whenever a region is made, so that a thread notices when a region it knew was made anew. */
   made: 8,
 } as const;
 
-/** The Float64 of a ring. */
+/** The Float64 values of a ring. */
 export const FIELD = { capacity: 0, windowSeconds: 1, head: 2, tail: 3, newestStep: 4, savedHead: 5 } as const;
 
 /** How many words a region's head has. */
@@ -47,14 +47,14 @@ export const HEAD_WORDS = 10;
 /** How many Float64 a ring has. */
 export const FIELDS = 6;
 
-/** A region has a ring for each limit of the key, and while limits are being changed those of the former ones. */
+/** A region has a ring for each limit of the key and, after a change, for the former limits still in use. */
 export const MOST_RINGS = 2 * RATE_LIMIT_BOUNDS.maxPerKey;
 
-/** A region is a whole number of units of so many words, so that a region that was freed fits another account. */
+/** Regions consist of units of this many words, so that a region that was freed fits another account. */
 const UNIT_WORDS = 16;
 
-// The words before the first region: the table's lock, the end of the last region, how many accounts there are, how many
-// regions were made, and for each length in units the first of a list of free regions.
+// The words before the first region: the table's lock, the end of the last region, the number of accounts, the number
+// of regions ever made, and for each length in units the first of a list of free regions.
 const LOCK = 0;
 const NEXT = 1;
 const COUNT = 2;
@@ -63,28 +63,31 @@ const FREE = 16;
 const MOST_UNITS = Math.ceil((HEAD_WORDS + MOST_RINGS * (FIELDS * 2 + MAX_GROUPS)) / UNIT_WORDS);
 const FIRST = Math.ceil((FREE + MOST_UNITS + 1) / UNIT_WORDS) * UNIT_WORDS;
 
-/** The memory grows in such steps: JavaScriptCore collects garbage the more seldom, the longer shared memory is. */
+/** The memory grows in these steps: JavaScriptCore collects garbage less often the larger shared memory is. */
 const GROWTH_BYTES = 1 << 20;
 
-/** Makes memory for accounts of at most `maxBytes`: 1 GiB is enough for 200 000 keys with the default limits. */
+/**
+ * Allocates memory that can grow to `maxBytes`, enough for 200 000 keys with the default limits, and a table of
+ * `places`.
+ */
 export function createSharedBuffers(maxBytes = 2 ** 30, places = 2 ** 18): SharedBuffers {
   const arena = new SharedArrayBuffer(GROWTH_BYTES, { maxByteLength: maxBytes });
   new Int32Array(arena)[NEXT] = FIRST;
   return { arena, table: new SharedArrayBuffer(places * 12) };
 }
 
-/** Opens the memory for the thread with this number. */
+/** Makes the memory usable in the thread with this number. */
 export function openSharedMemory({ arena, table }: SharedBuffers, holder: number, mostNaps = MOST_NAPS): SharedMemory {
   const words = new Int32Array(arena, 0, arena.byteLength / 4);
   return { arena, table, holder, mostNaps, places: new Int32Array(table), words };
 }
 
-/** How many accounts there are. */
+/** How many accounts the memory holds. */
 export function accountCount({ words }: SharedMemory): number {
   return Atomics.load(words, COUNT);
 }
 
-/** All of the arena as it is now. */
+/** The whole arena, including what other threads have made it grow by. */
 export function wordsOf(memory: SharedMemory): Int32Array {
   if (memory.words.byteLength < memory.arena.byteLength) {
     memory.words = new Int32Array(memory.arena, 0, memory.arena.byteLength / 4);
@@ -92,7 +95,7 @@ export function wordsOf(memory: SharedMemory): Int32Array {
   return memory.words;
 }
 
-/** Runs a function while no other thread finds, makes or removes a region. */
+/** Runs a function under the table's lock: no other thread finds, makes or removes a region. Throws `busy`. */
 export function withTable<T>(memory: SharedMemory, act: () => T): T {
   takeLock(memory.words, LOCK, memory.holder, memory.mostNaps);
   try {
@@ -102,16 +105,16 @@ export function withTable<T>(memory: SharedMemory, act: () => T): T {
   }
 }
 
-/** The position of the region of an identifier, or 0. Inside {@link withTable}. */
+/** The position of an identifier's region, or 0. Call inside {@link withTable}. */
 export function findRegion(memory: SharedMemory, first: number, second: number): number {
   const place = placeOf(memory.places, first, second);
   return memory.places[place] === 0 ? 0 : (memory.places[place + 2] as number);
 }
 
 /**
- * Makes a region for rings of these capacities and windows, by window, and lets `fill` write its fields and stamps before
- * any thread can find it. `former` is the account's region until now (0: none), which this thread holds or nobody uses; it
- * is freed. Inside {@link withTable}. Returns 0 where no memory is left.
+ * Makes a region for rings with this layout (by window) and lets `fill` write its fields and stamps before any thread
+ * can find it. `former` is the account's previous region (0: none), which is freed, so this thread must hold its lock.
+ * Call inside {@link withTable}. Returns the new region's position, or 0 if no memory is left.
  */
 export function putRegion(
   memory: SharedMemory,
@@ -124,7 +127,7 @@ export function putRegion(
   if (at === 0) return 0;
   const words = wordsOf(memory);
   fill(at);
-  // A thread that knows the former region sees that it is nobody's, and looks for the account again.
+  // A thread that still knows the former region sees this 0 and looks the account up again.
   if (former !== 0) words[former + HEAD.first] = 0;
   const place = placeOf(memory.places, first, second);
   memory.places[place + 1] = second;
@@ -137,8 +140,8 @@ export function putRegion(
 }
 
 /**
- * Lets an account be spent from the region that the table names. {@link putRegion} does it last; where the thread died
- * before it came to that, whoever finds the region does. Inside {@link withTable}.
+ * Writes the identifier into a region, which allows spending from it. {@link putRegion} does it last; if its thread
+ * died before, the next thread that finds the region in the table does it. Call inside {@link withTable}.
  */
 export function nameRegion(memory: SharedMemory, at: number, [first, second]: readonly [number, number]): void {
   const words = wordsOf(memory);
@@ -172,8 +175,8 @@ function reach({ arena }: SharedMemory, endWord: number): boolean {
 }
 
 /**
- * Takes an account away whose region, which lies here, is nobody's already, and frees the region. Inside
- * {@link withTable}. Where a thread died while it made the region, the table may not name it, or name another one.
+ * Removes the account of a region whose first word of the identifier is 0 already, and frees the region. If a thread
+ * died while making the region, the table may not name it, or name another one. Call inside {@link withTable}.
  */
 export function removeRegion(memory: SharedMemory, at: number, first: number, second: number): void {
   const { places } = memory;

@@ -4,13 +4,13 @@ import { createRing, fitRing, type Ring, ringLength, usedAt } from '../ring.ts';
 import { releaseLock, takeLock } from './lock.ts';
 import { FIELD, FIELDS, HEAD, HEAD_WORDS, MOST_RINGS, putRegion, type SharedMemory } from './memory.ts';
 
-// How the rings of an account lie in its region of shared memory. In a region rings are ordered by window, whatever order the
-// limits were granted in, so that all threads find them at the same places.
+// The layout of an account's rings in its region of shared memory. Rings are ordered by window, not as the limits were
+// granted, so that all threads find them at the same index.
 
-/** A region as one thread sees it. */
+/** One thread's view of a region. */
 export type Region = {
   readonly at: number;
-  /** The two words of the identifier of the account that lay here when this thread looked, and the region's number then. */
+  /** The identifier's two words, and the region's number, when the view was made. */
   readonly first: number;
   readonly second: number;
   readonly made: number;
@@ -18,7 +18,7 @@ export type Region = {
   readonly fields: Float64Array;
 };
 
-/** Looks at the region that lies at a position. */
+/** Makes a view of the region at a position. */
 export function viewRegion({ arena }: SharedMemory, at: number): Region {
   const head = new Int32Array(arena, at * 4, HEAD_WORDS);
   const fields = new Float64Array(arena, (at + HEAD_WORDS) * 4, FIELDS * (head[HEAD.rings] as number));
@@ -26,12 +26,18 @@ export function viewRegion({ arena }: SharedMemory, at: number): Region {
   return { at, head, fields, first, second, made };
 }
 
-/** True while the account may be spent from a region, and the region is the one that was looked at. */
+/**
+ * True if requests may be spent from the region, and it still belongs to the account that it had when the view was
+ * made.
+ */
 export function isStill({ head, first, made }: Region): boolean {
   return head[HEAD.made] === made && head[HEAD.first] === first && first !== 0;
 }
 
-/** The rings of a region over the stamps themselves; each has its capacity as quota. While the region is held. */
+/**
+ * The rings of a region, whose `stamps` are the shared memory itself and whose quota is their capacity. Call under the
+ * region's lock.
+ */
 export function ringsAt(memory: SharedMemory, at: number): Ring[] {
   const region = viewRegion(memory, at);
   const count = region.head[HEAD.rings] as number;
@@ -46,7 +52,7 @@ export function ringsAt(memory: SharedMemory, at: number): Ring[] {
   });
 }
 
-/** Brings a ring up to what its place in a region says, while the region is held. */
+/** Copies a ring's fields from the region into `ring`. Call under the region's lock. */
 export function readRing({ fields }: Region, index: number, ring: Ring): void {
   const at = index * FIELDS;
   ring.head = fields[at + FIELD.head] as number;
@@ -55,12 +61,12 @@ export function readRing({ fields }: Region, index: number, ring: Ring): void {
   ring.savedHead = fields[at + FIELD.savedHead] as number;
 }
 
-/** Copies of a region's rings, by window, as they stand between two requests. */
+/** Takes the region's lock and copies its rings, which are ordered by window. */
 export function copyRings(memory: SharedMemory, at: number): Ring[] {
   return withRegion(memory, at, () => ringsAt(memory, at).map((ring) => ({ ...ring, stamps: ring.stamps.slice() })));
 }
 
-/** Writes these rings, by window, into a region that no thread can find yet. */
+/** Writes rings, ordered by window, into a region that no thread can find yet. */
 export function fillRegion(memory: SharedMemory, at: number, rings: readonly Ring[], firstRow: number): void {
   const { head, fields } = viewRegion(memory, at);
   head[HEAD.firstRow] = firstRow;
@@ -76,9 +82,10 @@ export function fillRegion(memory: SharedMemory, at: number, rings: readonly Rin
 }
 
 /**
- * The region for an account's limits: the one found (0: none), which this thread holds, if it is laid out for them; else a
- * new one that takes over what was spent. That keeps the rings of other windows while they are in use, since a thread
- * that has not heard of a change of the limits may ask for them. Inside `withTable`. Returns 0 where no memory is left.
+ * Returns the position of a region that is laid out for `limits`: `found` (0: none), whose lock this thread holds, if
+ * its layout fits; otherwise a new region that takes over what was spent. A new region also keeps the rings of other
+ * windows while they are in use, because a thread that does not know of a change of limits yet may ask for them. Call
+ * inside `withTable`. Returns 0 if no memory is left.
  */
 export function regionFor(
   memory: SharedMemory,
@@ -97,22 +104,24 @@ export function regionFor(
   const all = [...rings, ...used].sort(byWindow);
   return putRegion(memory, words, layoutOf(all), found, (at) => {
     fillRegion(memory, at, all, 0);
-    // What the file says of the former layout does not count for this one, so that all of it has to be written.
+    // The quota file has the former layout of the account, so the whole account has to be written.
     if (found !== 0) viewRegion(memory, at).head[HEAD.isChanged] = 1;
   });
 }
 
-/** These rings by window, as capacities and windows. */
+/** The capacities and windows of rings, in the same order. */
 export function layoutOf(rings: readonly Ring[]): RateLimit[] {
   return rings.map(({ capacity, windowMs }) => ({ quota: capacity, windowSeconds: windowMs / 1000 }));
 }
 
-/** The order of rings in a region. A key has one ring of a window. */
+/** Compares two rings by window, the order in a region. A key has one ring for each window. */
 export function byWindow(one: Ring, other: Ring): number {
   return one.windowMs - other.windowMs;
 }
 
-/** Runs a function while no other thread spends from the account that lies there. */
+/**
+ * Runs a function under the lock of the region at this position, so that no other thread spends from it. Throws `busy`.
+ */
 export function withRegion<T>(memory: SharedMemory, at: number, act: () => T): T {
   const { head } = viewRegion(memory, at);
   takeLock(head, HEAD.lock, memory.holder, memory.mostNaps);

@@ -1,5 +1,5 @@
-// The hash table of the accounts in shared memory, with open addressing. A place has three words: the two of the identifier, of
-// which the first is 0 while the place is empty, and the position of the account's region.
+// The hash table of the accounts in shared memory, with open addressing. A slot has three words: the two words of the
+// identifier, the first of which is 0 in an empty slot, and the position of the account's region.
 
 /** An identifier (8 ASCII characters) as two words; the first is never 0. */
 export function wordsOfIdentifier(text: string): [first: number, second: number] {
@@ -13,7 +13,7 @@ export function identifierOfWords(first: number, second: number): string {
   return bytes.toString('latin1').replaceAll('\0', '');
 }
 
-/** The place where an identifier is, or the empty one where it belongs. */
+/** The index of the slot with this identifier, or of the empty slot where the identifier belongs. */
 export function placeOf(places: Int32Array, first: number, second: number): number {
   let place = homeOf(places, first, second);
   while (places[place] !== 0 && (places[place] !== first || places[place + 1] !== second)) {
@@ -27,7 +27,7 @@ function homeOf(places: Int32Array, first: number, second: number): number {
   return (((mixed ^ (mixed >>> 15)) >>> 0) % (places.length / 3)) * 3;
 }
 
-/** Empties a place. The entries behind it move up where they can, so that no search ends too early at the gap. */
+/** Empties a slot. Entries behind it move up where they can, so that no search ends early at the gap. */
 export function emptyPlace(places: Int32Array, place: number): void {
   let hole = place;
   for (let next = (hole + 3) % places.length; places[next] !== 0; next = (next + 3) % places.length) {

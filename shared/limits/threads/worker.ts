@@ -28,26 +28,32 @@ import {
 import { isStill, type Region, readRing, regionFor, ringsAt, viewRegion, withRegion } from './region.ts';
 import { wordsOfIdentifier } from './table.ts';
 
-/** What each thread that answers is given of the limits that all of them have in common. */
+/** What a worker gets from the main thread to join the limits. */
 export type SharedLimits = SharedBuffers & { timeline: Timeline };
 
-/** The limits as one of several threads sees them. */
+/** The state of the limits in one worker. */
 type OneOfThreads = {
   readonly memory: SharedMemory;
   readonly now: () => number;
-  /** The accounts that this thread has met. */
+  /** The accounts that this thread has looked up. */
   readonly accounts: Map<string, SharedAccount>;
 };
 
-/** An account whose rings lie in shared memory. Its rings here are true only while this thread holds the region. */
+/**
+ * An account whose rings lie in shared memory. The fields of `rings` are current only while this thread holds the
+ * region's lock.
+ */
 type SharedAccount = Account & {
-  /** Null until the account is first held, and after it was moved or dropped. */
+  /** Null until the account is first locked, and after it was moved or dropped. */
   region: Region | null;
-  /** For each ring its place in the region. */
+  /** The index of each ring in the region. */
   places: readonly number[];
 };
 
-/** The limits of the answering thread with this number; all threads have one monotonic clock. The main thread saves them. */
+/**
+ * Opens the limits in the worker with this number. `clock` must have the same monotonic time in all threads. `save` and
+ * `close` do nothing, because the main thread saves.
+ */
 export function joinLimits({ timeline, ...buffers }: SharedLimits, number: number, clock: Clock): Limits {
   const memory = openSharedMemory(buffers, number);
   const state = { memory, now: limitsTime(clock, timeline), accounts: new Map() };
@@ -68,7 +74,7 @@ function accountOf(state: OneOfThreads, key: LimitedKey): Account {
 function findAccount({ accounts, memory }: OneOfThreads, { identifier, rateLimits }: LimitedKey): Account {
   const known = accounts.get(identifier);
   if (known !== undefined && areSameLimits(known.limits, rateLimits)) return known;
-  // Most of those that were met have been dropped since.
+  // More accounts are cached here than twice those in shared memory, so most were dropped: start an empty cache.
   if (accounts.size > 1_000 + 2 * accountCount(memory)) accounts.clear();
   const unused = rateLimits.map((limit) => createRing(limit));
   const account = { ...newAccount(identifier, rateLimits, unused), region: null, places: [] };
@@ -83,8 +89,8 @@ function spend(state: OneOfThreads, account: SharedAccount, count: number): numb
     const wait = waitForAllMs(account.rings, now, count);
     if (wait === null) {
       isSpent = true;
-      // Before any stamp is written: were this thread to die half-way, a new stamp in the place of one that has left the
-      // window would count as if the old one were in it still.
+      // The tails are written before any stamp. Otherwise, if this thread died half-way, a new stamp in the place of an
+      // expired one would count as if the expired request were still in the window.
       writeTails(account);
       for (const ring of account.rings) record(ring, now, count);
     }
@@ -104,7 +110,7 @@ function look(state: OneOfThreads, account: SharedAccount): void {
   }
 }
 
-/** Takes the lock of an account, waiting for it, and reads its rings. Returns the time. */
+/** Takes the lock of an account, waiting for it, and reads its rings. Returns the time. Throws `busy`. */
 function hold(state: OneOfThreads, account: SharedAccount): number {
   const { memory } = state;
   for (;;) {
@@ -115,7 +121,7 @@ function hold(state: OneOfThreads, account: SharedAccount): number {
       const now = state.now();
       if (account.isFitted || !canRefit(account.rings, now)) return now;
     }
-    // The account was dropped or moved, or can be laid out for its changed limits now.
+    // The account was dropped or moved, or its rings can be laid out for changed limits now: look for its region again.
     releaseLock(account.region.head, HEAD.lock);
     account.region = null;
   }
@@ -137,7 +143,9 @@ function writeTails({ region, rings, places }: SharedAccount): void {
   }
 }
 
-/** Writes an account's rings back and releases its lock; `isSpent` where it has to be saved. */
+/**
+ * Writes an account's rings back and releases its lock. `isSpent` marks the account as changed, so that it is saved.
+ */
 function letGo(account: SharedAccount, isSpent: boolean): void {
   const { region, rings, places } = account;
   const { head, fields } = region as Region;
@@ -149,7 +157,9 @@ function letGo(account: SharedAccount, isSpent: boolean): void {
   releaseLock(head, HEAD.lock);
 }
 
-/** Finds the region of an account or makes it, and lays the account's rings over it. Throws `busy` where no memory is left. */
+/**
+ * Finds or makes the region of an account and reads its layout into the account. Throws `busy` if no memory is left.
+ */
 function placeRegion({ memory, now }: OneOfThreads, account: SharedAccount): Region {
   const words = wordsOfIdentifier(account.identifier);
   return withTable(memory, () => {
