@@ -1,20 +1,28 @@
 import type { Sqlite } from './connect.ts';
 
-// Servers keep profiles in memory. So each write transaction of this program adds a row to profile_changes that says which
-// profiles it changed, or that it changed none (`write.ts` does that). A server reads the new rows at the beginning of the
-// first view after the commit and drops exactly those profiles (`shared/profiles/read/cache.ts`). A commit without a row was
-// made by somebody's own SQL, by VACUUM or by a migration: the server drops everything.
+// Servers keep a cache of profiles. So each write transaction of this program adds a row to profile_changes that says
+// which profiles it changed, or that it changed none (`write.ts`). A server reads the new rows at the start of the
+// first view after the commit and drops exactly those profiles from its cache (`shared/profiles/read/cache.ts`). A
+// commit without a row was made by somebody's own SQL, by VACUUM or by a migration; the server then drops all profiles.
 
-/** Where a transaction changes more profiles than these, its row only says that any profile may have changed. */
+/** The row of a transaction that changes more profiles than this only says that any profile may have changed. */
 export const MAX_NOTED_IDS = 1_000;
 
-/** Rows of so many transactions are kept. A reader that has missed more only learns that any profile may have changed. */
+/**
+ * How many transactions' rows are kept. A reader that has missed more only learns that any profile may have changed.
+ */
 export const KEPT_TRANSACTIONS = 100;
 
-/** What changed since a reader last asked: `ids` is null where any profile may have; `seq` is what to ask with next time. */
+/**
+ * What has changed since a reader's last call: the `ids` of profiles, or null if any profile may have changed. `seq` is
+ * the argument of the next call.
+ */
 export type ChangesSince = { seq: number; ids: readonly number[] | null };
 
-/** Reads which profiles have changed since the row `seq`; 0 stands for a reader that has seen nothing yet. Throws what SQLite does. */
+/**
+ * Returns which profiles have changed since the row `seq`; a reader that has seen no row passes 0. Throws SQLite's
+ * errors.
+ */
 export type ChangeLog = { since: (seq: number) => ChangesSince };
 
 /**
@@ -52,7 +60,7 @@ export function prepareChanges(sqlite: Sqlite): ChangeLog {
     since: (asked) => {
       const [seen, ...missed] = rowsFrom.all(asked);
       const seq = missed.at(-1)?.seq ?? seen?.seq ?? 0;
-      // Where the row that was read last is gone, others after it may be gone too.
+      // If the row that was read last is gone, others after it may be gone too.
       if (seen?.seq !== asked || missed.some(({ ids }) => ids === null)) return { seq, ids: null };
       return { seq, ids: [...new Set(missed.flatMap(({ ids }) => JSON.parse(ids as string) as number[]))] };
     },

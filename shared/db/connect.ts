@@ -5,22 +5,25 @@ import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { isImmutable, realPath } from './disk.ts';
 import type * as schema from './schema.ts';
 
-/** The bare connection; only files of `shared/` use it. */
+/** A bare SQLite connection; only files of `shared/` use it. */
 export type Sqlite = Database;
 
-/** The main database, opened: all that the server needs of it. */
+/** The open main database without Drizzle, which is all that the server needs. */
 export type Opened = { $client: Sqlite };
 
-/** The same through Drizzle (`withTables`). */
+/** The open main database with Drizzle (`withTables`). */
 export type Db = BunSQLiteDatabase<typeof schema> & Opened;
 
-/** What a write transaction hands to its function: the same tables, inside the transaction. */
+/** The argument that a write transaction passes to its function: the tables inside the transaction. */
 export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
 
-/** How long a bare connection waits for another's lock, milliseconds. */
+/** How long a bare connection waits for locks of other connections, in milliseconds. */
 const BARE_BUSY_TIMEOUT_MS = 10_000;
 
-/** Opens an existing file as it is, whatever its schema and journal mode: copies, backups, what is to be restored over. */
+/**
+ * Opens an existing file without checking its schema or changing its journal mode: for copies, backups, and a database
+ * that a restore will replace.
+ */
 export function openBare(path: string, access: 'read' | 'write'): Sqlite {
   const sqlite = new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
   sqlite.run(`PRAGMA busy_timeout = ${BARE_BUSY_TIMEOUT_MS}`);
@@ -29,8 +32,9 @@ export function openBare(path: string, access: 'read' | 'write'): Sqlite {
 }
 
 /**
- * Opens any file of ours in WAL mode with the pragmas that every connection needs. `check` may throw before the first of
- * them that writes, so that a file of somebody else's is left as it was.
+ * Opens a file of this program in WAL mode with the pragmas that every connection needs; creates it unless `create` is
+ * false. `check` runs before the first pragma that writes and may throw, so that another program's file stays
+ * unchanged.
  */
 export function openFile(
   path: string,
@@ -38,7 +42,8 @@ export function openFile(
   check: (sqlite: Sqlite) => void = () => {},
   create = true,
 ): Sqlite {
-  // SQLite gives its files the umask's mode; the WAL and the shared memory follow the main file.
+  // SQLite creates a file with the mode of the umask; the write-ahead log and the shared memory file get the mode of
+  // the main file.
   const umask = process.umask(0o077);
   try {
     if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -59,17 +64,17 @@ function connect(path: string, create: boolean): Sqlite {
   if (!isImmutable(path)) return new Database(path, { readwrite: true, create, strict: true });
   const url = `${Bun.pathToFileURL(realPath(path)).href}?immutable=1`;
   const sqlite = new Database(url, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
-  // Everything else knows the file by its path.
+  // Callers expect the path in `filename`, not the URL.
   return Object.defineProperty(sqlite, 'filename', { value: path });
 }
 
 function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, check: (sqlite: Sqlite) => void): void {
-  // First, so that everything below waits too.
+  // Set first, so that the statements below wait for locks too.
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  // A planted view or trigger may not call functions with side effects.
+  // A view or trigger that somebody planted in the file must not call functions with side effects.
   sqlite.run('PRAGMA trusted_schema = OFF');
   check(sqlite);
-  // Readers and one writer side by side: a request never waits for an import.
+  // WAL mode lets readers and one writer work side by side, so a request never waits for an import.
   sqlite.run('PRAGMA journal_mode = WAL');
   sqlite.run('PRAGMA foreign_keys = ON');
 }

@@ -11,26 +11,30 @@ import {
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
 
-// What the file system under a database allows: another name of the file, a disk without room, a disk that is read-only.
+// What the file system means for a database: other names of the file, a full disk, a read-only disk.
 
 /**
- * The size of the reserve file. To open a database SQLite must make a file of 32 KiB beside it (`-shm`), and as much
- * beside the quota file, with 32 KiB more for each 16 MiB of a write-ahead log that a crash has left.
+ * The size in bytes of the reserve file, which is emptied to make room on a full disk. To open a database SQLite has to
+ * create a file of 32 KiB beside it (`-shm`) and another beside the quota file, with 32 KiB more for each 16 MiB of
+ * write-ahead log that a crash has left.
  */
 const RESERVE_BYTES = 262_144;
 
-/** With less free room than this the operator is told that the disk is full. */
+/** With less free space than this, in bytes, the operator is told that the disk is full. */
 const FULL_BYTES = 1_048_576;
 
-/** The file itself where the path is a symbolic link to it, so that the files beside it are found by each name. */
+/**
+ * The target of a symbolic link, otherwise the path itself, so that the files beside the database are found by each of
+ * its names.
+ */
 export function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
 /**
- * Throws `refused` where the database has a second name by a hard link and is not in use by this one. SQLite keeps a
- * write-ahead log and the server its lock beside each name, so that users of two names would damage the file. The `-shm`
- * file lies beside the name that is in use, or that was in use when a program crashed.
+ * Throws `refused` if the database has a second name by a hard link, unless the database is in use by this name. SQLite
+ * keeps a write-ahead log, and the server its lock, beside each name, so programs that use different names would damage
+ * the file. A `-shm` file shows that the name beside it is in use, or was in use when a program crashed.
  */
 export function refuseSecondName(path: string): void {
   const file = realPath(path);
@@ -42,7 +46,7 @@ export function refuseSecondName(path: string): void {
   );
 }
 
-/** Whether the file is on a disk that nobody can write on, root included. */
+/** True if the file is on a disk that nobody can write to, not even root. */
 export function isOnReadOnlyDisk(path: string): boolean {
   try {
     accessSync(dirname(realPath(path)), constants.W_OK);
@@ -53,8 +57,9 @@ export function isOnReadOnlyDisk(path: string): boolean {
 }
 
 /**
- * Whether a file has to be read as one that never changes: on a read-only disk SQLite can't make the files that WAL mode
- * needs beside it. Where there are none, nobody has the database open and all of it is in the one file.
+ * True if SQLite has to open the file as one that never changes: on a read-only disk SQLite can't create the `-wal` and
+ * `-shm` files of WAL mode. Without a `-shm` file, and with an empty log, nobody has the database open and the main
+ * file is complete.
  */
 export function isImmutable(path: string): boolean {
   const file = realPath(path);
@@ -63,8 +68,8 @@ export function isImmutable(path: string): boolean {
 }
 
 /**
- * Empties the reserve file where the disk has too little room to open the database, and nobody has it open yet. Does
- * nothing where there is no such file.
+ * Empties the reserve file if the disk has too little room to open the database and nobody has the database open. Does
+ * nothing if there is no reserve file.
  */
 export function spendReserve(path: string): void {
   const file = realPath(path);
@@ -72,20 +77,22 @@ export function spendReserve(path: string): void {
   ignoringFaults(() => truncateSync(reservePath(file)));
 }
 
-/** Makes the reserve file, or fills it up again, where the disk has room enough for others too. */
+/** Creates the reserve file, or fills it up again, if at least 1 MiB is free on the disk. */
 export function makeReserve(path: string): void {
   const file = realPath(path);
   if (reservedBytes(file) !== RESERVE_BYTES && freeBytes(file) >= FULL_BYTES) fillReserve(file);
 }
 
-/** Fills the reserve file up as far as there is room, where nobody has the database open any more. */
+/** Fills an existing reserve file up as far as there is room, if nobody has the database open any more. */
 export function refillReserve(path: string): void {
   const file = realPath(path);
   const reserved = reservedBytes(file);
   if (reserved !== null && reserved < RESERVE_BYTES && !existsSync(`${file}-shm`)) fillReserve(file);
 }
 
-/** A sentence on what can't be written because the disk of this database is read-only or full, or null. */
+/**
+ * A sentence about what can't be written because the disk of this database is read-only or full; null if it is neither.
+ */
 export function diskWarning(path: string): string | null {
   const file = realPath(path);
   const effect = 'lookups are served, but quotas, usage, reminders, backups and whatever a command changes';
@@ -98,7 +105,7 @@ function reservePath(file: string): string {
   return `${file}.reserve`;
 }
 
-/** Null where there is no reserve file. */
+/** The size of the reserve file in bytes; null if there is none. */
 function reservedBytes(file: string): number | null {
   return statSync(reservePath(file), { throwIfNoEntry: false })?.size ?? null;
 }
@@ -108,7 +115,7 @@ function freeBytes(file: string): number {
     const { bavail, bsize } = statfsSync(dirname(file));
     return bavail * bsize;
   } catch {
-    // The folder is not there yet; whoever makes it will be told what is wrong with it.
+    // The folder does not exist yet; creating it will report what is wrong.
     return Number.POSITIVE_INFINITY;
   }
 }
@@ -117,11 +124,14 @@ function fillReserve(file: string): void {
   ignoringFaults(() => writeFileSync(reservePath(file), new Uint8Array(RESERVE_BYTES), { mode: 0o600 }));
 }
 
-/** Without its reserve a database is as usable as before: what is wrong with the disk is found by whoever needs it. */
+/**
+ * Runs a function and ignores its errors: a database works without a reserve, and a fault of the disk is reported by
+ * the next operation that needs the disk.
+ */
 function ignoringFaults(act: () => void): void {
   try {
     act();
   } catch {
-    // See above.
+    // The reserve is optional.
   }
 }

@@ -2,8 +2,9 @@ import type { Opened } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 
 /**
- * Folds the write-ahead log into the database and empties it, so that it holds nothing of what was erased. Returns a
- * sentence where others kept it in use for as long as this connection waits: then the last of them to close empties it.
+ * Checkpoints the write-ahead log into the database and truncates it, so that it holds nothing of what was erased.
+ * Returns null; or a sentence if other connections used the log for as long as this connection waits, in which case the
+ * last of them to close empties it.
  */
 export function emptyLog(db: Opened): string | null {
   const path = db.$client.filename;

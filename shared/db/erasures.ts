@@ -1,27 +1,27 @@
 import type { Sqlite } from './connect.ts';
 import { prepareWrite } from './write.ts';
 
-// SQLite overwrites what is deleted (secure_delete), but not the copies of rows that its balancing of pages left earlier in
-// unused parts of other pages. Only a VACUUM writes a file without them. So each transaction that erases profiles leaves a
-// row here, which says that a VACUUM is due. Texts that were replaced and not erased need none of their own: the VACUUM
-// after their profile's erasure takes them too.
+// SQLite overwrites deleted rows (secure_delete), but moving rows between pages may have left older copies in unused
+// parts of other pages. Only a VACUUM writes a file without these copies. So each transaction that erases profiles adds
+// a row to `erasures`, which says that a VACUUM is due. Texts that were replaced, not erased, need no row: the VACUUM
+// after their profile's erasure removes their copies too.
 
-/** What waits for a VACUUM, times in milliseconds since 1970. */
+/** Which erasures wait for a VACUUM. Times are milliseconds since 1970. */
 export type Erasures = {
-  /** The latest erasing transaction that the database knows of; 0 where there was none. */
+  /** The number of the latest transaction that erased profiles; 0 if there was none. */
   lastSeq: number;
-  /** When the first erasure was that no VACUUM has covered yet; null where there is none. */
+  /** When the first erasure after the last VACUUM was made; null if there is none. */
   tracesSinceMs: number | null;
-  /** When a VACUUM last covered an erasure; null where that never was. */
+  /** When a VACUUM last removed the copies of an erasure; null if that never happened. */
   vacuumedAtMs: number | null;
 };
 
-/** Notes, in the transaction that erases profiles, that copies of their texts may be left in the file. */
+/** Records that copies of erased texts may be left in the file. Call inside the transaction that erases profiles. */
 export function noteErasure(sqlite: Sqlite, nowMs: number): void {
   sqlite.query('INSERT INTO erasures (at) VALUES (?)').run(nowMs);
 }
 
-/** Reads what waits. Throws what SQLite does. */
+/** Reads which erasures wait for a VACUUM. Throws SQLite's errors. */
 export function readErasures(sqlite: Sqlite): Erasures {
   return sqlite
     .query(
@@ -31,7 +31,10 @@ export function readErasures(sqlite: Sqlite): Erasures {
     .get() as Erasures;
 }
 
-/** Notes that a VACUUM, which began when `lastSeq` was the latest erasure, has removed all copies up to that one. */
+/**
+ * Records that a VACUUM, begun when `lastSeq` was the latest erasure, has removed the copies of all erasures up to that
+ * one.
+ */
 export function noteVacuum(sqlite: Sqlite, lastSeq: number, nowMs: number): void {
   prepareWrite(sqlite, () => {
     sqlite.query('DELETE FROM erasures WHERE seq < ?').run(lastSeq);

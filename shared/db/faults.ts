@@ -2,7 +2,10 @@ import { SQLiteError } from 'bun:sqlite';
 import { AppError } from '../errors.ts';
 import { foreignOwner } from './owner.ts';
 
-/** Runs a function and turns SQLite's faults into sentences: `busy` for a lock, `refused` for a full disk and the like. */
+/**
+ * Runs a function and turns errors of SQLite and the file system into AppErrors: `busy` for a lock, `refused` for a
+ * full disk, a damaged file and the like. Other errors are thrown as they are.
+ */
 export function guardDatabase<T>(path: string, act: () => T): T {
   try {
     return act();
@@ -11,7 +14,7 @@ export function guardDatabase<T>(path: string, act: () => T): T {
   }
 }
 
-/** The refusal that a SQLite fault amounts to, or null where the error is something else. */
+/** The AppError for an error of SQLite or the file system; null for any other error. */
 export function databaseFault(path: string, error: unknown): AppError | null {
   const fault = error instanceof SQLiteError ? error : error instanceof Error ? error.cause : null;
   if (!(fault instanceof SQLiteError)) return isFileFault(error) ? unusable(path, error) : null;
@@ -20,7 +23,7 @@ export function databaseFault(path: string, error: unknown): AppError | null {
     return new AppError('busy', `The database ${path} is locked by another process; try again.`, { cause: error });
   }
   if (code === 'SQLITE_NOTADB') return new AppError('refused', `${path} is not a Profile Lookup database.`);
-  // The second: no room for the `-shm` file.
+  // SQLITE_IOERR_SHMSIZE means that there is no room for the `-shm` file.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
     return new AppError('refused', `There is no room left on the disk of ${path}; nothing of this step was written.`);
   }

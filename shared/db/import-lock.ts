@@ -5,22 +5,22 @@ import { realPath } from './disk.ts';
 import { databaseFault } from './faults.ts';
 import { giveToOwnerOf } from './snapshot.ts';
 
-// An import takes the database's write lock for each of its batches, and a VACUUM for seconds. So that neither gets in the
-// other's way, there is a lock file beside the database: any number of imports share it, and a VACUUM has it alone. It ends
-// with the process that holds it, however that ends.
+// An import takes the database's write lock for each of its batches, and a VACUUM for seconds. A lock file beside the
+// database keeps them apart: any number of imports share the lock, and a VACUUM has it exclusively. The operating
+// system releases the lock when the process that holds it ends, however it ends.
 
 const RETRY_MS = 50;
 
-/** An import waits for a VACUUM, but not for ever. */
+/** How long an import waits for a VACUUM, in milliseconds. */
 const MAX_WAIT_MS = 600_000;
 
 /**
- * Shares the lock with other imports until it is closed; waits, without blocking the thread, while a VACUUM has it. Throws
- * `busy` where that lasts more than ten minutes, and `refused` where there can be no such file.
+ * Takes the lock together with other imports; closing the result releases it. Waits, without blocking the thread, while
+ * a VACUUM has the lock. Rejects with `busy` after ten minutes, and with `refused` if the lock file can't be created.
  */
 export async function lockForImport(databasePath: string): Promise<Sqlite> {
   for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
-    // A read transaction, which stays open, holds SQLite's shared lock.
+    // A read transaction that stays open holds SQLite's shared lock.
     const lock = tryLock(databasePath, 0, ['BEGIN', 'SELECT count(*) FROM sqlite_schema']);
     if (lock !== null) return lock;
     if (waitedMs >= MAX_WAIT_MS) {
@@ -31,8 +31,8 @@ export async function lockForImport(databasePath: string): Promise<Sqlite> {
 }
 
 /**
- * Has the lock alone until it is closed. Waits so long for an import or another VACUUM that has it, milliseconds, and then
- * throws `busy`. Two that come at the same time and do not wait may each refuse the other.
+ * Takes the lock exclusively; closing the result releases it. Blocks for up to `waitMs` milliseconds while an import or
+ * another VACUUM has the lock, then throws `busy`. Two calls at the same time that do not wait may both be refused.
  */
 export function lockForVacuum(databasePath: string, waitMs: number): Sqlite {
   const lock = tryLock(databasePath, waitMs, ['BEGIN EXCLUSIVE']);
@@ -40,7 +40,7 @@ export function lockForVacuum(databasePath: string, waitMs: number): Sqlite {
   throw new AppError('busy', `An import or another vacuum is under way on ${databasePath}; try again when it is done.`);
 }
 
-/** Null where others hold a lock that does not go with this one. */
+/** Null if others hold a lock that conflicts with this one. */
 function tryLock(databasePath: string, waitMs: number, statements: readonly string[]): Sqlite | null {
   const path = `${realPath(databasePath)}.import-lock`;
   let lock: Sqlite | null = null;
@@ -48,7 +48,7 @@ function tryLock(databasePath: string, waitMs: number, statements: readonly stri
     makeFile(databasePath, path);
     lock = openBare(path, 'write');
     lock.run(`PRAGMA busy_timeout = ${waitMs}`);
-    // Nothing is ever written, so there is nothing to undo, and no journal to leave behind.
+    // Nothing is ever written into this file, so it needs no journal on the disk.
     lock.run('PRAGMA journal_mode = MEMORY');
     for (const statement of statements) lock.query(statement).all();
     return lock;

@@ -1,4 +1,4 @@
-// What the columns about keys may hold. The rules about these values are in shared/keys.
+// The values that the columns about keys may hold. The rules about these values are in shared/keys.
 
 /** The states of an API key, spelled as in JSON, tables and the database (specification 3). */
 export const KEY_STATES = ['pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
@@ -11,7 +11,7 @@ export const PERMISSIONS = ['api.lookup', 'api.leaderboard'] as const;
 /** `api.lookup` grants every lookup and links endpoint, `api.leaderboard` the leaderboard only. */
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** How an approval attempt stands; `open` past its lease reads as `not confirmed`. */
+/** The result of an approval attempt. An `open` attempt whose lease is over counts as `not confirmed`. */
 export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 'voided'] as const;
 
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
@@ -24,7 +24,7 @@ export const REMINDER_RESULTS = ['sending', 'accepted', 'refused', 'not confirme
 
 export type ReminderResult = (typeof REMINDER_RESULTS)[number];
 
-/** What `key_events` records. */
+/** The events that the table `key_events` records. */
 export const KEY_EVENTS = [
   'requested',
   'approval started',

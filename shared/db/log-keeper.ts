@@ -1,22 +1,29 @@
 import type { Sqlite } from './connect.ts';
 
-/** Folds the write-ahead log into the database between the transactions of a long writer. */
+/** Checkpoints the write-ahead log between the transactions of a long writer, such as an import. */
 export type LogKeeper = {
-  /** Folds the log in where it has grown long; call it after each transaction. */
+  /** Checkpoints if the log has grown long; call it after each transaction. */
   afterWrite: () => void;
-  /** Folds in what is left and hands the log back to SQLite's own care. */
+  /** Checkpoints what is left and turns SQLite's automatic checkpoints on again. */
   end: () => void;
 };
 
-/** Folded in when it has so many pages (16 MiB): a page that many transactions change is then written once for all. */
+/**
+ * The log is checkpointed at this many pages (16 MiB), so that a page that many transactions change is copied only
+ * once.
+ */
 const MAX_LOG_PAGES = 4_000;
 
-/** The longest that beginning the log anew waits for readers, milliseconds; nobody can write meanwhile. */
+/**
+ * The longest that a checkpoint waits for readers before it restarts the log, in milliseconds; nobody can write
+ * meanwhile.
+ */
 const MAX_WAIT_MS = 50;
 
 /**
- * Takes the log of a connection that writes very much into its care. SQLite's own way would fold it in after nearly
- * every large transaction, and never begin it anew while readers take turns, so that it grew as long as the import.
+ * Replaces SQLite's automatic checkpoints on a connection that writes very much. The automatic ones would run after
+ * nearly every large transaction, and never restart the log while there is always some reader, so the log would grow as
+ * long as the import.
  */
 export function keepLogShort(sqlite: Sqlite): LogKeeper {
   const pragma = (text: string) => sqlite.query(`PRAGMA ${text}`).get() as Record<string, number>;
@@ -28,18 +35,19 @@ export function keepLogShort(sqlite: Sqlite): LogKeeper {
   function fold(): void {
     let left = 0;
     try {
-      // The bulk goes without any lock that others want; what waits for readers has then little left to do.
+      // A passive checkpoint copies most pages without blocking others, so the restart, which waits for readers, is
+      // short.
       pragma('wal_checkpoint(PASSIVE)');
       sqlite.run(`PRAGMA busy_timeout = ${MAX_WAIT_MS}`);
       const { busy, log = 0 } = pragma('wal_checkpoint(RESTART)');
       if (busy !== 0) left = log;
     } catch {
-      // All is committed in the log, and on a full or broken disk the next write says so.
+      // Everything is committed in the log, and on a full or broken disk the next write reports the error.
       left = foldAt;
     } finally {
       sqlite.run(`PRAGMA busy_timeout = ${timeout}`);
     }
-    // A reader that stays, such as a backup, is not waited for after every transaction.
+    // A reader that stays long, such as a backup, must not cause a wait after every transaction.
     foldAt = left + MAX_LOG_PAGES;
   }
 
@@ -47,7 +55,7 @@ export function keepLogShort(sqlite: Sqlite): LogKeeper {
     try {
       return pragma('wal_checkpoint(NOOP)').log ?? 0;
     } catch {
-      // On a disk that can't be used; whoever writes next says so.
+      // The disk can't be used; the next write reports the error.
       return 0;
     }
   }

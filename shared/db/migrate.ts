@@ -5,18 +5,18 @@ import type { Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 
-/** Written into the file's header, so that another program's database is never touched: "PLK1". */
+/** The application id in the file's header, "PLK1": a file with another id is another program's and never touched. */
 export const APPLICATION_ID = 0x504c4b31;
 
-/** How a database's schema stands against this program's. */
+/** How a database's schema compares with the one of this program. */
 export type SchemaState = 'new' | 'older' | 'current';
 
 /**
- * Compares a database with the known migrations. Throws `refused` for a file that is not ours, was made by a newer
- * version, or holds other migrations than the ones released.
+ * Compares a database with the known migrations. Throws `refused` if the file is another program's, has migrations of a
+ * newer version, or has migrations that differ from the released ones.
  */
 export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATIONS): SchemaState {
-  // In one statement, and so of one moment: another process may be making the tables.
+  // One statement reads both values from one snapshot: another process may be creating the tables.
   const { id, tables } = sqlite
     .query('SELECT (SELECT count(*) FROM sqlite_schema) AS tables, application_id AS id FROM pragma_application_id')
     .get() as { id: number; tables: number };
@@ -69,10 +69,10 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Brings a database to the newest schema. Any number of processes may call it at once: the version is read inside the
- * immediate transaction that changes it, so exactly one applies each step. Foreign keys are checked before commit.
- * `beforeUpgrade` is called inside it by that one, before an existing database changes, with the number of steps that it
- * has; nobody else can write then, and what it throws leaves the database as it was.
+ * Brings a database to the newest schema. Any number of processes may call it at once: each reads the version inside
+ * the immediate transaction that changes it, so every step is applied exactly once. Foreign keys are checked before the
+ * commit. Before an existing database changes, `beforeUpgrade` is called inside that transaction with the number of
+ * migrations in the database. Nobody else can write then, and if it throws, the database stays as it was.
  */
 export function migrate(
   sqlite: Sqlite,
@@ -81,7 +81,7 @@ export function migrate(
   beforeUpgrade: (applied: number) => void = () => {},
 ): void {
   if (schemaState(sqlite, path, migrations) === 'current') return;
-  // Rebuilding a table needs this off, and it can't be changed inside a transaction.
+  // Migrations that rebuild a table need foreign keys off, and the pragma does nothing inside a transaction.
   sqlite.run('PRAGMA foreign_keys = OFF');
   try {
     sqlite.transaction(() => applyMissing(sqlite, path, migrations, beforeUpgrade)).immediate();
@@ -117,7 +117,7 @@ function applyMissing(
   }
 }
 
-/** How many migrations a database of ours has: the number of its schema. */
+/** How many migrations a database of this program has, which is the number of its schema. */
 export function appliedMigrations(sqlite: Sqlite): number {
   const { done } = sqlite.query('SELECT count(*) AS done FROM migrations').get() as { done: number };
   return done;

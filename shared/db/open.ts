@@ -9,21 +9,29 @@ import { foreignOwner } from './owner.ts';
 import { copyBeforeMigration } from './snapshot.ts';
 
 /**
- * How a process comes to the database. `serve` creates and migrates, `fill` (import, demo) creates and migrates only a
- * new one, `use` (nearly every other command) wants it there and current, `look` (backup, check) there and not newer.
+ * What a process needs of the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
+ * migrate an existing one; `use` (nearly every other command) needs it to exist with the current schema; `look`
+ * (backup, check) accepts an older schema too.
  */
 export type OpenMode = 'serve' | 'fill' | 'use' | 'look';
 
-/** How long a connection waits for another's write lock. In the server the wait freezes every request, so it is short. */
+/**
+ * How long a connection waits for another's write lock, in milliseconds: short in the server, where the wait blocks all
+ * requests.
+ */
 const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, look: 10_000 } as const;
 
-/** While one process copies and migrates, those that start beside it wait, the server too: nobody is served yet. */
+/**
+ * How long a process waits, in milliseconds, while another one copies and migrates the database. The server waits too,
+ * because it serves nobody yet.
+ */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
 /**
- * Opens the main database. Throws `refused` where it is missing, older, newer or not ours, naming the path, and `busy`
- * where it stays locked. New files get mode 0600, a new folder 0700. Before an existing database is migrated it is copied
- * aside, and `onCopied` is told where. With `mustExist` a missing or empty file is refused in every mode.
+ * Opens the main database. Throws `refused`, naming the path, if it is missing, too old, too new or another program's,
+ * and `busy` if it stays locked. New files get mode 0600, a new folder 0700. Before an existing database is migrated it
+ * is copied, and `onCopied` is called with the copy's path. With `mustExist` a missing or empty file is refused in
+ * every mode.
  */
 export function openDatabase(
   path: string,
@@ -38,10 +46,10 @@ export function openDatabase(
     spendReserve(path);
     const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], (found) => schemaState(found, path));
     try {
-      // FULL: a commit that was reported (a revocation, an activation) survives a power cut.
+      // FULL: a commit that was confirmed, such as a revocation or an activation, survives a power cut.
       sqlite.run('PRAGMA synchronous = FULL');
-      // What is deleted or replaced is overwritten in the file, so that an erasure leaves nothing in its free pages. It
-      // costs imports nothing that could be measured.
+      // SQLite overwrites deleted and replaced data, so that an erasure leaves nothing in the file's free pages.
+      // Imports are not measurably slower.
       sqlite.run('PRAGMA secure_delete = ON');
       const state = schemaState(sqlite, path);
       if (isNeeded && state === 'new') throw missingDatabase(path, mode);
@@ -66,7 +74,7 @@ function missingDatabase(path: string, mode: OpenMode): AppError {
   return new AppError('refused', foreignOwner(path) ?? missing);
 }
 
-/** Closes a main database; the room on the disk that this frees is kept for opening it again. */
+/** Closes a main database, and fills the reserve file up with the disk space that closing frees. */
 export function closeDatabase({ $client: sqlite }: Opened): void {
   sqlite.close();
   refillReserve(sqlite.filename);
@@ -83,8 +91,9 @@ function migrateAsOne(sqlite: Sqlite, path: string, busyTimeoutMs: number, onCop
 }
 
 /**
- * One more connection to a main database that is there and current; unless told otherwise it waits for no lock. Throws `refused` for any other,
- * and `busy`; it never makes a file, so a database that was taken away is not replaced by an empty one.
+ * Opens one more connection to a main database that exists and has the current schema. By default it waits for no lock.
+ * Throws `refused` for any other file, and `busy`. It never creates a file, so a database that was removed is not
+ * replaced by an empty one.
  */
 export function openBeside(path: string, busyTimeoutMs = 0): Sqlite {
   const mustBeCurrent = (sqlite: Sqlite) => {

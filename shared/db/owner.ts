@@ -36,7 +36,7 @@ function isAllowed(path: string, access: number): boolean {
   }
 }
 
-/** Undefined where it is not there, or behind a folder that may not be passed. */
+/** Undefined if the file does not exist, or lies in a folder that this user may not enter. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

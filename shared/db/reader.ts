@@ -4,28 +4,28 @@ import { databaseFault } from './faults.ts';
 import { openBeside } from './open.ts';
 
 /**
- * The server's connection for reading. It reads in views: a view is one read transaction, so that its requests share the
- * cost of SQLite's locks (3 µs, as much as a lookup). A view begins with the first read and ends with the turn of the
- * event loop, or, while there is much to do, after {@link VIEW_MS}: what others have committed is seen from then on. Only
- * the functions of this file change a reader.
+ * The server's connection for reading. Requests share a read transaction, called a view, because a transaction's locks
+ * cost as much as a lookup (3 µs). A view begins with the first read and ends with the turn of the event loop, or,
+ * under load, after {@link VIEW_MS}; the next view sees what others have committed since. Only the functions of this
+ * file change a reader.
  */
 export type Reader = {
   readonly sqlite: Sqlite;
-  /** Tells the operator of a fault that no request is answered with. */
+  /** Tells the operator of a fault that no response reports. */
   readonly report: ReportFault;
   readonly statements: ReturnType<typeof prepareStatements>;
-  /** Called at the beginning of each view. */
+  /** Called at the start of each view. */
   readonly listeners: OnView[];
-  /** The value of `PRAGMA data_version` that all listeners have been told of; -1 before the first view. */
+  /** The value of `PRAGMA data_version` when all listeners were last called; -1 before the first view. */
   version: number;
   isOpen: boolean;
-  /** Since when the view is open, in milliseconds of the monotonic clock that {@link renewView} is given. */
+  /** When the view was opened, in milliseconds of the monotonic clock that {@link renewView} is given. */
   openedAtMs: number;
-  /** How many reads there were since the period began. */
+  /** How many reads the current period of {@link VIEW_MS} has had. */
   reads: number;
-  /** Whether views last for {@link VIEW_MS}; else they end with the turn of the event loop. */
+  /** True under load: views last for {@link VIEW_MS}; otherwise they end with the turn of the event loop. */
   isBusy: boolean;
-  /** Ends the period; null while nobody reads. */
+  /** Ends the current period; null while nobody reads. */
   timer: Timer | null;
 };
 
@@ -33,31 +33,36 @@ export type Reader = {
 export type ReportFault = (sentence: string, cause: unknown) => void;
 
 /**
- * Is told whether the view sees more commits than the one before, and of what time it is: milliseconds of the monotonic
- * clock that {@link renewView} is given.
+ * A listener is called with two arguments: whether the view sees more commits than the view before, and when the view
+ * was opened, in milliseconds of the monotonic clock that {@link renewView} is given.
  */
 export type OnView = (hasCommits: boolean, nowMs: number) => void;
 
-/** How long a view lasts while there is much to do, and how often is counted whether there is. */
+/** How long a view lasts under load, and the length of the periods in which reads are counted. */
 const VIEW_MS = 2;
 
-/** With more reads than these in {@link VIEW_MS} a turn of the event loop has about three requests. */
+/** More reads than this in {@link VIEW_MS} are load; a turn of the event loop then has about three requests. */
 const BUSY_READS = 32;
 
-/** A turn may be long and timers late: no request begins in a view as old as this. Well below 10 ms, when a change holds. */
+/**
+ * No request starts in a view older than this, even if a turn is long or a timer late: a change must be seen within 10
+ * ms.
+ */
 const MAX_VIEW_MS = 5;
 
-/** How long the connection waits for a lock, which stops readers hardly ever. */
+/** How long the connection waits for a lock; readers hardly ever meet one. */
 const BUSY_TIMEOUT_MS = 300;
 
 /**
- * Pages that are kept, KiB: the inner pages of a few million profiles. With more a lookup is no faster: a page that comes
- * from the system's cache into memory that is still in the processor's costs as little. Mapping the file (mmap_size) counts
- * as memory of the process, and a fault of the disk would kill it.
+ * The size of SQLite's page cache, enough for the inner pages of a few million profiles. More did not make lookups
+ * faster, because reading from the system's file cache costs as little. Mapping the file (mmap_size) would count as
+ * memory of the process, and a fault of the disk would kill the process.
  */
 const CACHE_KIB = 8_192;
 
-/** Opens a reader on a main database that is there and current. Throws `refused` for any other, and `busy`. */
+/**
+ * Opens a reader on a main database that exists and has the current schema. Throws `refused` for any other, and `busy`.
+ */
 export function openReader(databasePath: string, report: ReportFault = () => {}): Reader {
   const sqlite = openBeside(databasePath, BUSY_TIMEOUT_MS);
   sqlite.run('PRAGMA query_only = ON');
@@ -79,19 +84,22 @@ export function openReader(databasePath: string, report: ReportFault = () => {})
 function prepareStatements(sqlite: Sqlite) {
   return {
     begin: sqlite.prepare('BEGIN'),
-    // Takes as long as COMMIT and has nothing to undo, but works after a failed read too, where COMMIT fails.
+    // ROLLBACK takes as long as COMMIT and has nothing to undo here, but works after a failed read too, where COMMIT
+    // fails.
     rollback: sqlite.prepare('ROLLBACK'),
-    // The number moves with every commit of another connection, and only between transactions.
+    // The value changes with every commit of another connection, and only between transactions.
     dataVersion: sqlite.prepare<{ data_version: number }, []>('PRAGMA data_version'),
   };
 }
 
-/** Has a function called at the beginning of each view, inside that view. */
+/** Registers a function to call at the start of each view, inside that view. */
 export function onView(reader: Reader, act: OnView): void {
   reader.listeners.push(act);
 }
 
-/** Has a function called at the beginning of each view that sees more than the one before, inside that view. */
+/**
+ * Registers a function to call at the start of each view that sees newer data than the one before, inside that view.
+ */
 export function onCommit(reader: Reader, act: () => void): void {
   onView(reader, (hasCommits) => {
     if (hasCommits) act();
@@ -99,8 +107,8 @@ export function onCommit(reader: Reader, act: () => void): void {
 }
 
 /**
- * Runs a function that reads, in the view that is open or in a new one, and returns what it returns. After a fault of
- * SQLite the view is ended, so that the next read begins anew. Throws the function's AppErrors as they are, `busy` for a
+ * Runs a function that reads, in the open view or in a new one, and returns its result. After a fault of SQLite the
+ * view is ended, so that the next read begins a new one. Throws the function's AppErrors as they are, `busy` for a
  * lock, `refused` for a file that can't be read.
  */
 export function readInView<T>(reader: Reader, act: () => T): T {
@@ -120,7 +128,7 @@ export function renewView(reader: Reader, nowMs: number): void {
   if (!reader.isOpen) reader.openedAtMs = nowMs;
 }
 
-/** Ends the view that is open, where one is. Throws nothing. */
+/** Ends the open view, if there is one. Never throws. */
 export function endView(reader: Reader): void {
   if (!reader.isOpen) return;
   reader.isOpen = false;
@@ -134,7 +142,7 @@ export function closeReader(reader: Reader): void {
   reader.sqlite.close();
 }
 
-/** Opens a view where none is open, and calls the listeners. Throws what SQLite does. */
+/** Opens a view if none is open, and calls the listeners. Throws SQLite's errors. */
 function openView(reader: Reader): void {
   reader.reads++;
   if (reader.isOpen) return;
@@ -146,7 +154,7 @@ function openView(reader: Reader): void {
     begin.run();
     const version = dataVersion.get()?.data_version as number;
     for (const act of reader.listeners) act(version !== reader.version, reader.openedAtMs);
-    // Where a listener has failed, the version stays as it was, so that the next view calls all of them again.
+    // If a listener throws, the version is not stored, so that the next view calls all listeners again.
     reader.version = version;
   } catch (error) {
     endView(reader);
@@ -162,13 +170,13 @@ function endPeriod(reader: Reader): void {
   reader.isOpen = false;
   endTransaction(reader);
   reader.isBusy = reader.reads > BUSY_READS;
-  // A transaction that could not be ended is ended by a later period, though nobody reads any more.
+  // If the transaction could not be ended, the timer goes on without any reads, so that a later period tries again.
   const goesOn = reader.reads > 0 || reader.sqlite.inTransaction;
   reader.timer = goesOn ? setTimeout(endPeriod, VIEW_MS, reader) : null;
   reader.reads = 0;
 }
 
-/** Ends the transaction, where a failed read has not ended it already. What goes wrong is reported, and tried again. */
+/** Ends the transaction, unless a failed read has ended it already. A failure is reported, and tried again later. */
 function endTransaction({ sqlite, statements, report }: Reader): void {
   try {
     if (sqlite.inTransaction) statements.rollback.run();

@@ -5,18 +5,18 @@ import { openBare, type Sqlite } from './connect.ts';
 import { isOnReadOnlyDisk, realPath } from './disk.ts';
 import { databaseFault } from './faults.ts';
 
-// One database has one server: it holds a lock file beside the database, found from every name that the database has.
+// A database has at most one server. The server holds a lock file beside the database, found from each of its names.
 
 function lockPathOf(databasePath: string): string {
   return `${realPath(databasePath)}.lock`;
 }
 
-/** What keeps other servers away from a database until it is closed. */
+/** Keeps other servers away from a database until it is closed. */
 export type ServingLock = { close: () => void };
 
 /**
- * Holds the lock file until the process ends, however it ends, or it is closed. Throws `refused` where another server
- * holds it. On a read-only disk, where nobody can write and quotas are not kept, no lock is taken.
+ * Takes the lock until it is closed or the process ends, however it ends. Throws `refused` if another server holds it.
+ * On a read-only disk no lock is taken, because nobody can write there and quotas are not saved.
  */
 export function lockForServing(databasePath: string): ServingLock {
   const path = lockPathOf(databasePath);
@@ -48,7 +48,7 @@ function isServedAlready(databasePath: string): AppError {
 }
 
 /**
- * Whether a server holds the lock of this database; looks only, and takes nothing. Null where that can't be known: on a
+ * True if a server holds the lock of this database; only looks and takes no lock. Null if that can't be known: on a
  * read-only disk servers take no lock.
  */
 export function isServed(databasePath: string): boolean | null {

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 
-/** The bytes that a database takes on the disk: its file, and the write-ahead log that it has not taken in yet. */
+/** The bytes on the disk of a database's main file, and of its write-ahead log. */
 export type DatabaseSize = { main: number; wal: number };
 
-/** Looks at the files of a database; one that is not there has none. */
+/** Reads the sizes of a database's files; a missing file counts as 0 bytes. */
 export function databaseSize(path: string): DatabaseSize {
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return { main: bytes(path), wal: bytes(`${path}-wal`) };

@@ -18,14 +18,17 @@ import { realPath } from './disk.ts';
 import { databaseFault } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
 
-/** What a sound database file holds; `schema` is the number of its migrations, and `isOlder` whether more are known. */
+/**
+ * What a sound database file holds. `schema` is the number of its migrations; `isOlder` says whether this program knows
+ * more.
+ */
 export type Verified = { bytes: number; profiles: number; keys: number; schema: number; isOlder: boolean };
 
 /**
- * Reads a whole database file: is it ours, of a schema that this program knows, undamaged, and do its references hold?
- * Throws `refused` with what is wrong. A file of somebody's is opened to read, which leaves it as it is; one that we just
- * made to write, since SQLite looks at CHECK constraints only on a connection that could. A copy is called by the `name`
- * of what it is a copy of.
+ * Reads a whole database file and checks that it is a database of this program, has a known schema, is undamaged, and
+ * has no dangling references. Throws `refused` with what is wrong. A user's file is opened to `read`, so it stays
+ * unchanged; a file just made is opened to `write`, because SQLite checks CHECK constraints only on a writable
+ * connection. Errors call the file by `name`, for a temporary copy the name of its source.
  */
 export function verifyFile(path: string, access: 'read' | 'write', name = path): Verified {
   return withFault(name, name, () => {
@@ -44,7 +47,10 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
   });
 }
 
-/** What SQLite itself finds wrong with a database: its pages, indexes and checks, then its references. */
+/**
+ * What SQLite finds wrong with a database: first pages, indexes and CHECK constraints, then foreign keys. Empty if
+ * nothing.
+ */
 export function damages(sqlite: Sqlite): string[] {
   const pages = sqlite.query('PRAGMA integrity_check').all() as { integrity_check: string }[];
   const references = sqlite.query('PRAGMA foreign_key_check').all() as { table: string; parent: string }[];
@@ -54,7 +60,7 @@ export function damages(sqlite: Sqlite): string[] {
   ];
 }
 
-/** How many profiles and keys there are. */
+/** Counts the profiles and keys of a database. */
 export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
   return sqlite
     .query('SELECT (SELECT count(*) FROM profiles) AS profiles, (SELECT count(*) FROM api_keys) AS keys')
@@ -62,9 +68,9 @@ export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
 }
 
 /**
- * Copies a database to a file of its own, consistently however many write to it, mode 0600. The copy is verified and on
- * disk before it has its name. `onStep` hears what is under way. Throws `refused`, and leaves nothing behind, where the
- * name is taken, there is no room, or the copy is not sound.
+ * Copies one snapshot of a database to a new file of mode 0600, while others may write. The copy is verified and
+ * flushed to the disk before it gets its name. `onStep` is called when a step begins. Throws `refused`, and leaves no
+ * file behind, if the name is taken, the disk is full, or the copy is not sound.
  */
 export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
   refuseExisting(target);
@@ -86,10 +92,10 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
   });
 }
 
-/** The copy that is made before a migration: `<database>.before-schema-2-<UTC time>`. Returns its path. */
+/** Copies a database before its migration to `<database>.before-schema-2-<UTC time>`. Returns the copy's path. */
 export function copyBeforeMigration(path: string, applied: number): string {
   const target = `${realPath(path)}.before-schema-${applied + 1}-${fileTime()}`;
-  // On a connection of its own: the caller's holds the write lock, under which nothing can be vacuumed.
+  // The caller's connection is inside a transaction, where SQLite refuses VACUUM, so the copy needs one of its own.
   const sqlite = openBare(path, 'read');
   try {
     copyDatabase(sqlite, target, () => {});
@@ -99,12 +105,12 @@ export function copyBeforeMigration(path: string, applied: number): string {
   return target;
 }
 
-/** The time of now for a file's name: `20260101T000000.000Z`. */
+/** The current UTC time for a file's name: `20260101T000000.000Z`. */
 export function fileTime(): string {
   return isoTime(systemClock.nowMs()).replace(/[-:]/g, '');
 }
 
-/** Throws `refused` where something has this name already: no command of ours overwrites a file it was given. */
+/** Throws `refused` if the path exists, because no command overwrites a file, or if its folder does not exist. */
 export function refuseExisting(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw isTaken(path);
   if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -112,7 +118,7 @@ export function refuseExisting(path: string): void {
   }
 }
 
-/** Moves a finished file to its name, unless something has it by now, and puts the name on disk. */
+/** Renames a finished file, unless the name is taken by now, and flushes the new name to the disk. */
 function giveName(temporary: string, target: string): void {
   try {
     linkSync(temporary, target);
@@ -130,14 +136,17 @@ function isTaken(path: string): AppError {
   return new AppError('refused', `${path} is there already, and nothing is overwritten; name another file.`);
 }
 
-/** What root makes beside a service's database belongs to the service, which could not read it otherwise. */
+/**
+ * If root runs the program, gives a file the owner of `like`, so that the service that owns the database can read the
+ * file.
+ */
 export function giveToOwnerOf(like: string, path: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(like);
   chownSync(path, uid, gid);
 }
 
-/** Waits until a file, or a folder's list of names, is on disk. */
+/** Flushes a file, or a folder's list of names, to the disk. */
 export function syncPath(path: string): void {
   const fd = openSync(path, 'r');
   try {
@@ -147,7 +156,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Blames a damaged source on the source, and everything else on the file that is being made. */
+/** Turns errors into AppErrors that name the source if the source is damaged, otherwise the file that is being made. */
 function withFault<T>(source: string, target: string, act: () => T): T {
   try {
     return act();

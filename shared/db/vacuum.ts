@@ -14,31 +14,32 @@ import { databaseSize } from './size.ts';
 /** What a VACUUM did: how long it took, and the size of the database file before and after. */
 export type Vacuumed = { milliseconds: number; bytesBefore: number; bytesAfter: number };
 
-/** The room on the disk that a VACUUM needs, and the room that there is, bytes. */
+/** The disk space that a VACUUM needs, and the free disk space, in bytes. */
 export type Room = { neededBytes: number; freeBytes: number };
 
 const DAY_MS = 86_400_000;
 
 /**
- * A VACUUM writes the whole database twice before it takes its place: into a temporary file, and into the write-ahead log.
- * The log adds a little to each page, and other writers need some room meanwhile.
+ * How many times the size of the database a VACUUM needs as free space. It writes the database twice, into a temporary
+ * file and into the write-ahead log; the rest is for the log's overhead and for other writers.
  */
 const ROOM_TIMES = 2.1;
 
-/** How long a VACUUM waits for imports and other vacuums to end. */
+/** How long a VACUUM waits for imports and other vacuums to end, in milliseconds. */
 const LOCK_WAIT_MS = 500;
 
 /**
- * How often the log is tried to be emptied while others use the database, before a VACUUM and after it, and how long each
- * try and the pause after it takes. A try keeps writers out while it waits for readers.
+ * How often the log is tried to be emptied before and after a VACUUM, while others use the database. Each try, and the
+ * pause after it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
  */
 const LOG_TRIES = { before: 10, after: 300 };
 const LOG_WAIT_MS = 100;
 
 /**
- * Writes the database file anew, without any copy of an erased text, and empties its write-ahead log. Others read meanwhile;
- * who writes waits. Throws `busy` where an approval attempt, an import or another vacuum is open, or somebody writes or reads
- * for longer than it waits, and `refused` without room on the disk. Whatever stops it, the database is as it was.
+ * Rewrites the database file without any copy of an erased text, and empties its write-ahead log. Others can read
+ * meanwhile, but writers wait. Throws `busy` if a key is being approved, an import or another vacuum runs, or somebody
+ * writes or reads for longer than this function waits; throws `refused` without room on the disk. If it fails, all data
+ * is as it was.
  */
 export function vacuumDatabase(db: Opened, clock: Clock): Vacuumed {
   const startedMs = clock.monotonicMs();
@@ -47,7 +48,8 @@ export function vacuumDatabase(db: Opened, clock: Clock): Vacuumed {
   const lock = prepareVacuum(db, clock.nowMs(), LOCK_WAIT_MS);
   try {
     return guardDatabase(path, () => {
-      // Whoever keeps the log in use now, such as a backup, would keep all that the VACUUM writes there.
+      // A reader that uses the log now, such as a backup, would also keep there all that the VACUUM writes, so wait for
+      // it first.
       emptyLogPatiently(db, LOG_TRIES.before);
       const { main: bytesBefore } = databaseSize(path);
       const { lastSeq } = readErasures(sqlite);
@@ -63,12 +65,15 @@ export function vacuumDatabase(db: Opened, clock: Clock): Vacuumed {
   }
 }
 
-/** Whether a server should vacuum now: copies of erased texts may be left, and none were removed on this day (UTC) yet. */
+/**
+ * True if a server should vacuum now: copies of erased texts may be left, and no VACUUM removed any on this day (UTC)
+ * yet.
+ */
 export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {
   const { tracesSinceMs, vacuumedAtMs } = guardDatabase(sqlite.filename, () => readErasures(sqlite));
   if (tracesSinceMs === null) return false;
-  // Days are compared, not hours counted, so that an erasure right after a vacuum waits for less than a day, and a clock
-  // that was set back can't put the next vacuum off for long.
+  // Calendar days are compared, not durations, so that an erasure right after a vacuum waits for less than a day, and a
+  // clock that was set back can't delay the next vacuum for long.
   return vacuumedAtMs === null || dayOf(vacuumedAtMs) !== dayOf(nowMs);
 }
 
@@ -77,8 +82,9 @@ function dayOf(ms: number): number {
 }
 
 /**
- * Locks imports and other vacuums out, until the returned lock is closed, where nothing stands against a VACUUM; waits so long
- * for their lock, milliseconds. Throws what {@link vacuumDatabase} throws before it begins.
+ * Checks that a VACUUM can begin, and takes its lock, which keeps imports and other vacuums out until it is closed.
+ * Waits up to `waitMs` milliseconds for the lock. Throws `refused` without room on the disk, and `busy` if a key is
+ * being approved or the lock is taken.
  */
 export function prepareVacuum({ $client: sqlite }: Opened, nowMs: number, waitMs: number): Sqlite {
   const path = sqlite.filename;
@@ -91,7 +97,7 @@ export function prepareVacuum({ $client: sqlite }: Opened, nowMs: number, waitMs
   return lockForVacuum(path, waitMs);
 }
 
-/** How much room a VACUUM of this database needs on its disk, and how much there is. */
+/** How much disk space a VACUUM of this database needs, and how much is free. */
 export function vacuumRoom(databasePath: string): Room {
   const path = realPath(databasePath);
   const { main, wal } = databaseSize(path);
@@ -99,13 +105,16 @@ export function vacuumRoom(databasePath: string): Room {
   return { neededBytes: Math.ceil(ROOM_TIMES * (main + wal)), freeBytes: bavail * bsize };
 }
 
-/** Says that there is not enough room, and what to do. */
+/** A sentence that says how much disk space is missing, and what to do. */
 export function roomSentence({ neededBytes, freeBytes }: Room): string {
   const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
   return `A vacuum needs ${mebibytes(neededBytes)} on the disk of the database, and ${mebibytes(freeBytes)} are free; make room.`;
 }
 
-/** Else SQLite would write the copy, with all private fields, into a folder such as /var/tmp, which may have less room. */
+/**
+ * Makes SQLite write its temporary copy, with all private fields, beside the database. By default it may choose a
+ * folder such as /var/tmp, which may have less room.
+ */
 function keepTemporaryFilesBeside(sqlite: Sqlite, path: string): void {
   const folder = dirname(realPath(path)).replaceAll("'", "''");
   sqlite.run(`PRAGMA temp_store_directory = '${folder}'`);

@@ -2,13 +2,14 @@ import { noteNoChange } from './changes.ts';
 import type { Db, Sqlite, Tx } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 
-// Every write transaction on the main database, but for those of migrations, is made here, so that each says which profiles
+// Every write transaction on the main database, except in migrations, is made here, so that each records which profiles
 // it changes or that it changes none (`changes.ts`).
 
 /**
- * Runs a function in one immediate transaction: the write lock is taken before the first read, so that what is read can't
- * be out of date. Notes that no profile changes, so that servers keep the profiles that they hold in memory. Throws `busy`
- * and `refused` for SQLite's faults, and the function's own errors; after any of them nothing is written.
+ * Runs a function in one immediate transaction and returns its result. The write lock is taken before the first read,
+ * so what the function reads can't be outdated when it writes. Records that no profile changes, so that servers keep
+ * the profiles in their caches. Throws `busy` and `refused` for SQLite's faults, and the function's own errors; nothing
+ * is written then.
  */
 export function write<T>(db: Db, act: (tx: Tx) => T): T {
   return writeProfiles(db, (tx) => {
@@ -18,7 +19,9 @@ export function write<T>(db: Db, act: (tx: Tx) => T): T {
   });
 }
 
-/** The same for a function that changes profiles, names or links; it notes which, by `noteChanges`. */
+/**
+ * Like {@link write}, for a function that changes profiles, names or links and records their ids with `noteChanges`.
+ */
 export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
   return guardDatabase(db.$client.filename, () =>
     db.transaction(
@@ -34,8 +37,8 @@ export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
 }
 
 /**
- * Prepares {@link write} for a connection that works without Drizzle: the function that is returned runs `act` in an
- * immediate transaction, and notes that no profile changes. It throws what SQLite does.
+ * Prepares {@link write} for a connection without Drizzle: the returned function runs `act` in an immediate transaction
+ * and records that no profile changes. Throws SQLite's errors.
  */
 export function prepareWrite<Of extends unknown[], T>(sqlite: Sqlite, act: (...of: Of) => T): (...of: Of) => T {
   const transaction = sqlite.transaction((...of: Of) => {
