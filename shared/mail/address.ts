@@ -2,9 +2,9 @@ const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const ADDRESS = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${LABEL}(?:\\.${LABEL})*$`);
 
 /**
- * Whether a text is exactly one plain e-mail address, as the HTML standard's `type=email` has it, at most 254 characters
- * (RFC 5321, 4.5.3.1). No display name, quotes, comments, lists, spaces or line breaks: nothing that could smuggle in a
- * header or a second recipient.
+ * True if a text is exactly one plain e-mail address as the HTML standard's `type=email` defines it, of at most 254
+ * characters (RFC 5321, 4.5.3.1). Display names, quotes, comments, lists, spaces and line breaks are refused, because
+ * they could add a header or a second recipient.
  */
 export function isMailAddress(text: string): boolean {
   return text.length <= 254 && ADDRESS.test(text);

@@ -5,8 +5,9 @@ import { isoTime, systemClock } from '../clock.ts';
 import type { Delivery, Mail } from './mail.ts';
 
 /**
- * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml` (a test mail has no identifier), mode 0600, in a folder that is made with mode 0700
- * where it is missing. The file is complete and synced before it has its name.
+ * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600; a test mail has no identifier. A
+ * missing folder is created with mode 0700. The file gets its name once it is complete and flushed to the disk. Never
+ * rejects: a failure is returned as `refused`.
  */
 export async function writeToFolder(folder: string, mail: Mail, message: Buffer): Promise<Delivery> {
   const time = isoTime(systemClock.nowMs()).replace(/[-:]/g, '');

@@ -1,7 +1,7 @@
 import type { Block } from './layout.ts';
 
-// Only what mail programs agree on: no script, no remote resource, no image. Where the style sheet is stripped, the
-// elements themselves (pre, table, blockquote) still read well.
+// Only features that mail programs agree on: no script, no remote resource, no image. If a program strips the style
+// sheet, the elements themselves (pre, table, blockquote) are still easy to read.
 const STYLE = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 body { margin: 0; padding: 24px 16px; background: #ffffff; color: #1b1f24;
@@ -32,7 +32,7 @@ a { color: #0b5cad; overflow-wrap: anywhere; }
 }
 `;
 
-/** The HTML part of a message: one self-contained page, with everything escaped and `\n` line ends. */
+/** Renders the HTML part of a message: one self-contained page with `\n` line ends. All texts are escaped. */
 export function renderHtml(title: string, blocks: readonly Block[]): string {
   return `<!doctype html>
 <html lang="en">
@@ -66,7 +66,7 @@ function renderBlock(block: Block): string {
     case 'facts':
       return `<table role="presentation">\n${block.facts.map(renderFact).join('\n')}\n</table>`;
     case 'code':
-      // The line end after <pre> is dropped by HTML and keeps the secret alone on its line in the source.
+      // HTML ignores the line end after <pre>; it keeps the secret alone on its line in the source.
       return `<pre>\n${escapeHtml(block.text)}\n</pre>`;
     case 'quote':
       return `<blockquote>${escapeHtml(block.text)}</blockquote>`;

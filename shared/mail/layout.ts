@@ -1,23 +1,24 @@
 /**
- * A message as a list of blocks, so that its text and its HTML say the same. Strings are one line each but for `quote` and `code`;
- * whatever others wrote must have been cleaned before (no control characters), the renderers only escape and indent it.
+ * A part of a message. A message is a list of blocks that is rendered as text and as HTML, so that both say the same.
+ * Each string is one line, except in `code` and `quote`. The caller must remove control characters from texts that
+ * others wrote; rendering only escapes and indents them.
  */
 export type Block =
   | { kind: 'heading'; text: string }
   | { kind: 'paragraph'; text: string }
   | { kind: 'list'; items: readonly string[] }
-  /** A label and the values that belong to it, one a line. */
+  /** A label and its values, one value on each line. */
   | { kind: 'facts'; facts: readonly { label: string; values: readonly string[] }[] }
   /** Something to copy: never wrapped, on lines of its own. */
   | { kind: 'code'; text: string }
-  /** Somebody's own words, possibly several lines; marked so that they can't pass for ours. */
+  /** What somebody else wrote, perhaps several lines; marked so that nobody takes it for a sentence of this program. */
   | { kind: 'quote'; text: string }
-  /** An address of ours; others' addresses are never made links. */
+  /** A URL of this service; URLs that others wrote are never made links. */
   | { kind: 'link'; label: string; url: string };
 
 const WIDTH = 72;
 
-/** The plain-text part: lines of at most 72 characters wherever words allow it; `\n` line ends. */
+/** Renders the plain-text part: lines of at most 72 characters where words allow it, `\n` line ends. */
 export function renderText(blocks: readonly Block[]): string {
   return `${blocks.map(renderBlock).join('\n\n')}\n`;
 }

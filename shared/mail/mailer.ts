@@ -11,16 +11,19 @@ import type { Delivery, Mail, Mailer } from './mail.ts';
 import { type Failure, refusalOf, unconfirmed } from './refusal.ts';
 import type { MailTarget } from './target.ts';
 
-/** How long a whole delivery may take, milliseconds. */
+/** The longest that a delivery may take, in milliseconds. */
 export const DELIVERY_TIMEOUT_MS = 60_000;
 
-/** What tests change. */
+/** Settings that only tests change. */
 export type MailerOptions = {
-  /** The bound of a whole delivery; default {@link DELIVERY_TIMEOUT_MS}. */
+  /** The longest that a delivery may take, in milliseconds; by default {@link DELIVERY_TIMEOUT_MS}. */
   timeoutMs?: number;
-  /** A certificate authority, PEM, that is trusted instead of the system's. */
+  /** A certificate authority (PEM) that is trusted instead of the system's. */
   ca?: string;
-  /** Whether the server is across a network, so that nothing goes there without verified TLS; default: not loopback. */
+  /**
+   * Whether the server is reached over a network, so that verified TLS is required; by default unless it is on
+   * loopback.
+   */
   isRemote?: boolean;
 };
 
@@ -31,7 +34,10 @@ const SENDER_FOR_TRYING_OUT = 'profile-lookup@localhost';
 const SETUP_TIMEOUT_MS = 30_000;
 const FAREWELL_MS = 1_000;
 
-/** Sends through a mail server, or writes to a folder. `from` is `MAIL_FROM`; a server needs it. */
+/**
+ * Makes a mailer that sends through a mail server or writes to a folder. `from` is `MAIL_FROM`, which a server
+ * requires.
+ */
 export function createMailer(target: MailTarget, from: string | null, options: MailerOptions = {}): Mailer {
   return {
     async send(mail) {
@@ -63,7 +69,10 @@ function addressFault(sender: string, mail: Mail): string | null {
     : "The profile's e-mail address is not one plain address; correct it and try again.";
 }
 
-/** The whole message, RFC 5322 and MIME. nodemailer folds and encodes the headers; addresses are checked before. */
+/**
+ * Builds the whole message (RFC 5322, MIME). nodemailer folds and encodes the headers; the caller has checked the
+ * addresses.
+ */
 async function composeMessage(mail: Mail, sender: string, lineEnd: '\n' | '\r\n'): Promise<Buffer> {
   const root = new MimeNode('multipart/alternative', {
     newline: lineEnd,
@@ -83,8 +92,9 @@ async function composeMessage(mail: Mail, sender: string, lineEnd: '\n' | '\r\n'
 }
 
 /**
- * One MIME part with `\r\n` line ends. ASCII goes as it is, so that a command line of more than 76 characters stays whole
- * also for whoever looks into the file; all else as quoted-printable, which leaves short ASCII lines (the secret) whole.
+ * Builds one MIME part with `\r\n` line ends. ASCII text is sent as it is, so that a command line of more than 76
+ * characters also stays whole in the raw message. Any other text is sent as quoted-printable, which leaves short ASCII
+ * lines, such as a secret, whole.
  */
 function composePart(type: string, content: string): string {
   const lines = content.split('\n');
@@ -124,7 +134,7 @@ function deliver(
     const timer = setTimeout(() => fail({ code: 'ETIMEDOUT' }), timeoutMs);
     const finish = (delivery: Delivery) => {
       clearTimeout(timer);
-      resolve(delivery); // Only the first counts: closing makes the connection report its end.
+      resolve(delivery); // Later calls are ignored: closing emits `end`.
       if (delivery.outcome === 'accepted') sayGoodbye(connection);
       else connection.close();
     };
@@ -139,7 +149,7 @@ function deliver(
     connection.once('end', () => fail({ code: 'ECONNECTION' }));
     connection.connect((error) => {
       if (error) fail(error);
-      // A server that offers no login gets none; if it needs one after all, it says so at the next step.
+      // A server that offers no login gets none; a server that requires one refuses the next command.
       else if (server.login === null || !connection.allowsAuth) send();
       else {
         const { user, password } = server.login;
@@ -149,15 +159,16 @@ function deliver(
   });
 }
 
-/** Bounded courtesy: some servers log a fault where no QUIT came. */
+/** Sends QUIT, because some servers log a fault without it, and closes the connection after at most a second. */
 function sayGoodbye(connection: SMTPConnection): void {
   connection.quit();
   setTimeout(() => connection.close(), FAREWELL_MS).unref();
 }
 
 /**
- * Across a network: TLS with a verified certificate, or nothing. On this machine encryption protects nobody, and the
- * certificates found there (a local Postfix's) name no authority: TLS where it is offered, without verification.
+ * Over a network TLS with a verified certificate is required. On this machine encryption protects nobody, and no
+ * authority has signed the usual certificates (a local Postfix's), so TLS is used without verification if the server
+ * offers it.
  */
 function connectionOptions(server: Server, timeoutMs: number, options: MailerOptions) {
   const isRemote = options.isRemote ?? !isLoopback(server.host);

@@ -2,10 +2,10 @@ import { cleanForTerminal } from '../text.ts';
 import type { Delivery, Mail } from './mail.ts';
 import type { MailTarget } from './target.ts';
 
-/** What nodemailer, the system or TLS said of a delivery that failed. */
+/** What nodemailer, the operating system or TLS reported about a delivery that failed. */
 export type Failure = {
   code?: string | undefined;
-  /** The system's or TLS's own code, where `code` is nodemailer's. */
+  /** The code of the operating system or TLS, if `code` is nodemailer's. */
   originalCode?: string | undefined;
   /** The step that failed: `CONN`, `EHLO`, `STARTTLS`, `AUTH …`, `MAIL FROM`, `RCPT TO`, `DATA`. */
   command?: string | undefined;
@@ -13,7 +13,7 @@ export type Failure = {
   responseCode?: number | undefined;
 };
 
-/** What was tried; the addresses and the login only so that they can be kept out of the sentences. */
+/** What was tried. The addresses and the login are here only so that they can be removed from sentences. */
 export type Attempted = {
   server: Extract<MailTarget, { kind: 'server' }>;
   kind: Mail['kind'];
@@ -23,7 +23,10 @@ export type Attempted = {
 
 type Refusal = Extract<Delivery, { outcome: 'refused' }>;
 
-/** The sentence for a message that certainly was not accepted. Permanent: 5yz, certificates, and TLS that is not there. */
+/**
+ * The result for a message that was certainly not accepted. Answers of 5yz, untrusted certificates and missing TLS are
+ * permanent.
+ */
 export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
   const refused = (permanent: boolean, sentence: string): Refusal => ({
     outcome: 'refused',
@@ -35,7 +38,7 @@ export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
   return connectionRefusal(failure, refused);
 }
 
-/** The sentence for a message whose content was under way when the connection was lost or fell silent. */
+/** The result for a message whose content was being sent when the connection was lost or the server fell silent. */
 export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Delivery, { outcome: 'unknown' }> {
   const what = {
     ETIMEDOUT: 'did not confirm the message in time',
@@ -49,7 +52,7 @@ export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Del
   };
 }
 
-/** What the server answered at some step, and what the admin can do about it. */
+/** A sentence about what the server answered at some step, and what the admin can do. */
 function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boolean): string {
   const answer = `("${quoteAnswer(failure.response ?? '', attempted)}")`;
   const step = (failure.command ?? '').split(' ')[0];
@@ -72,7 +75,7 @@ function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boo
   }
 }
 
-/** What went wrong without an answer, before any content was sent. */
+/** The result if a delivery failed without an answer, before any content was sent. */
 function connectionRefusal(failure: Failure, refused: (permanent: boolean, sentence: string) => Refusal): Refusal {
   const cause = failure.originalCode ?? failure.code ?? '';
   if (/CERT|ALTNAME|ISSUER|SIGNATURE|CHAIN|SELF_SIGNED/.test(cause)) {
@@ -122,11 +125,11 @@ function nameOf({ server }: Attempted): string {
 
 const LONGEST_ANSWER = 200;
 
-/** A server's reply on one line, without whatever looks like an address, a secret or our login. */
+/** A server's answer on one line, without anything that looks like an address, a secret or the login. */
 function quoteAnswer(response: string, { server, recipient, sender }: Attempted): string {
   let text = cleanForTerminal(response.replace(/^(\d{3})[ -]/gm, (_prefix, code, at) => (at === 0 ? `${code} ` : '')));
   for (const word of [recipient, sender, ...credentials(server.login)]) {
-    // Shorter ones are no secrets, and would tear the sentence apart.
+    // A word of up to 3 characters is no secret, and removing it everywhere would make the sentence unreadable.
     if (word.length > 3) text = text.replaceAll(word, '[removed]');
   }
   const cleaned = text
@@ -138,7 +141,7 @@ function quoteAnswer(response: string, { server, recipient, sender }: Attempted)
   return [...cleaned].slice(0, LONGEST_ANSWER).join('');
 }
 
-/** A login in every form in which it goes over the wire and might be echoed (RFC 4616, and AUTH LOGIN). */
+/** A login in every form in which it is sent and a server might repeat it (RFC 4616, and AUTH LOGIN). */
 function credentials(login: Attempted['server']['login']): string[] {
   if (login === null) return [];
   const { user, password } = login;

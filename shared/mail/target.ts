@@ -1,4 +1,4 @@
-/** Where mail goes: a folder for trying out, or a mail server. `secure` is TLS from the first byte (smtps). */
+/** Where mail goes: a folder, to try the program out, or a mail server. `secure` is TLS from the first byte (smtps). */
 export type MailTarget =
   | { kind: 'folder'; folder: string }
   | {
@@ -9,10 +9,10 @@ export type MailTarget =
       login: { user: string; password: string } | null;
     };
 
-/** How `MAIL_URL` is described to people wherever it is refused. */
+/** The syntax of `MAIL_URL`, for error messages and help texts. */
 export const MAIL_URL_SYNTAX = 'smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>';
 
-/** Reads `MAIL_URL`; null where it is none of the three forms. User and password are percent-decoded. */
+/** Parses `MAIL_URL`; null if it has none of the three forms. User and password are percent-decoded. */
 export function parseMailUrl(text: string): MailTarget | null {
   const folder = /^file:(?:\/\/(?=\/))?(.+)$/s.exec(text)?.[1];
   if (folder !== undefined) return { kind: 'folder', folder };
