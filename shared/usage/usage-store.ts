@@ -6,14 +6,14 @@ import type { Tally } from '../keys/tally.ts';
 /** Where counts of requests go, on a connection of its own beside the one that answers. */
 export type UsageStore = {
   /**
-   * Adds these to what is stored, all or nothing, and takes away what is of `lastExpiredDay` or before. Waits so long for
-   * another's lock; throws `busy` where it is still held then.
+   * Adds tallies to the stored ones, and deletes some of the rows of `lastExpiredDay` and before, in one transaction.
+   * Waits up to `waitMs` milliseconds for another process's lock, then throws `busy`.
    */
   add: (tallies: readonly Tally[], lastExpiredDay: number, waitMs: number) => void;
   close: () => void;
 };
 
-/** So many old rows go in one write. */
+/** How many expired rows one write deletes at most. */
 const PRUNE_AT_ONCE = 500;
 
 /** Opens the store in an existing, current database. Throws `busy`, or `refused` where the file can't be used. */

@@ -13,7 +13,10 @@ export type UsageView = {
   lastUsedAt: string | null;
 };
 
-/** The last so many days (1 to 400) of a key, in UTC. What was asked in the last ten seconds may be missing. Throws `not_found`. */
+/**
+ * The usage of a key in the last `days` days (1 to 400) in UTC. Requests of the last ten seconds may be missing. Throws
+ * `not_found`.
+ */
 export function keyUsage(reader: Reader, identifier: string, days: number): UsageView {
   readKey(reader.db, identifier);
   const today = dayOf(reader.clock.nowMs());
@@ -37,7 +40,7 @@ export function keyUsage(reader: Reader, identifier: string, days: number): Usag
   };
 }
 
-/** When each key was last used, milliseconds since 1970; absent are those that were not in the last 400 days. */
+/** When each key was last used, in milliseconds since 1970; a key that was not used in the last 400 days is absent. */
 export function lastUses(reader: Reader): Map<string, number> {
   const rows = reader.db.$client
     .query('SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day > ? GROUP BY identifier')
@@ -46,7 +49,9 @@ export function lastUses(reader: Reader): Map<string, number> {
 }
 
 /**
- * Active keys, of all profiles or of the one with this id, that were not used for this long (at most 400 days); one that never was counts from its approval. */
+ * Active keys, of all profiles or of the one with this id, that were not used for `spanMs` milliseconds (at most 400
+ * days); a key that was never used counts from its approval.
+ */
 export function unusedKeys(
   reader: Reader,
   spanMs: number,
