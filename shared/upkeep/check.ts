@@ -5,18 +5,21 @@ import { countRows, damages } from '../db/snapshot.ts';
 import { keyFaults } from '../keys/check.ts';
 import { profileFaults } from '../profiles/check.ts';
 
-/** What a check found: each fault is a clause that holds nothing private; after the first 1000 one speaks for the rest. */
+/**
+ * The result of a check. Each fault is a clause that holds nothing private; after the first 1000, a last one counts the
+ * rest.
+ */
 export type Checked = { faults: string[]; profiles: number; keys: number };
 
-/** The steps of a check, for whoever wants to say how far it is. */
+/** The steps of a check, for progress messages. */
 export type CheckStep = 'file' | 'schema' | 'profiles' | 'keys';
 
 const MAX_FAULTS = 1_000;
 
 /**
- * Looks for faults: in the file (pages, indexes, checks, references), in the schema, and in what the schema can't say of
- * profiles and keys. All is read from one snapshot, while others go on. Profiles and keys are looked at only where the
- * schema is the newest and SQLite can read it all.
+ * Looks for faults in the file (pages, indexes, CHECK constraints, foreign keys), in the schema, and in what the schema
+ * can't enforce for profiles and keys. Everything is read from one snapshot, while others may write. Profiles and keys
+ * are checked only if the schema is the newest.
  */
 export function checkDatabase(db: Opened, onStep: (step: CheckStep) => void = () => {}): Checked {
   const sqlite = db.$client;
@@ -51,7 +54,7 @@ function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
   return { faults, ...(isReadable ? countRows(sqlite) : { profiles: 0, keys: 0 }) };
 }
 
-/** What SQLite can't read is a fault like the others, and ends this part of the check. */
+/** Yields the faults that `find` returns. An error of SQLite counts as a fault too, and ends this part of the check. */
 function* guarded(find: () => Iterable<string>): Generator<string> {
   try {
     yield* find();

@@ -5,8 +5,8 @@ import { testMail } from '../keys/mails.ts';
 import { isMailAddress } from '../mail/address.ts';
 
 /**
- * Sends a mail of no consequence the way a secret would go. Throws `usage` for an address that is none, `refused` where
- * `MAIL_URL` is unset or the mail was refused for good, `try_later` where it was not accepted, or perhaps, this time.
+ * Sends a test mail the way a secret would be sent. Throws `usage` if `to` is no address, `refused` if `MAIL_URL` is
+ * unset or the mail was refused for good, and `try_later` if the mail was not accepted this time or perhaps not.
  */
 export async function tryMail(deps: Pick<Deps, 'mailer' | 'clock' | 'config'>, to: string): Promise<void> {
   if (!isMailAddress(to)) throw new AppError('usage', 'The address must be one plain e-mail address.');

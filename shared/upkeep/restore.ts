@@ -9,16 +9,19 @@ import { lockForServing } from '../db/serving.ts';
 import { fileTime, giveToOwnerOf, syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
 import { AppError } from '../errors.ts';
 
-/** A restore that is ready to be done: the source is sound, and no server runs while this is held. */
+/** A restore that is ready to run: the source is sound, and no server can start until `release`. */
 export type Restore = {
   source: Verified;
-  /** Puts the source in the database's place; returns where the old database is now, null where there was none. */
+  /** Replaces the database by the source. Returns where the old database is now, null if there was none. */
   run: () => KeptAside | null;
   /** Lets servers start again. */
   release: () => void;
 };
 
-/** Where the old database went. `isWhole`: it could be read, so its write-ahead log is in it; else that lies beside it. */
+/**
+ * The old database after a restore. If `isWhole`, it could be read and contains its write-ahead log; otherwise the log
+ * lies beside it.
+ */
 export type KeptAside = { path: string; isWhole: boolean };
 
 const SIDE_FILES = ['-wal', '-shm'] as const;
@@ -94,8 +97,8 @@ export function copyBackup(file: string, temporary: string): void {
 }
 
 /**
- * Gives the old database another name and lets `replace` put the new one in its place, in this order, so that there is
- * always a database under the name. Throws `busy` while somebody else has the database open.
+ * Gives the old database another name and lets `replace` put the new one in its place. A file has the name at any time.
+ * Throws `busy` while somebody else has the database open.
  */
 function setAside(path: string, replace: () => void): KeptAside | null {
   const aside = `${path}.before-restore-${fileTime()}`;
@@ -119,8 +122,8 @@ function setAside(path: string, replace: () => void): KeptAside | null {
 }
 
 /**
- * Puts the write-ahead log into the old database, which also shows that nobody else has it open, and locks it. Null
- * where it is too damaged for that.
+ * Checkpoints the write-ahead log into the old database, which fails if somebody else has it open, and locks it.
+ * Returns the connection that holds the lock, or null if the database is too damaged.
  */
 function foldOld(path: string): Sqlite | null {
   let old: Sqlite | null = null;
@@ -142,7 +145,10 @@ function foldOld(path: string): Sqlite | null {
   }
 }
 
-/** A second name for the file; where the file system has none, the first one goes, and for a moment there is no database. */
+/**
+ * Gives the file a second name. If the file system has no hard links, the file is renamed, and for a moment there is no
+ * database.
+ */
 function keepUnder(path: string, aside: string): void {
   try {
     linkSync(path, aside);
