@@ -1,8 +1,8 @@
-/** The two clocks of the product, in one place so that tests can replace them. */
+/** The two clocks of the program, which tests replace. */
 export type Clock = {
-  /** Wall time, milliseconds since 1970 (UTC), whole. For dates that people see: requested, decided, expires. */
+  /** The wall clock: whole milliseconds since 1970 (UTC). For dates that people see: requested, decided, expires. */
   nowMs: () => number;
-  /** Milliseconds that only ever grow within a process, with fractions; its zero means nothing. For durations and limits. */
+  /** Milliseconds, with fractions, that never go back within a process and start anywhere. For durations and limits. */
   monotonicMs: () => number;
 };
 
@@ -13,14 +13,16 @@ export const systemClock: Clock = {
 };
 
 /**
- * The machine's clocks, with one monotonic time for all threads of a process: `performance.now()` begins at zero in each.
- * Asks the C library, so it is loaded only where there are several. Throws where there is none that it knows.
+ * Returns the machine's clocks with one monotonic time for all threads of the process; `performance.now()` starts at
+ * zero in each thread. Calls the C library, so use it only if there are several threads. Rejects if the C library can't
+ * be loaded.
  */
 export async function openThreadClock(): Promise<Clock> {
   const { dlopen, ptr } = await import('bun:ffi');
   const [library, monotonic] = process.platform === 'darwin' ? ['libSystem.B.dylib', 6] : ['libc.so.6', 1];
   const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
-  // struct timespec: seconds and nanoseconds, 64 bits each; the seconds since the machine started need only half of theirs.
+  // struct timespec has seconds and nanoseconds of 64 bits each; the lower 32 bits of both are enough, also of the
+  // seconds, which count from the start of the machine.
   const time = new Int32Array(4);
   const address = ptr(time);
   return {
@@ -32,10 +34,10 @@ export async function openThreadClock(): Promise<Clock> {
   };
 }
 
-/** ISO 8601 in UTC with milliseconds, from milliseconds since 1970. */
+/** Formats milliseconds since 1970 as ISO 8601 in UTC with milliseconds. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The length of a day in UTC, milliseconds. */
+/** The length of a day in milliseconds. */
 export const DAY_MS = 86_400_000;

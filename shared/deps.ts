@@ -4,30 +4,33 @@ import type { Db, Opened } from './db/connect.ts';
 import type { Mailer } from './mail/mail.ts';
 import { type Random, systemRandom } from './random.ts';
 
-/** What the rules need from outside, built once by a door and passed down; tests replace clock, randomness and lease. */
+/**
+ * What the functions of `shared/` need from outside. The server or a command builds it once and passes it down; tests
+ * replace the clock, the randomness and the lease.
+ */
 export type Deps = {
   db: Db;
   clock: Clock;
   random: Random;
-  /** Loaded where a mail is really sent; null while `MAIL_URL` is unset. */
+  /** Loads the mailer when a mail is really sent; null if `MAIL_URL` is unset. */
   mailer: () => Promise<Mailer | null>;
   config: Config;
-  /** How long an approval attempt keeps others away, milliseconds. */
+  /** How long an approval attempt keeps other attempts away, in milliseconds. */
   approvalLeaseMs: number;
 };
 
-/** As much of it as the server needs. */
+/** The part of {@link Deps} that the server needs: its database has no Drizzle. */
 export type ServerDeps = Omit<Deps, 'db'> & { db: Opened };
 
-/** The lease of an approval attempt: twice what a delivery may take. */
+/** The lease of an approval attempt in milliseconds: twice the longest time of a delivery. */
 export const APPROVAL_LEASE_MS = 120_000;
 
-/** The real thing: the machine's clocks and randomness, mail as configured. */
+/** Builds the real dependencies: the machine's clocks and randomness, and mail as configured. */
 export function createDeps<Database extends Opened>(db: Database, config: Config): ServerDeps & { db: Database } {
   return { db, random: systemRandom, approvalLeaseMs: APPROVAL_LEASE_MS, ...createMailDeps(config) };
 }
 
-/** As much of it as needs no database. */
+/** Builds the dependencies that need no database. */
 export function createMailDeps(config: Config): Pick<Deps, 'clock' | 'mailer' | 'config'> {
   return {
     clock: systemClock,

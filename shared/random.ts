@@ -1,13 +1,16 @@
 /** The digits of base62, in order of their value. */
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Cryptographic randomness: so many bytes, anew on each call. Tests replace it. */
+/** Returns the given number of cryptographically random bytes. Tests replace it. */
 export type Random = (bytes: number) => Uint8Array;
 
 /** The machine's cryptographic randomness. */
 export const systemRandom: Random = (bytes) => crypto.getRandomValues(new Uint8Array(bytes));
 
-/** So many base62 characters, each of the 62 equally likely (bytes of 248 and more are thrown away: no modulo bias). */
+/**
+ * Returns `length` random base62 characters, each of the 62 equally likely: bytes of 248 and more are thrown away, so
+ * there is no modulo bias.
+ */
 export function randomBase62(length: number, random: Random): string {
   let text = '';
   while (text.length < length) {

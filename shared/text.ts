@@ -1,13 +1,13 @@
-/** Control characters (Unicode Cc: C0, DEL and C1), line feeds among them. */
+/** Matches a control character (Unicode Cc: C0, DEL and C1), also a line feed. */
 export const CONTROL = /\p{Cc}/u;
 
-/** Control characters but the line feed. */
+/** Matches a control character other than a line feed. */
 export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 
-// Most texts: there is nothing to clean.
+// Most texts match this and need no cleaning.
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** The number of code points; an unpaired surrogate counts as one. */
+/** Counts the code points of a text; an unpaired surrogate counts as one. */
 export function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -15,8 +15,8 @@ export function codePoints(text: string): number {
 }
 
 /**
- * A text of unknown origin made safe for a terminal: control and bidirectional characters are dropped, unpaired
- * surrogates replaced. Line feeds stay only where `lines` says so.
+ * Makes a text of unknown origin safe for a terminal: removes control and bidirectional characters and replaces
+ * unpaired surrogates. Line feeds stay if `lines` is true, otherwise they become spaces.
  */
 export function cleanForTerminal(text: string, lines = false): string {
   if (PRINTABLE_ASCII.test(text)) return text;
@@ -27,10 +27,15 @@ export function cleanForTerminal(text: string, lines = false): string {
     .replace(unsafe, '');
 }
 
-/** What JSON.stringify and SQLite leave in a JSON text as it is, though a terminal obeys it: DEL, C1, bidirectional marks. */
+/**
+ * Characters that JSON.stringify and SQLite do not escape, but a terminal obeys: DEL, C1 and bidirectional characters.
+ */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Bidi_Control}]/gu;
 
-/** A JSON text of the same value, safe for a terminal: all that {@link cleanForTerminal} drops is escaped. */
+/**
+ * Escapes in a JSON text all that {@link cleanForTerminal} removes, so that it is safe for a terminal and has the same
+ * value.
+ */
 export function escapeJsonForTerminal(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

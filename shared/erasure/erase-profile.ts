@@ -12,9 +12,9 @@ import type { EraseById } from '../profiles/write/apply.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
 
 /**
- * Erases a profile for good, by its username or an alias: its row, names and links go, its keys stop working and lose
- * every text. `by` is who did it, for the keys' history. Returns what was erased, and a sentence
- * where the write-ahead log still holds some of it. Throws `not_found`.
+ * Erases a profile for good, found by its username or an alias: its row, names and links are deleted, its keys stop
+ * working and lose every text. The keys' history names `by`. Returns what was erased; `warning` is a sentence if the
+ * write-ahead log still holds some of it, otherwise null. Throws `not_found`.
  */
 export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
@@ -33,15 +33,15 @@ export function eraseProfile(
 }
 
 /**
- * Erases a profile by its id, inside a transaction. The caller notes it there, once, by `noteErasure` and `noteChanges`.
- * Returns whether there was such a profile.
+ * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasure` and `noteChanges`
+ * once. Returns false if no profile has this id.
  */
 export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);
   return tx.delete(profiles).where(eq(profiles.id, id)).returning({ id: profiles.id }).all().length > 0;
 }
 
-/** How an import erases profiles for this actor, whom the history of their keys names. */
+/** Returns the function with which an import erases profiles; the history of their keys names `by`. */
 export function eraserFor(by: Actor): EraseById {
   return (tx, id, nowMs) => eraseById(tx, id, by, nowMs);
 }
