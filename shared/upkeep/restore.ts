@@ -97,8 +97,8 @@ export function copyBackup(file: string, temporary: string): void {
 }
 
 /**
- * Gives the old database another name and lets `replace` put the new one in its place. A file has the name at any time.
- * Throws `busy` while somebody else has the database open.
+ * Gives the old database a second name, then lets `replace` put the new one under the first, so that there is always a
+ * database under the first name. Throws `busy` while somebody else has the database open.
  */
 function setAside(path: string, replace: () => void): KeptAside | null {
   const aside = `${path}.before-restore-${fileTime()}`;
