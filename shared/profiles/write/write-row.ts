@@ -12,13 +12,19 @@ export type RowWriter = {
   putLinks: (id: number, links: readonly StoredLink[], isNew: boolean) => boolean;
 };
 
-const NAMES = COLUMN_LIST.map(({ name }) => name);
 const LINK_NAMES = LINK_LIST.map(({ name }) => name);
-const PLACES = COLUMN_LIST.map(() => '?').join(', ');
-const INSERT = `INSERT INTO profiles (${COLUMN_LIST.map(({ column }) => column).join(', ')}) VALUES (${PLACES})`;
+
+/** A list of columns, and the parameters of the same names that a row is bound to: bun:sqlite reads them from the object. */
+const into = (columns: readonly { name: string; column: string }[]) =>
+  `(${columns.map(({ column }) => column).join(', ')}) VALUES (${columns.map(({ name }) => `$${name}`).join(', ')})`;
+
+const INSERT = `INSERT INTO profiles ${into(COLUMN_LIST)}`;
 const UPDATE = COLUMN_LIST.filter(({ kind }) => kind !== 'uid').map(({ column }) => `${column} = excluded.${column}`);
-const INSERT_LINK = `INSERT INTO links (profile_id, position, ${LINK_LIST.map(({ column }) => column).join(', ')})
-  VALUES (?, ?, ${LINK_LIST.map(() => '?').join(', ')})`;
+const INSERT_LINK = `INSERT INTO links ${into([
+  { name: 'profileId', column: 'profile_id' },
+  { name: 'position', column: 'position' },
+  ...LINK_LIST,
+])}`;
 
 // Views and followers change most often, and an UPDATE of all columns would touch all indexes.
 const COUNTS = COLUMN_LIST.filter(({ kind }) => kind === 'count');
@@ -33,30 +39,23 @@ export function createRowWriter(sqlite: Sqlite): RowWriter {
   const clearLinks = sqlite.prepare('DELETE FROM links WHERE profile_id = ?');
   const addLink = sqlite.prepare(INSERT_LINK);
   return {
-    insert: (row) => insert.run(...valuesOf(row, NAMES)).changes > 0,
+    insert: (row) => insert.run(row).changes > 0,
     replace: (row, held) => {
       const differing = COLUMN_LIST.filter(({ name }) => row[name] !== held?.[name]);
       if (differing.length === 0) return false;
       if (held !== null && differing.every(({ kind }) => kind === 'count')) {
         setCounts.run(...COUNTS.map(({ name }) => row[name]), row.id);
-      } else upsert.run(...valuesOf(row, NAMES));
+      } else upsert.run(row);
       return true;
     },
     putLinks: (id, links, isNew) => {
       const held = isNew ? [] : reader.links(id);
       if (held.length === links.length && links.every((link, index) => isSameLink(link, held[index]))) return false;
       if (held.length > 0) clearLinks.run(id);
-      for (const [position, link] of links.entries()) addLink.run(id, position, ...valuesOf(link, LINK_NAMES));
+      for (const [position, link] of links.entries()) addLink.run({ ...link, profileId: id, position });
       return true;
     },
   };
-}
-
-/** The values of these fields of a row, in their order. */
-function valuesOf<Name extends string, Value>(row: Record<Name, Value>, names: readonly Name[]): Value[] {
-  const values: Value[] = [];
-  for (const name of names) values.push(row[name]);
-  return values;
 }
 
 function isSameLink(a: StoredLink, b: StoredLink | undefined): boolean {
