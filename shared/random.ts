@@ -1,7 +1,7 @@
 /** The digits of base62, in order of their value. */
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Returns the given number of cryptographically random bytes. Tests replace it. */
+/** A function that returns the given number of cryptographically random bytes. Tests replace the function. */
 export type Random = (bytes: number) => Uint8Array;
 
 /** The machine's cryptographic randomness. */

@@ -3,7 +3,7 @@ import { configOf, globalsOf } from '../context.ts';
 import { counted, notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
-/** `db restore`: a backup takes the database's place, and the old database is kept aside. */
+/** Adds `db restore`: it replaces the database by a copy of a backup, and keeps the old database under another name. */
 export function addTo(parent: Command): void {
   parent
     .command('restore')

@@ -4,7 +4,7 @@ import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { withContext } from '../context.ts';
 import { EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 
-/** `keys change`: an admin changes what an Active key may do. */
+/** Adds `keys change`: an admin changes the permissions, the rate limits or the expiry of an Active key. */
 export function addTo(parent: Command): void {
   parent
     .command('change')

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { withContext } from '../context.ts';
 import { REASON_HELP } from './reason-help.ts';
 
-/** `keys revoke`: an admin ends an Active key, with a reason. */
+/** Adds `keys revoke`: an admin revokes an Active key and gives the reason, which is mailed to the key's owner. */
 export function addTo(parent: Command): void {
   parent
     .command('revoke')

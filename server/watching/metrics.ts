@@ -8,17 +8,17 @@ import { VERSION } from '../../shared/version.ts';
 import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
 import { type Family, printFamilies, type Sample } from './prometheus.ts';
 
-/** What a server counts of its answers, and how the metrics are read. */
+/** Counts the responses of a server, and prints all metrics for Prometheus. */
 export type Metrics = {
-  /** Counts one answer; `route` is its template, or null where nothing is at the path. Takes 0.25 µs. */
+  /** Counts one response; `route` is the route's template, or null where the path is of no route. Takes 0.25 µs. */
   count: (route: string | null, status: number, code: ErrorCode | null, milliseconds: number) => void;
-  /** All metrics in Prometheus' text format, with what the database holds now. Throws `busy`. */
+  /** Returns all metrics in Prometheus' text format. Some are read from the database at this time. Throws `busy`. */
   read: () => Promise<string>;
   /** The media type of what `read` returns. */
   contentType: string;
 };
 
-/** The metrics of the main thread, which can also add what workers have counted. */
+/** The metrics of the main thread. `add` adds the counts that a worker has sent. */
 export type TotalMetrics = Metrics & { add: (more: Counts) => void };
 
 /** Begins to count, from zero. `restarts` returns how many workers have died and were replaced. */
@@ -79,7 +79,10 @@ function durationSamples(routes: Counts['routes']): Sample[] {
   });
 }
 
-/** What the database says of keys, approvals and reminders, which commands change too. Throws `busy`. */
+/**
+ * The metrics of keys, approvals and reminders. They are read from the database and not counted in the server, because the
+ * command line changes keys too. Throws `busy`.
+ */
 function keyFamilies(db: Opened, nowMs: number): Family[] {
   const { states, oldestPendingAt, attempts, reminders } = readKeyStats(db, nowMs);
   const { open, ...ended } = attempts;
@@ -117,7 +120,10 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
   ];
 }
 
-/** How old the backups are, as `profilectl` noted it beside the database; no sample where there never was one. */
+/**
+ * The seconds since the last backup and since the last restore test. `profilectl` stores both times in files beside the
+ * database; a metric has no sample where its time was never stored.
+ */
 function backupFamilies(db: Opened, nowMs: number): Family[] {
   const samplesOf = (chore: Chore): Sample[] => {
     const seconds = secondsSince(db.$client.filename, chore, nowMs);

@@ -115,7 +115,7 @@ function freeBytes(file: string): number {
     const { bavail, bsize } = statfsSync(dirname(file));
     return bavail * bsize;
   } catch {
-    // The folder does not exist yet; creating it will report what is wrong.
+    // The folder does not exist yet. The disk counts as having room, so that creating the folder reports what is wrong.
     return Number.POSITIVE_INFINITY;
   }
 }

@@ -9,7 +9,7 @@ export type Block =
   | { kind: 'list'; items: readonly string[] }
   /** A label and its values, one value on each line. */
   | { kind: 'facts'; facts: readonly { label: string; values: readonly string[] }[] }
-  /** Something to copy: never wrapped, on lines of its own. */
+  /** Text for the reader to copy, such as a secret or a command: on lines of its own and never wrapped. */
   | { kind: 'code'; text: string }
   /** What somebody else wrote, perhaps several lines; marked so that nobody takes it for a sentence of this program. */
   | { kind: 'quote'; text: string }

@@ -2,12 +2,12 @@ import { type Clock, DAY_MS } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type OpenTally, type Tally, USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
 
-/** The day of a time: days since 1970, UTC. */
+/** The UTC day of a time in milliseconds since 1970, as a number of days since 1970. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
-/** The outcome as which each refusal is counted; every other refusal is a fault of the server and counts as `failed`. */
+/** The outcome that each refusal is counted as. A refusal that is not listed is the server's fault and counts as `failed`. */
 const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
   not_found: 'notFound',
   unknown_path: 'notFound',
@@ -19,17 +19,20 @@ const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
   rate_limited: 'limited',
 };
 
-/** A key, with the tally that its last request was counted in, so that the next request need not look for that. */
+/** A key, with the tally that counted the key's last request, so that the next request need not look the tally up. */
 export type Counted = { readonly identifier: string; tally?: OpenTally | undefined };
 
-/** What keys were used for, counted in memory until it is taken out to be written. */
+/**
+ * Counts the requests of keys by their outcome, in memory, until the counts are taken out to be written to the database. A
+ * tally has the counts of one key on one day.
+ */
 export type UsageCounter = {
   readonly clock: Clock;
-  /** Called when a tally is begun or added. */
+  /** Called when a tally begins, and when tallies of another thread are added. */
   readonly onCount: () => void;
-  /** One tally for each key, by the key's identifier. */
+  /** The present tally of each key, by the key's identifier. */
   readonly today: Map<string, OpenTally>;
-  /** The tallies of earlier days. */
+  /** Tallies of other days than the present tally of the same key. */
   ended: OpenTally[];
 };
 
@@ -38,7 +41,7 @@ export function createUsageCounter(clock: Clock, onCount: () => void = () => {})
   return { clock, onCount, today: new Map(), ended: [] };
 }
 
-/** Counts a request of a key; `code` says why it was refused and is null where it was not. Takes 0.05 µs. */
+/** Counts a request of a key; `code` is the code of the refusal, or null for a request that succeeded. Takes 0.05 µs. */
 export function countUsage(counter: UsageCounter, key: Counted, code: ErrorCode | null): void {
   const nowMs = counter.clock.nowMs();
   const day = dayOf(nowMs);
@@ -48,13 +51,13 @@ export function countUsage(counter: UsageCounter, key: Counted, code: ErrorCode 
   tally.lastUsedAt = nowMs;
 }
 
-/** Adds what another thread has counted. */
+/** Adds the tallies that another thread has counted. */
 export function addUsage(counter: UsageCounter, tallies: readonly Tally[]): void {
   for (const tally of tallies) addTally(counter, tally);
   if (tallies.length > 0) counter.onCount();
 }
 
-/** Takes out at most `most` tallies, those of earlier days first. */
+/** Removes and returns at most `most` tallies, those in `ended` first. */
 export function takeUsage(counter: UsageCounter, most: number): OpenTally[] {
   const taken = [...counter.ended, ...counter.today.values()].slice(0, most);
   const fromEnded = Math.min(counter.ended.length, taken.length);
@@ -64,12 +67,12 @@ export function takeUsage(counter: UsageCounter, most: number): OpenTally[] {
   return taken;
 }
 
-/** Adds again what {@link takeUsage} took out but nobody could write. */
+/** Adds tallies again that {@link takeUsage} took out, after writing them to the database failed. */
 export function giveBackUsage(counter: UsageCounter, tallies: readonly OpenTally[]): void {
   for (const tally of tallies) addTally(counter, tally);
 }
 
-/** Whether everything was taken out. */
+/** Whether the counter has no tallies left to write. */
 export function hasNoUsage({ ended, today }: UsageCounter): boolean {
   return ended.length + today.size === 0;
 }

@@ -6,7 +6,10 @@ import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
 import { type KeyView, listKeys, type Reader } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 
-/** What a key was used for, as `--json` prints it: every day up to today, oldest first; `lastUsedAt` is null if never. */
+/**
+ * A key's requests by day and outcome, as `--json` prints them: the oldest day first, today last, days without requests
+ * included. `lastUsedAt` is null where the key was not used in the last 400 days.
+ */
 export type UsageView = {
   identifier: string;
   days: ({ day: string } & Record<UsageOutcome, number>)[];

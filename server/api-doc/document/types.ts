@@ -15,10 +15,10 @@ export type Schema = {
   $ref?: string;
 };
 
-/** A pointer to a component. */
+/** A reference to an entry of the document's `components`. */
 export type Reference = { $ref: string };
 
-/** A body that the server really sends, and the request that it answers (`x-request`: `GET <target>`). */
+/** An example of a response body that the server really sends, and the request that gets it (`x-request`: `GET <target>`). */
 export type Example = { summary: string; value: unknown; 'x-request'?: string };
 
 /** A parameter in the path, the query or a header of a request. */
@@ -36,14 +36,14 @@ export type Parameter = {
 /** A response header. */
 export type Header = { description: string; required: boolean; schema: Schema; example?: unknown };
 
-/** The answer with one status. */
+/** The response of an operation for one HTTP status. */
 export type ResponseObject = {
   description: string;
   headers: Record<string, Header | Reference>;
   content?: Record<string, { schema: Schema; examples?: Record<string, Example> }>;
 };
 
-/** What GET does on a path. */
+/** The GET operation of one path. */
 export type Operation = {
   operationId: string;
   tags: string[];

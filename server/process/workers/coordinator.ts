@@ -13,7 +13,7 @@ import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './wo
 // This file runs in the main thread where WORKERS is more than 1. The main thread then answers no request: it holds what
 // the workers share, starts and replaces the workers, and tells them when to stop.
 
-/** How much longer than it takes to drain and to finish requests the main thread waits for a worker to stop. */
+/** The main thread waits for a stopping worker this long beyond the time for draining and for finishing requests. */
 const GRACE_MS = 2_000;
 
 /** Everything that the main thread holds. */
@@ -25,13 +25,13 @@ type Coordinator = {
   readonly pool: WorkerPool;
   /** The certificate that the workers use, or will start with. */
   tls: Tls;
-  /** Resolved when workers die as soon as they are started, so that the server has to be stopped. */
+  /** Resolved with the error to report when too many replacements of dead workers failed to start; the server then stops. */
   readonly failed: PromiseWithResolvers<AppError>;
 };
 
 /**
- * Starts the workers, all of which listen on one port. Throws what starting a server with one thread throws. `release` is
- * called when everything has stopped.
+ * Starts the workers, all of which listen on one port. Throws the same errors as the start of a server with one thread, and
+ * `bad_config` where this system has no clock that all threads share. `release` is called when everything has stopped.
  */
 export async function startWorkers(
   given: ServerDeps,
@@ -94,10 +94,14 @@ async function createCoordinator(
   return coordinator;
 }
 
-/** Has all workers listen with what the certificate's files hold now. Throws `bad_config`, and then nothing changes. */
+/**
+ * Reads the certificate's files again and has all workers listen with the new certificate. Throws `bad_config` for a bad
+ * certificate, and keeps the old one.
+ */
 async function reloadTls(coordinator: Coordinator): Promise<void> {
   const tls = readTls(coordinator.config);
-  // One free port is bound with the new certificate, so that a bad one is found before the first worker uses it.
+  // The main thread first binds any free port with the new certificate: this fails if the certificate is unusable, before
+  // any worker has switched to the new certificate.
   probePort(coordinator.config, 0, tls);
   coordinator.tls = tls;
   await orderAll(coordinator.pool, { kind: 'reload', tls });

@@ -19,8 +19,8 @@ type Page = {
 type FormerRow = { identifiers: string; numbers: Uint8Array };
 
 /**
- * The part of a ring in one page or log row: the ring's head at that time, and the stamps from index `first` of the
- * ring on.
+ * The part of a ring in one page or log row: the ring's head when the page or row was written, and consecutive time
+ * stamps, the first of which belongs at index `first` of the ring.
  */
 type Piece = { windowSeconds: number; quota: number; head: number; first: number; times: Float64Array };
 
@@ -58,7 +58,7 @@ function listOf(pieces: Map<string, Piece[]>, identifier: string): Piece[] {
   return list;
 }
 
-/** Null if the page is damaged. */
+/** The part of a ring that a page holds; null if the page is damaged. */
 function pieceOfPage({ windowSeconds, page, quota, head, stamps }: Page): Piece | null {
   if (!isPiece(windowSeconds, quota, head) || !(page >= 0) || stamps.length % 8 !== 0) return null;
   return { windowSeconds, quota, head, first: page * PAGE_STAMPS, times: new Float64Array(stamps.slice().buffer) };
@@ -77,9 +77,9 @@ function isPiece(windowSeconds: number, quota: number, head: number): boolean {
 }
 
 /**
- * The numbers of a row are Float64. For each identifier: the number of rings that follow, where 0 means that everything
- * before is void. For each ring: window in seconds, quota, head, number of stamps, and the stamps. If a row is damaged,
- * only the part before the damage is read.
+ * Adds the parts of rings in one log row. The numbers of a row are Float64. For each identifier: the number of rings that
+ * follow, where 0 means that all earlier parts of this identifier are void. For each ring: window in seconds, quota, head,
+ * number of stamps, and the stamps. If a row is damaged, only the part before the damage is read.
  */
 function addPiecesOfRow({ identifiers, numbers: bytes }: FormerRow, pieces: Map<string, Piece[]>): void {
   if (identifiers === '' || bytes.length % 8 !== 0) return;

@@ -14,7 +14,7 @@ export type SharedBuffers = { arena: SharedArrayBuffer; table: SharedArrayBuffer
 export type SharedMemory = SharedBuffers & {
   /** This thread's number, which its locks contain; not 0. */
   readonly holder: number;
-  /** How many milliseconds this thread waits for a lock before `busy` is thrown. */
+  /** How many naps of 1 ms this thread waits for a lock before `busy` is thrown. */
   readonly mostNaps: number;
   /** The hash table: three words for each slot (`table.ts`). */
   readonly places: Int32Array;
@@ -41,10 +41,10 @@ export const HEAD = {
 /** The Float64 values of a ring. */
 export const FIELD = { capacity: 0, windowSeconds: 1, head: 2, tail: 3, newestStep: 4, savedHead: 5 } as const;
 
-/** How many words a region's head has. */
+/** How many words a region's header has. */
 export const HEAD_WORDS = 10;
 
-/** How many Float64 a ring has. */
+/** How many Float64 fields a ring has. */
 export const FIELDS = 6;
 
 /** A region has a ring for each limit of the key and, after a change, for the former limits still in use. */
@@ -63,12 +63,12 @@ const FREE = 16;
 const MOST_UNITS = Math.ceil((HEAD_WORDS + MOST_RINGS * (FIELDS * 2 + MAX_GROUPS)) / UNIT_WORDS);
 const FIRST = Math.ceil((FREE + MOST_UNITS + 1) / UNIT_WORDS) * UNIT_WORDS;
 
-/** The memory grows in these steps: JavaScriptCore collects garbage less often the larger shared memory is. */
+/** The memory grows in steps of this size; it isn't large at once, because large shared memory delays garbage collection. */
 const GROWTH_BYTES = 1 << 20;
 
 /**
- * Allocates memory that can grow to `maxBytes`, enough for 200 000 keys with the default limits, and a table of
- * `places`.
+ * Allocates memory that can grow to `maxBytes`, and a hash table with `places` slots. The defaults are enough for about
+ * 200 000 keys with the default limits.
  */
 export function createSharedBuffers(maxBytes = 2 ** 30, places = 2 ** 18): SharedBuffers {
   const arena = new SharedArrayBuffer(GROWTH_BYTES, { maxByteLength: maxBytes });
@@ -175,8 +175,8 @@ function reach({ arena }: SharedMemory, endWord: number): boolean {
 }
 
 /**
- * Removes the account of a region whose first word of the identifier is 0 already, and frees the region. If a thread
- * died while making the region, the table may not name it, or name another one. Call inside {@link withTable}.
+ * Frees the region at `at`, whose first word of the identifier is 0 already, and removes the account unless the table
+ * has another region or none for it, as after the death of a thread. Call inside {@link withTable}.
  */
 export function removeRegion(memory: SharedMemory, at: number, first: number, second: number): void {
   const { places } = memory;
@@ -202,7 +202,7 @@ export function* regionsOf(memory: SharedMemory): Generator<number> {
   for (let at = FIRST; at < end; at += (words[at + HEAD.units] as number) * UNIT_WORDS) yield at;
 }
 
-/** Frees every lock that a thread held when it ended. */
+/** Frees every lock that is held by the thread with this number, which has ended. */
 export function freeLocksOf(memory: SharedMemory, holder: number): void {
   freeLock(memory.words, LOCK, holder);
   const words = wordsOf(memory);

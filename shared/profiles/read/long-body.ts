@@ -1,21 +1,21 @@
 import { type Body, bodyOf, type Part } from './body.ts';
 
 /**
- * A body that may be too big for memory. Its entity tag goes out before it does, so a long one is read twice: for the tag,
- * and as it is sent. It may be another one the second time, where profiles have changed.
+ * A response body that may be too big for memory. The entity tag is sent before the body, so a long body is read twice: to
+ * compute the tag, and again while the body is sent. If profiles change in between, the two readings differ.
  */
 export type LongBody = {
   /** Begins to read the body from its beginning. */
   open: () => Reading;
 };
 
-/** Adds the next parts of a body to these, and returns whether there are more. Throws what reading does. */
+/** Appends the next parts of a body to `to` and returns whether more parts follow. Throws the errors of reading the data. */
 export type Reading = (to: Part[]) => boolean;
 
-/** Bodies up to about so many bytes (so many UTF-16 units of text) are put together in memory. */
+/** A body up to about this many bytes is put together in memory; text is measured in UTF-16 units, not in bytes. */
 export const MAX_WHOLE_BYTES = 512 * 1024;
 
-/** Reads a body and puts it together, or returns it as it is where it turns out to be longer than that. */
+/** Reads a body into memory. Returns `long` itself where the body turns out longer than {@link MAX_WHOLE_BYTES}. */
 export function putTogether(long: LongBody): Body | LongBody {
   const next = long.open();
   const parts: Part[] = [];
@@ -30,12 +30,12 @@ export function putTogether(long: LongBody): Body | LongBody {
   return bodyOf(parts);
 }
 
-/** Whether a body has to be read as it is sent, or is there as a whole. */
+/** True for a body that has to be read while it is sent, false for one that is in memory as a whole. */
 export function isLong(body: Body | LongBody): body is LongBody {
   return 'open' in body;
 }
 
-/** The same body, all reading of which runs inside `act`. */
+/** The same body, but each step of reading runs inside `act`, for example in a read transaction. */
 export function readInside(body: LongBody, act: <T>(read: () => T) => T): LongBody {
   return {
     open: () => {
