@@ -4,12 +4,13 @@ import type { Config } from '../shared/config/config.ts';
 import { AppError } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import type { ErasureStatus } from '../shared/upkeep/erasure-status.ts';
+import type { NoticeStatus } from '../shared/upkeep/notice-status.ts';
 import type { Status } from '../shared/upkeep/status.ts';
 import { askServer, serverUrl } from './ask-server.ts';
 import { configOf, globalsOf } from './context.ts';
 import { sizeText } from './db/steps.ts';
 import { ageText } from './keys/print.ts';
-import { counted, print, printJson } from './output.ts';
+import { counted, print, printJson, table } from './output.ts';
 
 /** What the running server says; null is what it was not asked, or does not tell. */
 type ServerState = {
@@ -104,8 +105,19 @@ function apiRequests(metrics: string): number {
 }
 
 function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs: number): string {
-  const { schema, database, quotas, keys, queue, openAttempts, lastBackup, lastRestoreTest, erasure, warnings } =
-    status;
+  const {
+    schema,
+    database,
+    quotas,
+    keys,
+    queue,
+    openAttempts,
+    lastBackup,
+    lastRestoreTest,
+    erasure,
+    notices,
+    warnings,
+  } = status;
   const isNewest = schema.applied === schema.known;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],
@@ -115,6 +127,7 @@ function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs
     ['Keys', keys === null ? 'not known' : keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
+    ['Mails', notices === null ? 'not known' : mailsLine(notices, nowMs)],
     ['Last backup', lastDoneText(lastBackup, 'to', nowMs)],
     ['Restore test', lastDoneText(lastRestoreTest, 'of', nowMs)],
     ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],
@@ -122,7 +135,8 @@ function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
-  return [...lines, '', ...(remarks.length === 0 ? ['No warnings.'] : remarks)].join('\n');
+  const undelivered = undeliveredLines(notices);
+  return [...lines, ...undelivered, '', ...(remarks.length === 0 ? ['No warnings.'] : remarks)].join('\n');
 }
 
 function lastDoneText(last: Status['lastBackup'], preposition: string, nowMs: number): string {
@@ -149,6 +163,31 @@ function keysLine(keys: NonNullable<Status['keys']>): string {
 function queueLine({ pending, oldestAt }: Status['queue'], nowMs: number): string {
   if (pending === 0 || oldestAt === null) return 'empty';
   return `${counted(pending, 'request')}, the oldest waiting for ${ageText(oldestAt, nowMs)}`;
+}
+
+function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: number): string {
+  if (undelivered.length === 0) return 'all delivered';
+  const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
+  const rest = undelivered.length - waiting;
+  return `${waiting} to be tried again${since}${rest === 0 ? '' : `; ${rest} given up within 30 days`}`;
+}
+
+/** So many undelivered mails are shown; `--json` has all. */
+const SHOWN_MAILS = 10;
+
+/** The latest undelivered mails as a table, after an empty line; nothing where there are none. */
+function undeliveredLines(notices: NoticeStatus | null): string[] {
+  const latest = notices?.undelivered.slice(-SHOWN_MAILS) ?? [];
+  if (latest.length === 0) return [];
+  const rows = latest.map((mail) => [
+    mail.at,
+    mail.identifier,
+    mail.kind,
+    mail.to,
+    `${mail.result}, tried ${mail.tries === 1 ? 'once' : `${mail.tries} times`}`,
+    mail.reason ?? '',
+  ]);
+  return ['', table(['Since', 'Key', 'Mail', 'To', 'State', 'Why'], rows)];
 }
 
 function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): string {

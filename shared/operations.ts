@@ -10,6 +10,7 @@ import { checkInput, FIELDS, type Field, optional } from './keys/input.ts';
 import { editKey, type Outcome, rejectKey, requestKey, revokeKey, withdrawKey } from './keys/lifecycle.ts';
 import { noSuchKey, noSuchProfile, readKey, readOwnerById, readOwnerByName, refuseBanned } from './keys/record.ts';
 import { type HistoryView, type KeyView, keyHistory, listKeys, showKey } from './keys/view.ts';
+import { sendOnce } from './notices/deliver.ts';
 import { keyUsage, lastUses, unusedKeys } from './usage/usage-view.ts';
 
 /**
@@ -68,7 +69,7 @@ export const OPERATIONS = {
       expectedUsage: FIELDS.expectedUsage,
       successorOf: optional(FIELDS.successorOf),
     },
-    act: (deps, by, input) => requestKey(deps, { ...input, by }),
+    act: (deps, by, input) => sendOnce(deps, requestKey(deps, { ...input, by })),
   }),
   list: operation<ListInput, ListOutput>({
     name: 'list',
@@ -118,8 +119,8 @@ export const OPERATIONS = {
       retireOldAtMs: optional(FIELDS.retireOldAtMs),
     },
     act: async (deps, by, { identifier, ...grant }) => {
-      await approveKey(deps, { identifier, grant, by });
-      return { identifier, warning: null };
+      const mailedTo = await approveKey(deps, { identifier, grant, by });
+      return { identifier, warning: null, mailedTo };
     },
   }),
   change: operation<OneKey & KeyChange, Outcome>({
@@ -131,19 +132,19 @@ export const OPERATIONS = {
       rateLimits: optional(FIELDS.rateLimits),
       expiresAtMs: optional(FIELDS.expiresAtMs),
     },
-    act: (deps, by, { identifier, ...change }) => changeKey(deps, { identifier, change, by }),
+    act: (deps, by, { identifier, ...change }) => sendOnce(deps, changeKey(deps, { identifier, change, by })),
   }),
   reject: operation<OneKey & { reason: string }, Outcome>({
     name: 'reject',
     who: ADMINS_DECIDE,
     input: { identifier, reason },
-    act: (deps, by, input) => rejectKey(deps, { ...input, by }),
+    act: (deps, by, input) => sendOnce(deps, rejectKey(deps, { ...input, by })),
   }),
   revoke: operation<OneKey & { reason?: string | null }, Outcome>({
     name: 'revoke',
     who: { ...ADMINS_DECIDE, owner: 'own' },
     input: { identifier, reason: optional(reason) },
-    act: (deps, by, input) => revokeKey(deps, { ...input, by }),
+    act: (deps, by, input) => sendOnce(deps, revokeKey(deps, { ...input, by })),
   }),
 };
 

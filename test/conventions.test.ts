@@ -228,7 +228,7 @@ describe('habits', () => {
       'KeyState',
       'Move',
       'AttemptResult',
-      'ReminderResult',
+      'NoticeResult',
       'KeyEventName',
       'UsageOutcome',
     ];

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Dropped } from '../../shared/notices/store.ts';
 import { configOf, globalsOf } from '../context.ts';
 import { counted, notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
@@ -32,17 +33,23 @@ Examples:
         const { profiles, keys, schema, isOlder } = restore.source;
         const what = `the backup ${file} (${counted(profiles, 'profile')}, ${counted(keys, 'key')})`;
         await confirmOrYes(globals.yes, `Put ${what} in the place of ${databasePath}?`);
-        const kept = restore.run();
+        const { kept, dropped } = restore.run();
         if (kept !== null) notice(`The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`);
         if (isOlder)
           notice(`The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`);
         notice(
           'Keys that were revoked and profiles that were erased since this backup, if any, are as they were then.',
         );
-        if (globals.json) printJson({ file, profiles, keys, keptAside: kept?.path ?? null });
+        if (dropped.length > 0) notice(droppedText(dropped));
+        if (globals.json) printJson({ file, profiles, keys, keptAside: kept?.path ?? null, droppedMails: dropped });
         else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
       } finally {
         restore.release();
       }
     });
+}
+
+function droppedText(dropped: readonly Dropped[]): string {
+  const which = dropped.map(({ kind, identifier }) => `${kind} of ${identifier}`).join(', ');
+  return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${which}.`;
 }

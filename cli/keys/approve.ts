@@ -25,8 +25,9 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-On a terminal the request is laid out, what is not given is asked for, and nothing happens before a yes. Without an
-identifier it goes through the queue, the oldest request first: approve, reject with a reason, skip, or stop there.
+On a terminal the request is laid out, what is not given is asked for, and nothing happens before a yes to the address
+that the secret goes to; where mail can't be sent, that is said before the first question. Without an identifier it
+goes through the queue, the oldest request first: approve, reject with a reason, skip, or stop there.
 Off a terminal, or with --yes, an identifier is needed, and what is absent takes its default.
 
 Examples:
@@ -53,7 +54,8 @@ Examples:
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         const grant = isAsked ? await decide(context, identifier, given) : given;
-        await performAndPrint(context, OPERATIONS.approve, { identifier, ...grant });
+        const { mailedTo } = await performAndPrint(context, OPERATIONS.approve, { identifier, ...grant });
+        if (isAsked) notice(`The secret was mailed to ${mailedTo}.`);
       });
     });
 }
@@ -62,9 +64,9 @@ async function decide(context: Context, identifier: string, given: Grant): Promi
   const { OPERATIONS, perform } = await import('../../shared/operations.ts');
   const { checkApproval } = await import('../../shared/keys/approve.ts');
   const { key } = await perform(context.deps, context.actor, OPERATIONS.show, { identifier });
-  await checkApproval(context.deps, identifier);
+  const address = await checkApproval(context.deps, identifier);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
-  const grant = await askGrant(context, key, given);
+  const grant = await askGrant(context, key, given, address);
   if (grant === null) throw new AppError('cancelled');
   return grant;
 }

@@ -5,6 +5,7 @@ import { checkPermissions } from '../../shared/keys/fields.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import type { Context } from '../context.ts';
+import { notice } from '../output.ts';
 import { faultOf } from '../values.ts';
 
 /** The flags that say what to grant. */
@@ -32,8 +33,11 @@ function parseExpires(text: string, nowMs: number): number | null {
   return text === 'never' ? null : parseExpiry(text, nowMs);
 }
 
-/** Asks for what the flags leave open, and then for one yes; null after a no. Throws `cancelled`. */
-export async function askGrant(context: Context, key: KeyView, given: Grant): Promise<Grant | null> {
+/**
+ * Asks for what the flags leave open, and then, after the address that the secret goes to, for one yes; null after a no.
+ * Throws `cancelled`.
+ */
+export async function askGrant(context: Context, key: KeyView, given: Grant, address: string): Promise<Grant | null> {
   const { confirm } = await import('../prompts.ts');
   const grant = await askForGrant(context, key, given);
   const limits = grant.rateLimits.map(formatRateLimit).join(', ');
@@ -41,6 +45,7 @@ export async function askGrant(context: Context, key: KeyView, given: Grant): Pr
   const retirement =
     grant.retireOldAtMs === null ? '' : `, end the old key ${key.successorOf} at ${isoTime(grant.retireOldAtMs)}`;
   const question = `Grant ${grant.permissions.join(', ')} at ${limits}, ${expiry}${retirement}, and mail the secret?`;
+  notice(`The secret will be mailed to ${address}.`);
   return (await confirm(question)) ? grant : null;
 }
 

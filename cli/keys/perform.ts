@@ -8,39 +8,40 @@ import { waitForMail } from '../waiting.ts';
 
 /**
  * Does something that changes a key, as the operator, then prints: warnings to stderr, and the key (`--json`) or its
- * identifier and state to stdout. Throws what {@link performAndWait} throws.
+ * identifier and state to stdout. Returns and throws what {@link performAndWait} does.
  */
 export async function performAndPrint<Input extends object>(
   context: Context,
   operation: Operation<Input, Outcome>,
   input: Input,
-): Promise<void> {
-  const identifier = await performAndWait(context, operation, input);
-  const key = await show(context, identifier);
+): Promise<Outcome> {
+  const outcome = await performAndWait(context, operation, input);
+  const key = await show(context, outcome.identifier);
   if (context.json) printJson(key);
   else print(`${key.identifier} ${key.state}`);
+  return outcome;
 }
 
 /**
  * Does something that changes a key, as the operator, and says on stderr what it warns of. While a mail is on its way, a
- * terminal shows that. Returns the key's identifier. Throws what `perform` throws, and `cancelled` after Ctrl-C with the
- * state that the key is in.
+ * terminal shows that. Returns what the operation left behind. Throws what `perform` throws, and `cancelled` after Ctrl-C
+ * with the state that the key is in.
  */
 export async function performAndWait<Input extends object>(
   context: Context,
   operation: Operation<Input, Outcome>,
   input: Input & { identifier?: string; profile?: string },
-): Promise<string> {
+): Promise<Outcome> {
   const { deps, actor } = context;
   const begunMs = deps.clock.nowMs();
   const act = perform(deps, actor, operation, input);
-  const { identifier, warning } = await waitForMail(deps.clock, act, async () =>
+  const outcome = await waitForMail(deps.clock, act, async () =>
     input.identifier === undefined
       ? `Interrupted; the request is pending, and "profilectl keys list --profile ${input.profile}" shows it. Whether the admin was told is not known.`
       : interruptedText(context, await show(context, input.identifier), begunMs),
   );
-  if (warning !== null) notice(`Warning: ${warning}`);
-  return identifier;
+  if (outcome.warning !== null) notice(`Warning: ${outcome.warning}`);
+  return outcome;
 }
 
 async function show({ deps, actor }: Context, identifier: string): Promise<KeyView> {

@@ -79,6 +79,7 @@ function detailText({ detail }: HistoryView): string {
   if (detail.successorOf !== undefined) return `successor of ${detail.successorOf}`;
   if (detail.retiresOldAt !== undefined) return `attempt ${detail.attempt}; the old key ends at ${detail.retiresOldAt}`;
   if (detail.attempt !== undefined) return `attempt ${detail.attempt}`;
+  if (detail.mail !== undefined) return `${detail.mail} to ${detail.to}: ${detail.reason}`;
   if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
   return detail.reason ?? '';
 }

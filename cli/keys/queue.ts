@@ -1,4 +1,5 @@
 import { AppError, refusalOf } from '../../shared/errors.ts';
+import { checkApproval, checkMailer } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';
@@ -27,6 +28,7 @@ type Walk = { decided: string[]; failures: AppError[] };
 export async function walkQueue(context: Context, given: Grant): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
   const walk: Walk = { decided: [], failures: [] };
+  if (queue.length > 0) await warnWithoutMail(context);
   try {
     for (const [index, { identifier }] of queue.entries()) {
       // Somebody else may have decided meanwhile.
@@ -46,6 +48,16 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
     first.code,
     `${counted(walk.failures.length, 'decision')} failed; the requests are pending still.`,
   );
+}
+
+/** Says before the first question that nothing can be approved now; rejecting and looking go on. */
+async function warnWithoutMail({ deps }: Context): Promise<void> {
+  try {
+    await checkMailer(deps);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    notice(`Warning: ${error.message}`);
+  }
 }
 
 /** A cancelled question has changed nothing, but what was decided before it stays; an interrupted mail says its own. */
@@ -98,10 +110,13 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
 }
 
 async function approve(context: Context, key: KeyView, given: Grant): Promise<boolean> {
+  const address = await checkApproval(context.deps, key.identifier);
   // An end for old keys concerns only requests that succeed one.
-  const grant = await askGrant(context, key, key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given);
+  const grantable = key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given;
+  const grant = await askGrant(context, key, grantable, address);
   if (grant === null) return false;
-  await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });
+  const { mailedTo } = await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });
+  notice(`The secret was mailed to ${mailedTo}.`);
   return true;
 }
 

@@ -26,7 +26,8 @@ export async function endWithReason(
   const { deps, actor, yes } = context;
   const operation: Operation<{ identifier: string; reason: string }, Outcome> = OPERATIONS[move];
   if (!isAsking(yes)) {
-    return performAndPrint(context, operation, { identifier, reason: needed(given, '--reason') });
+    await performAndPrint(context, operation, { identifier, reason: needed(given, '--reason') });
+    return;
   }
   const { key } = await perform(deps, actor, OPERATIONS.show, { identifier });
   refuseMove(key, move);

@@ -2,7 +2,7 @@ import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
 import type { Log } from '../watching/log.ts';
 import type { LogOutput } from '../watching/log-output.ts';
-import { type Reminding, startReminding, stopReminding } from './reminding.ts';
+import { type Notifying, startNotifying, stopNotifying } from './notifying.ts';
 import { startVacuuming, stopVacuuming, type Vacuuming, type VacuumOptions } from './vacuuming.ts';
 
 /** A server that accepts requests. */
@@ -53,11 +53,11 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
   release: () => void;
 };
 
-/** Takes over a server that listens: sends reminders and runs VACUUM beside it, and knows the order in which to stop. */
+/** Takes over a server that listens: sends mails that are due and runs VACUUM beside it, and knows the order in which to stop. */
 export function runUntilStopped(parts: ServerParts): RunningServer {
   const { url, port, failed, deps, log, vacuum } = parts;
   log.event('info', `Listening on ${url}.`);
-  const reminding = startReminding({ deps, log });
+  const notifying = startNotifying({ deps, log });
   const vacuuming = vacuum === undefined ? null : startVacuuming(deps, log, vacuum);
   let stopped: Promise<void> | null = null;
   return {
@@ -65,17 +65,17 @@ export function runUntilStopped(parts: ServerParts): RunningServer {
     port,
     failed,
     stop: () => {
-      stopped ??= stop(parts, reminding, vacuuming);
+      stopped ??= stop(parts, notifying, vacuuming);
       return stopped;
     },
     reloadTls: () => reloadTls(parts),
   };
 }
 
-async function stop(parts: ServerParts, reminding: Reminding, vacuuming: Vacuuming | null): Promise<void> {
+async function stop(parts: ServerParts, notifying: Notifying, vacuuming: Vacuuming | null): Promise<void> {
   const { log, output, stopListening, close, release } = parts;
   log.event('info', 'Stopping: finishing what is in flight.');
-  await Promise.all([stopListening(), stopReminding(reminding), vacuuming && stopVacuuming(vacuuming)]);
+  await Promise.all([stopListening(), stopNotifying(notifying), vacuuming && stopVacuuming(vacuuming)]);
   close();
   log.event('info', 'Stopped.');
   await output.drain();

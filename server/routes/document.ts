@@ -16,14 +16,14 @@ const CACHED = 'public, max-age=300';
  */
 export const openApi: Handler = madeOnce(async ({ deps: { config } }) => {
   const { servedDocument } = await import('../api-doc/served.ts');
-  return { body: JSON.stringify(servedDocument(config.publicUrl)) };
+  return { body: JSON.stringify(servedDocument(config.publicUrl, config.contact)) };
 });
 
 /** `GET /docs`: the OpenAPI document as a page for people. */
 export const docs: Handler = madeOnce(async ({ deps: { config } }) => {
   const { docsPage } = await import('../api-doc/page/page.ts');
   const { servedDocument } = await import('../api-doc/served.ts');
-  const page = docsPage(servedDocument(config.publicUrl), publicPath(config, '/openapi.json'));
+  const page = docsPage(servedDocument(config.publicUrl, config.contact), publicPath(config, '/openapi.json'));
   return {
     body: page.html,
     headers: {

@@ -79,12 +79,9 @@ function durationSamples(routes: Counts['routes']): Sample[] {
   });
 }
 
-/**
- * The metrics of keys, approvals and reminders. They are read from the database and not counted in the server, because the
- * command line changes keys too. Throws `busy`.
- */
+/** What the database says of keys, approvals and mails, which commands change too. Throws `busy`. */
 function keyFamilies(db: Opened, nowMs: number): Family[] {
-  const { states, oldestPendingAt, attempts, reminders } = readKeyStats(db, nowMs);
+  const { states, oldestPendingAt, attempts, notices } = readKeyStats(db, nowMs);
   const { open, ...ended } = attempts;
   return [
     {
@@ -112,10 +109,10 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
       samples: samplesBy('outcome', ended),
     },
     {
-      name: 'profile_lookup_reminders',
-      help: 'Reminders of an expiry, by what became of the last try.',
+      name: 'profile_lookup_notices',
+      help: 'Mails without a secret (requests, decisions, reminders), by what became of them; waiting ones are undelivered.',
       type: 'gauge',
-      samples: samplesBy('result', reminders),
+      samples: samplesBy('result', notices),
     },
   ];
 }

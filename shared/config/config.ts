@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
 import type { MailTarget } from '../mail/target.ts';
 import { readTextFile } from './environment.ts';
-import { checkAddress, checkContact, checkMail, checkSender } from './mail.ts';
+import { checkAddress, checkAddresses, checkAsked, checkContact, checkMail, checkSender } from './mail.ts';
 import {
   badVariable,
   checkHost,
@@ -30,7 +30,10 @@ export type Config = {
   trustedProxies: BlockList | null;
   mail: MailTarget | null;
   mailFrom: string | null;
-  adminEmail: string | null;
+  /** Who is told of requests; empty where ADMIN_EMAIL is not set. */
+  adminEmails: string[];
+  /** Whom owners ask: an e-mail address or a http(s) URL. */
+  contact: string | null;
   securityContact: string | null;
   /** The most that lookups may show of a profile that is put in, its links included: bytes of JSON. */
   maxProfileBytes: number;
@@ -76,7 +79,6 @@ type Attempt = <T>(check: () => T, fallback: T) => T;
 function parseConfig(source: Source, attempt: Attempt): Config {
   const read = (name: Variable): string => source[name] || VARIABLES[name].default;
   const optional = (name: Variable): string | null => read(name) || null;
-  const address = (name: Variable) => attempt(() => checkAddress(name, optional(name)), null);
 
   const host = attempt(() => checkHost(read('HOST')), VARIABLES.HOST.default);
   const port = attempt(() => wholeNumber('PORT', read('PORT'), 0, 65_535), Number(VARIABLES.PORT.default));
@@ -96,7 +98,8 @@ function parseConfig(source: Source, attempt: Attempt): Config {
     publicUrl: attempt(() => checkPublicUrl(optional('PUBLIC_URL'), host, port, tls !== null), ''),
     tls,
     trustedProxies: attempt(() => checkProxies(optional('TRUSTED_PROXIES')), null),
-    adminEmail: address('ADMIN_EMAIL'),
+    adminEmails: attempt(() => checkAddresses('ADMIN_EMAIL', read('ADMIN_EMAIL')), []),
+    contact: attempt(() => checkAsked(optional('CONTACT')), null),
     securityContact: attempt(() => checkContact(optional('SECURITY_CONTACT')), null),
     maxProfileBytes:
       1024 *

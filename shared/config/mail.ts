@@ -20,6 +20,26 @@ export function checkAddress(name: string, text: string | null): string | null {
   return text;
 }
 
+/** Several plain addresses, separated by commas, each once; none for an empty text. */
+export function checkAddresses(name: string, text: string): string[] {
+  if (text.trim() === '') return [];
+  const addresses = text.split(',').map((part) => part.trim());
+  if (!addresses.every(isMailAddress)) {
+    throw badVariable(name, 'must be one plain e-mail address, or several separated by commas');
+  }
+  return [...new Set(addresses)];
+}
+
+/** Whom owners ask: an e-mail address as it is, or a web address. */
+export function checkAsked(text: string | null): string | null {
+  if (text === null || isMailAddress(text)) return text;
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw badVariable('CONTACT', 'must be an e-mail address or a http or https address');
+  }
+  return url.href;
+}
+
 /** A sender, which a mail server needs. */
 export function checkSender(from: string | null, mail: MailTarget | null): string | null {
   if (from === null && mail?.kind === 'server') {

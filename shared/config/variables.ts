@@ -23,7 +23,14 @@ export const VARIABLES = {
   MAIL_URL: { default: '', meaning: 'smtp://…, smtps://… or file:<folder>' },
   MAIL_URL_FILE: { default: '', meaning: 'a file that holds MAIL_URL' },
   MAIL_FROM: { default: '', meaning: 'the sender; needed with a mail server' },
-  ADMIN_EMAIL: { default: '', meaning: 'who is told of each new request' },
+  ADMIN_EMAIL: {
+    default: '',
+    meaning: 'who is told of each new request: one address, or several separated by commas',
+  },
+  CONTACT: {
+    default: '',
+    meaning: 'whom owners ask, an e-mail address or a web address: named in /docs and in every mail',
+  },
   SECURITY_CONTACT: { default: '', meaning: 'an address for /.well-known/security.txt' },
   MAX_PROFILE_KIB: {
     default: '64',

@@ -17,12 +17,28 @@ export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /**
- * What became of a reminder. `sending` is written before the mail goes out: what a crash leaves of it is never repeated,
- * as little as `not confirmed`. `to be repeated` and `refused` were certainly not accepted.
+ * The kinds of mails that hold no secret, and whom each is for. A new kind is one line here and one in the table of
+ * `shared/notices/kinds.ts`, which has its text.
  */
-export const REMINDER_RESULTS = ['sending', 'accepted', 'refused', 'not confirmed', 'to be repeated'] as const;
+export const NOTICE_KINDS = {
+  request: 'admins',
+  rejection: 'owner',
+  revocation: 'owner',
+  change: 'owner',
+  reminder: 'owner',
+} as const satisfies Record<string, 'admins' | 'owner'>;
 
-export type ReminderResult = (typeof REMINDER_RESULTS)[number];
+/** The name of such a kind. */
+export type NoticeKind = keyof typeof NOTICE_KINDS;
+
+/**
+ * What became of a notice. `waiting`: it is to be sent, perhaps again. `accepted` by the mail server; `refused` by it, for
+ * good, because of the address. `dropped`: given up after three days, or by `db restore`. `moot`: no longer true when its
+ * turn came, so it was not sent.
+ */
+export const NOTICE_RESULTS = ['waiting', 'accepted', 'refused', 'dropped', 'moot'] as const;
+
+export type NoticeResult = (typeof NOTICE_RESULTS)[number];
 
 /** The events that the table `key_events` records. */
 export const KEY_EVENTS = [
@@ -38,6 +54,7 @@ export const KEY_EVENTS = [
   'edited',
   'changed',
   'erased',
+  'mail not delivered',
 ] as const;
 
 export type KeyEventName = (typeof KEY_EVENTS)[number];

@@ -4,6 +4,7 @@ import profileChanges from '../../drizzle/0002_profile_changes.sql' with { type:
 import erasures from '../../drizzle/0003_erasures.sql' with { type: 'text' };
 import actors from '../../drizzle/0004_actors.sql' with { type: 'text' };
 import changesAndSuccessors from '../../drizzle/0005_changes_and_successors.sql' with { type: 'text' };
+import notices from '../../drizzle/0006_notices.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
 export type Migration = { name: string; sql: string };
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0003_erasures', sql: erasures },
   { name: '0004_actors', sql: actors },
   { name: '0005_changes_and_successors', sql: changesAndSuccessors },
+  { name: '0006_notices', sql: notices },
 ];

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../actor.ts';
-import type { AttemptResult, KeyEventName, KeyState, Permission, ReminderResult } from './key-columns.ts';
+import type { AttemptResult, KeyEventName, KeyState, NoticeKind, NoticeResult, Permission } from './key-columns.ts';
 
 /** A rate limit as it is stored: `quota` requests in any window of so many seconds. */
 export type StoredRateLimit = { quota: number; windowSeconds: number };
@@ -219,6 +219,9 @@ export type KeyEventDetail = {
   retiresOldAt?: string;
   /** The key whose approval changed the expiry of this one. */
   successor?: string;
+  /** The mail that was not delivered, and whom it was for. */
+  mail?: NoticeKind;
+  to?: string;
 };
 
 /** The history of every key: append-only, held so by triggers. */
@@ -270,25 +273,40 @@ export const keyUsage = sqliteTable(
   ],
 );
 
-/** Mails that tell an owner of a key's coming expiry, one for each step; written before the mail goes out. */
-export const keyReminders = sqliteTable(
-  'key_reminders',
+/**
+ * What a notice tells of: the entry of the key's history, or the step of a reminder (so many days before the expiry that
+ * the key had then, milliseconds since 1970).
+ */
+export type NoticeAbout = { event: number } | { stepDays: number; expiresAt: number };
+
+/**
+ * Mails without a secret, one row a recipient, stored in the transaction that they tell of (`shared/notices/`). Neither
+ * text nor address is stored: a mail is written and addressed when it is sent.
+ */
+export const notices = sqliteTable(
+  'notices',
   {
+    id: integer().primaryKey({ autoIncrement: true }),
     identifier: text()
       .notNull()
       .references(() => apiKeys.identifier),
-    stepDays: integer('step_days').notNull(),
+    kind: text().$type<NoticeKind>().notNull(),
+    /** `owner`, or `admin 1` for the first address of ADMIN_EMAIL. */
+    recipient: text().notNull(),
+    about: text({ mode: 'json' }).$type<NoticeAbout>().notNull(),
     at: integer().notNull(),
-    result: text().$type<ReminderResult>().notNull(),
-    /** The expiry that it was about. Once the key has another one, the step is open again. */
-    expiresAt: integer('expires_at').notNull().default(0),
+    /** How often sending it was begun. */
+    tries: integer().notNull().default(0),
+    /** Nobody tries it before: after a failure for a pause, while it is being sent for a lease. */
+    nextTryAt: integer('next_try_at').notNull(),
+    result: text().$type<NoticeResult>().notNull().default('waiting'),
+    /** Why it is not delivered, as a sentence without addresses; null before the first failure and once accepted. */
+    fault: text(),
   },
   (t) => [
-    primaryKey({ columns: [t.identifier, t.stepDays] }),
-    check('key_reminders_step', sql`${t.stepDays} >= 1`),
-    check(
-      'key_reminders_result',
-      sql`${t.result} IN ('sending', 'accepted', 'refused', 'not confirmed', 'to be repeated')`,
-    ),
+    index('notices_key').on(t.identifier, t.recipient, t.id),
+    index('notices_waiting').on(t.nextTryAt).where(sql`result = 'waiting'`),
+    check('notices_tries', sql`${t.tries} >= 0`),
+    check('notices_result', sql`${t.result} IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')`),
   ],
 );

@@ -1,14 +1,14 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
-import { apiKeys, keyAttempts, keyEvents } from '../db/schema.ts';
+import { apiKeys, keyAttempts, keyEvents, notices } from '../db/schema.ts';
 import { isExpired } from '../keys/key.ts';
 import { addEvent, moveKey, readKey } from '../keys/record.ts';
 
 /**
  * What erasing a profile does to its keys, inside the transaction that deletes the profile and before it does: pending
- * ones are withdrawn, Active ones revoked, every text that people wrote and every address is blanked, and an `erased`
- * event is added. Identifiers, times and states stay.
+ * ones are withdrawn, Active ones revoked, every text that people wrote and every address is blanked, mails that wait are
+ * forgotten, and an `erased` event is added. Identifiers, times and states stay.
  */
 export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
@@ -21,6 +21,7 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
       .run();
     tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();
     tx.update(keyEvents).set({ detail: null }).where(eq(keyEvents.identifier, key.identifier)).run();
+    tx.delete(notices).where(eq(notices.identifier, key.identifier)).run();
     const { state } = readKey(tx, key.identifier);
     addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
   }

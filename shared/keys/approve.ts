@@ -10,23 +10,36 @@ const STORE_RETRY_MS = 250;
 /**
  * Approves a pending request in three steps, so that no Active key exists whose secret was not accepted for delivery
  * and at most one mailed secret works: begin (a fenced, leased attempt), mail the secret, activate. The secret lives in
- * this function's memory and in that one mail.
+ * this function's memory and in that one mail. Returns the address that it was mailed to.
  *
  * Throws `usage` (grant), `not_found`, `refused` (not pending, profile unfit, `MAIL_URL` unset, mail refused for good),
  * `try_later` (another attempt open, mail server unreachable, delivery not confirmed), `busy`.
  */
-export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Promise<void> {
+export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Promise<string> {
   const mailer = await requireMailer(deps);
   const attempt = beginAttempt(deps, input);
   const secret = newSecret(attempt.key.identifier, deps.random);
   await deliver(deps, mailer, attempt, secret);
   await activate(deps, attempt, hashSecret(secret));
+  return attempt.address;
 }
 
-/** Throws what {@link approveKey} would throw before it begins: for telling before an admin decides anything. */
-export async function checkApproval(deps: Deps, identifier: string): Promise<void> {
-  checkOpenable(deps, identifier);
-  await requireMailer(deps);
+/**
+ * Throws what {@link approveKey} would throw just now, before an admin decides anything; the mail server is asked too,
+ * for ten seconds at most. Returns the address that the secret would be mailed to.
+ */
+export async function checkApproval(deps: Deps, identifier: string): Promise<string> {
+  const address = checkOpenable(deps, identifier);
+  await checkMailer(deps);
+  return address;
+}
+
+/** Throws `refused` or `try_later` where no mail can be sent now, with what to do. */
+export async function checkMailer(deps: Deps): Promise<void> {
+  const state = await (await requireMailer(deps)).check();
+  if (state.outcome === 'accepted') return;
+  const isForGood = state.outcome === 'refused' && state.permanent;
+  throw new AppError(isForGood ? 'refused' : 'try_later', `No secret can be mailed now. ${state.reason}`);
 }
 
 async function requireMailer(deps: Deps): Promise<Mailer> {
@@ -53,6 +66,7 @@ async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: str
       ...grant,
       predecessor,
       publicUrl: deps.config.publicUrl,
+      contact: deps.config.contact,
     }),
   );
   if (delivery.outcome === 'accepted') return;

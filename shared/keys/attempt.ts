@@ -125,11 +125,11 @@ function requireOwner(db: Db | Tx, key: ApiKey): { owner: Owner; address: string
   return { owner, address: reachableAddress(owner) };
 }
 
-/** Throws what {@link beginAttempt} would throw for this key just now: for telling before an admin decides anything. */
-export function checkOpenable(deps: Deps, identifier: string): void {
+/** Throws what {@link beginAttempt} would throw for this key just now. Returns its owner's address. */
+export function checkOpenable(deps: Deps, identifier: string): string {
   const key = readKey(deps.db, identifier);
   requireOpenable(deps.db, key, deps.clock.nowMs());
-  requireOwner(deps.db, key);
+  return requireOwner(deps.db, key).address;
 }
 
 function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): DecidedGrant {

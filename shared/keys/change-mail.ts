@@ -1,7 +1,7 @@
 import type { KeyChanges } from '../db/schema.ts';
 import type { Mail } from '../mail/mail.ts';
+import { type Asked, compose, fact } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords } from './mail-wording.ts';
-import { compose, fact } from './mails.ts';
 
 /** What the owner is told when the permissions, rate limits or expiry of an Active key are changed. */
 export type ChangeNews = {
@@ -11,7 +11,7 @@ export type ChangeNews = {
   changes: KeyChanges;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
-};
+} & Asked;
 
 /** Tells the owner what was changed of a key, from what to what. */
 export function changeMail(news: ChangeNews): Mail {

@@ -1,5 +1,4 @@
 import type { Actor } from '../actor.ts';
-import type { KeyChanges } from '../db/schema.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -9,8 +8,9 @@ import { refuseTimePast } from './expiry.ts';
 import { checkPermissions } from './fields.ts';
 import { type NewGrant, setGrant } from './grant.ts';
 import { stateAt } from './key.ts';
-import { notify, type Outcome } from './lifecycle.ts';
-import { type ApiKey, readKey, readOwner } from './record.ts';
+import type { Step } from './lifecycle.ts';
+import { addNotices } from './notice.ts';
+import { type ApiKey, readKey } from './record.ts';
 
 /** What an admin changes of an Active key; whatever is absent stays as it is. */
 export type KeyChange = {
@@ -21,27 +21,26 @@ export type KeyChange = {
 };
 
 /**
- * Changes permissions, rate limits or expiry of an Active key, and mails its owner from what to what. The secret stays.
- * Servers read the key anew after the commit. Where the key has all of this already, nothing is written and nobody is
- * mailed. Throws `usage` (a malformed value, nothing to change), `not_found`, `refused` (the key is not Active), `busy`.
+ * Changes permissions, rate limits or expiry of an Active key, and stores that its owner is to be told from what to what.
+ * The secret stays. Servers read the key anew after the commit. Where the key has all of this already, nothing is written,
+ * nobody is told, and the step says so. Throws `usage` (a malformed value, nothing to change), `not_found`, `refused` (the
+ * key is not Active), `busy`.
  */
-export async function changeKey(
-  deps: Deps,
-  input: { identifier: string; change: KeyChange; by: Actor },
-): Promise<Outcome> {
+export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Step {
   const { identifier, by } = input;
   const grant = checkChange(input.change);
   expireKeys(deps.db, deps.clock.nowMs(), identifier);
-  const { key, changes } = write(deps.db, (tx) => {
+  return write(deps.db, (tx) => {
     // The time is read once the write lock is held: while this waited for the lock, the key may have expired.
     const act = { by, atMs: deps.clock.nowMs() };
-    const found = requireActive(readKey(tx, identifier), act.atMs);
+    const key = requireActive(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
-    return { key: found, changes: setGrant(tx, found, grant, act) };
+    const changed = setGrant(tx, key, grant, act);
+    if (changed === null)
+      return { identifier, noticeIds: [], warning: 'The key had all of this already; nothing was changed.' };
+    const notice = { identifier, kind: 'change', about: { event: changed.event }, atMs: act.atMs } as const;
+    return { identifier, noticeIds: addNotices(tx, deps.config, notice) };
   });
-  const warning =
-    changes === null ? 'The key had all of this already; nothing was changed.' : await tellOwner(deps, key, changes);
-  return { identifier, warning };
 }
 
 function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
@@ -57,12 +56,4 @@ function requireActive(key: ApiKey, nowMs: number): ApiKey {
   const state = stateAt(key, nowMs);
   if (state === 'Active') return key;
   throw new AppError('refused', `Key ${key.identifier} is ${state}; only Active keys can be changed.`);
-}
-
-async function tellOwner(deps: Deps, key: ApiKey, changes: KeyChanges): Promise<string | null> {
-  const { identifier, name: keyName } = key;
-  const { changeMail } = await import('./change-mail.ts');
-  return notify(deps, readOwner(deps.db, key)?.email ?? null, (to) =>
-    changeMail({ to, identifier, keyName, changes, publicUrl: deps.config.publicUrl }),
-  );
 }

@@ -10,17 +10,21 @@ import { type Act, type ApiKey, addEvent } from './record.ts';
 /** What an Active key is to be granted from now on, as it is stored; whatever is absent stays as it is. */
 export type NewGrant = { permissions?: Permission[]; rateLimits?: RateLimit[]; expiresAt?: number | null };
 
+/** What was changed of a key, and the id of the entry of its history that says so. */
+type Changed = { changes: KeyChanges; event: number };
+
 /**
  * Stores what differs from the key's grant, with an event of its history that says from what to what; `successor` is the
- * key whose approval asked for it. Returns the differences, or null, and nothing written, where there are none.
+ * key whose approval asked for it. Returns the differences and the id of that event;
+ * null, and nothing is written, where nothing differs.
  */
-export function setGrant(tx: Tx, key: ApiKey, grant: NewGrant, act: Act, successor?: string): KeyChanges | null {
+export function setGrant(tx: Tx, key: ApiKey, grant: NewGrant, act: Act, successor?: string): Changed | null {
   const changes = changesOf(key, grant);
   if (Object.keys(changes).length === 0) return null;
   tx.update(apiKeys).set(grant).where(eq(apiKeys.identifier, key.identifier)).run();
   const detail = { changes, ...(successor !== undefined && { successor }) };
-  addEvent(tx, key, act, { event: 'changed', fromState: key.state, toState: key.state, detail });
-  return changes;
+  const event = addEvent(tx, key, act, { event: 'changed', fromState: key.state, toState: key.state, detail });
+  return { changes, event };
 }
 
 function changesOf(key: ApiKey, { permissions, rateLimits, expiresAt }: NewGrant): KeyChanges {

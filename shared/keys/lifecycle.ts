@@ -5,11 +5,11 @@ import { apiKeys } from '../db/schema.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import type { Mail } from '../mail/mail.ts';
 import { cleanForTerminal } from '../text.ts';
 import { expireKeys } from './expire.ts';
-import { type CheckedKeyRequest, checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
-import { KEYS_PER_PROFILE, type Move } from './key.ts';
+import { checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
+import { KEYS_PER_PROFILE } from './key.ts';
+import { addNotices } from './notice.ts';
 import {
   type ApiKey,
   addEvent,
@@ -18,7 +18,6 @@ import {
   placeHolders,
   reachableAddress,
   readKey,
-  readOwner,
   readOwnerById,
   readOwnerByName,
 } from './record.ts';
@@ -26,25 +25,37 @@ import { newIdentifier } from './secret.ts';
 import { checkSuccession } from './successor.ts';
 
 // The life of a key but for its approval, which is in approve.ts. Each function checks the rules itself and changes the
-// database in one immediate transaction; a notice that can't be delivered is reported and blocks nothing.
-
-/** What a step leaves behind: the key it was about, and a sentence where somebody should have been told and was not. */
-export type Outcome = { identifier: string; warning: string | null };
+// database in one immediate transaction, which also stores whom to tell (`shared/notices/deliver.ts` sends the mails).
 
 /**
- * Asks for a key: pending from now on, and `ADMIN_EMAIL` is told. Throws `usage` for a text that breaks its rule,
- * `not_found` for the profile, `refused` where it is banned, can't be reached or has three keys already. `successorOf` is
- * the identifier of the key that it is to replace: `refused` unless that is an Active one of the same profile.
+ * A step in the life of a key: which key, the ids of the notices that were stored with it, and a sentence for whoever took
+ * it where nothing had to be done.
  */
-export async function requestKey(
+export type Step = { identifier: string; noticeIds: number[]; warning?: string };
+
+/** What an operation leaves behind: the key it was about, and a sentence where somebody is not told yet. */
+export type Outcome = {
+  identifier: string;
+  warning: string | null;
+  /** The address that a secret was mailed to; for the terminal of whoever approved, and nobody else. */
+  mailedTo?: string;
+};
+
+/**
+ * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told. Throws `usage` for a text that
+ * breaks its rule, `not_found` for the profile, `refused` where it is banned, can't be reached or has three keys already.
+ * `successorOf` is the identifier of the key that it is to replace: `refused` unless that is an Active one of the same
+ * profile.
+ */
+export function requestKey(
   deps: Deps,
   request: KeyRequestFields & { profile: string; successorOf?: string | null | undefined; by: Actor },
-): Promise<Outcome> {
+): Step {
   const fields = checkKeyRequest(request);
   const successorOf = request.successorOf ?? null;
   const nowMs = deps.clock.nowMs();
   expireKeys(deps.db, nowMs);
-  const { key, owner } = write(deps.db, (tx) => {
+  return write(deps.db, (tx) => {
     const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile));
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     const { permissions, ...texts } = fields;
@@ -61,12 +72,13 @@ export async function requestKey(
       })
       .returning()
       .get();
-    const detail = successorOf === null ? {} : { detail: { successorOf } };
     const act = { by: request.by, atMs: nowMs };
-    addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
-    return { key, owner };
+    const detail = successorOf === null ? {} : { detail: { successorOf } };
+    const event = addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
+    const { identifier } = key;
+    const notice = { identifier, kind: 'request', about: { event }, atMs: nowMs } as const;
+    return { identifier, noticeIds: addNotices(tx, deps.config, notice) };
   });
-  return { identifier: key.identifier, warning: await tellAdmin(deps, key, owner, fields) };
 }
 
 /** Who the key is for: owners ask for their own profile, even if its name has just been given to another one. */
@@ -96,47 +108,44 @@ function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
 }
 
 /** Rejects a pending request with a reason, which is mailed to the owner. Throws `usage`, `not_found`, `refused`. */
-export async function rejectKey(
-  deps: Deps,
-  input: { identifier: string; reason: string; by: Actor },
-): Promise<Outcome> {
-  return endWithReason(deps, 'reject', input);
+export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Step {
+  return endWithReason(deps, 'reject', input.identifier, input.by, checkText(TEXT_RULES.reason, input.reason));
 }
 
 /**
  * Revokes an Active key with a reason, which is mailed to the owner; only owners may leave it out. Throws `usage`,
  * `not_found`, `refused`.
  */
-export async function revokeKey(
-  deps: Deps,
-  input: { identifier: string; reason?: string | null; by: Actor },
-): Promise<Outcome> {
-  return endWithReason(deps, 'revoke', input);
+export function revokeKey(deps: Deps, input: { identifier: string; reason?: string | null; by: Actor }): Step {
+  const given = input.reason ?? '';
+  const isLeftOut = input.by.kind === 'owner' && given.trim() === '';
+  const reason = isLeftOut ? null : checkText(TEXT_RULES.reason, given);
+  return endWithReason(deps, 'revoke', input.identifier, input.by, reason);
 }
 
-async function endWithReason(
+function endWithReason(
   deps: Deps,
   move: 'reject' | 'revoke',
-  input: { identifier: string; reason?: string | null; by: Actor },
-): Promise<Outcome> {
-  const given = input.reason ?? '';
-  const isLeftOut = move === 'revoke' && input.by.kind === 'owner' && given.trim() === '';
-  const reason = isLeftOut ? null : checkText(TEXT_RULES.reason, given);
-  const key = endKey(deps, input.identifier, move, input.by, reason === null ? {} : { reason });
-  const to = readOwner(deps.db, key)?.email ?? null;
-  const { rejectionMail, revocationMail } = await import('./mails.ts');
-  const compose = move === 'reject' ? rejectionMail : revocationMail;
-  const { identifier } = key;
-  const warning = await notify(deps, to, (address) =>
-    compose({ to: address, identifier, keyName: key.name, reason, publicUrl: deps.config.publicUrl }),
-  );
-  return { identifier, warning };
+  identifier: string,
+  by: Actor,
+  reason: string | null,
+): Step {
+  const nowMs = deps.clock.nowMs();
+  expireKeys(deps.db, nowMs, identifier);
+  return write(deps.db, (tx) => {
+    const act = { by, atMs: nowMs };
+    const event = moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
+    const kind = move === 'reject' ? 'rejection' : 'revocation';
+    return { identifier, noticeIds: addNotices(tx, deps.config, { identifier, kind, about: { event }, atMs: nowMs }) };
+  });
 }
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
-export function withdrawKey(deps: Deps, input: { identifier: string; by: Actor }): Outcome {
-  endKey(deps, input.identifier, 'withdraw', input.by, {});
-  return { identifier: input.identifier, warning: null };
+export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
+  const nowMs = deps.clock.nowMs();
+  expireKeys(deps.db, nowMs, identifier);
+  write(deps.db, (tx) => moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs }));
+  return { identifier, warning: null };
 }
 
 /** Renames a key in any state; nothing else of it can be edited. Throws `usage`, `not_found`, `refused` when erased. */
@@ -153,50 +162,4 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
     addEvent(tx, key, act, { event: 'edited', fromState: key.state, toState: key.state, detail });
   });
   return { identifier: input.identifier, warning: null };
-}
-
-function endKey(deps: Deps, identifier: string, move: Move, by: Actor, detail: { reason?: string }): ApiKey {
-  const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, identifier);
-  return write(deps.db, (tx) => {
-    const key = readKey(tx, identifier);
-    moveKey(tx, key, move, { by, atMs: nowMs }, detail.reason === undefined ? {} : { detail });
-    return key;
-  });
-}
-
-async function tellAdmin(
-  deps: Deps,
-  { identifier, successorOf }: ApiKey,
-  owner: Owner,
-  fields: CheckedKeyRequest,
-): Promise<string | null> {
-  const to = deps.config.adminEmail;
-  if (to === null) return null;
-  const { requestMail } = await import('./mails.ts');
-  const { name: keyName, permissions: requestedPermissions, ...rest } = fields;
-  return notify(deps, to, (address) =>
-    requestMail({
-      to: address,
-      identifier,
-      successorOf,
-      profile: owner.username,
-      keyName,
-      requestedPermissions,
-      ...rest,
-    }),
-  );
-}
-
-/** Mails somebody what happened to a key. Returns null, or a sentence that says why nobody was told; never throws. */
-export async function notify(
-  deps: Deps,
-  to: string | null,
-  compose: (address: string) => Mail,
-): Promise<string | null> {
-  if (to === null) return 'Nobody was told: the profile has no e-mail address.';
-  const mailer = await deps.mailer();
-  if (mailer === null) return 'Nobody was told: MAIL_URL is not set.';
-  const delivery = await mailer.send(compose(to));
-  return delivery.outcome === 'accepted' ? null : `The notice was not delivered. ${delivery.reason}`;
 }

@@ -1,8 +1,8 @@
 import type { Permission } from '../db/key-columns.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { renderHtml } from '../mail/html.ts';
-import { type Block, renderText } from '../mail/layout.ts';
+import type { Block } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
+import { type Asked, compose, type Fact, fact } from './compose.ts';
 import { curlLine, expiryInWords, foreign, rateLimitInWords, successionBlocks } from './mail-wording.ts';
 import type { Predecessor } from './successor.ts';
 
@@ -22,7 +22,7 @@ export type ApprovalNews = {
   predecessor: Predecessor | null;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
-};
+} & Asked;
 
 /** What the owner is told when a request is rejected or a key revoked. */
 export type DecisionNews = {
@@ -32,7 +32,7 @@ export type DecisionNews = {
   /** Null where the owner gave none. */
   reason: string | null;
   publicUrl: string;
-};
+} & Asked;
 
 /** What the admin is told about a new request. */
 export type RequestNews = {
@@ -46,7 +46,7 @@ export type RequestNews = {
   requestedPermissions: readonly Permission[];
   projectUrl: string | null;
   expectedUsage: string | null;
-};
+} & Asked;
 
 /** The mail that carries the secret. */
 export function approvalMail(news: ApprovalNews): Mail {
@@ -141,8 +141,8 @@ export function requestMail(news: RequestNews): Mail {
 }
 
 /** Shows that mail goes out; holds nothing of anybody. */
-export function testMail(news: { to: string; sentAt: string; publicUrl: string }): Mail {
-  return compose('test', { to: news.to, identifier: '' }, 'A test mail of Profile Lookup', [
+export function testMail(news: { to: string; sentAt: string; publicUrl: string } & Asked): Mail {
+  return compose('test', { ...news, identifier: '' }, 'A test mail of Profile Lookup', [
     {
       kind: 'paragraph',
       text: `Somebody who runs the Profile Lookup API at ${news.publicUrl} wanted to see whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
@@ -176,34 +176,10 @@ function grantFacts(news: ApprovalNews): Fact[] {
   ];
 }
 
-type Fact = { label: string; values: readonly string[] };
-
-/** A line of a list of facts. */
-export function fact(label: string, ...values: readonly string[]): Fact {
-  return { label, values };
-}
-
 function quoted(label: string, text: string | null): Block[] {
   if (text === null) return [];
   return [
     { kind: 'paragraph', text: label },
     { kind: 'quote', text: foreign(text, true) },
   ];
-}
-
-/** A mail whose text and HTML say the same. */
-export function compose(
-  kind: Mail['kind'],
-  to: { to: string; identifier: string },
-  title: string,
-  blocks: Block[],
-): Mail {
-  return {
-    kind,
-    identifier: to.identifier,
-    to: to.to,
-    subject: title,
-    text: renderText(blocks),
-    html: renderHtml(title, blocks),
-  };
 }

@@ -106,16 +106,18 @@ export function placeHolders(tx: Db | Tx, profileId: number): ApiKey[] {
     .all();
 }
 
-/** Appends to a key's history. */
+/** Appends to a key's history; returns the entry's id. */
 export function addEvent(
   tx: Tx,
   key: Pick<ApiKey, 'identifier'>,
   act: Act,
   event: { event: KeyEventName; fromState: KeyState | null; toState: KeyState; detail?: KeyEventDetail },
-): void {
-  tx.insert(keyEvents)
+): number {
+  return tx
+    .insert(keyEvents)
     .values({ identifier: key.identifier, at: act.atMs, by: act.by.name, byKind: act.by.kind, detail: null, ...event })
-    .run();
+    .returning({ id: keyEvents.id })
+    .get().id;
 }
 
 const EVENT_OF_MOVE = {
@@ -137,7 +139,8 @@ export function refuseMove({ identifier, state }: Pick<ApiKey, 'identifier' | 's
 
 /**
  * Moves a key and records it; whatever ends a request or a key also raises the fence and voids an open attempt.
- * Throws `refused` where the move is not legal from the key's state. Approval sets more columns through `also`.
+ * Approval sets more columns through `also`. Returns the id of the history's entry. Throws `refused` where the move is not
+ * legal from the key's state.
  */
 export function moveKey(
   tx: Tx,
@@ -145,7 +148,7 @@ export function moveKey(
   move: Move,
   act: Act,
   more: { detail?: KeyEventDetail; also?: Partial<ApiKey> } = {},
-): void {
+): number {
   refuseMove(key, move);
   const ending = move === 'approve' ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
   const decided = key.decidedAt === null ? { decidedAt: act.atMs } : {};
@@ -154,7 +157,7 @@ export function moveKey(
     .where(eq(apiKeys.identifier, key.identifier))
     .run();
   if (move !== 'approve') closeAttempts(tx, key.identifier, 'voided');
-  addEvent(tx, key, act, {
+  return addEvent(tx, key, act, {
     event: EVENT_OF_MOVE[move],
     fromState: key.state,
     toState: MOVES[move].to,

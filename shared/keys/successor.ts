@@ -83,7 +83,7 @@ export function retirePredecessor(tx: Tx, key: ApiKey, retireOldAtMs: number | n
   const old = readKey(tx, key.successorOf);
   if (stateAt(old, act.atMs) !== 'Active') return null;
   const expiresAt = earlier(old.expiresAt, retireOldAtMs);
-  return setGrant(tx, old, { expiresAt }, act, key.identifier)?.expiresAt?.to ?? null;
+  return setGrant(tx, old, { expiresAt }, act, key.identifier)?.changes.expiresAt?.to ?? null;
 }
 
 function earlier(one: number | null, other: number | null): number | null {

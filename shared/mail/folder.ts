@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
 import type { Delivery, Mail } from './mail.ts';
@@ -21,6 +21,17 @@ export async function writeToFolder(folder: string, mail: Mail, message: Buffer)
     return { outcome: 'accepted' };
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);
+    return refusal(folder, (error as NodeJS.ErrnoException).code ?? 'unknown');
+  }
+}
+
+/** Whether messages can be written to a folder, which is made where it is missing. */
+export async function checkFolder(folder: string): Promise<Delivery> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK | constants.X_OK);
+    return { outcome: 'accepted' };
+  } catch (error) {
     return refusal(folder, (error as NodeJS.ErrnoException).code ?? 'unknown');
   }
 }

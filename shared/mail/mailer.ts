@@ -6,7 +6,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isLoopback } from '../net.ts';
 import { cleanForTerminal } from '../text.ts';
 import { isMailAddress } from './address.ts';
-import { writeToFolder } from './folder.ts';
+import { checkFolder, writeToFolder } from './folder.ts';
 import type { Delivery, Mail, Mailer } from './mail.ts';
 import { type Failure, refusalOf, unconfirmed } from './refusal.ts';
 import type { MailTarget } from './target.ts';
@@ -33,6 +33,7 @@ const SENDER_NAME = 'Profile Lookup';
 const SENDER_FOR_TRYING_OUT = 'profile-lookup@localhost';
 const SETUP_TIMEOUT_MS = 30_000;
 const FAREWELL_MS = 1_000;
+const CHECK_TIMEOUT_MS = 10_000;
 
 /**
  * Makes a mailer that sends through a mail server or writes to a folder. `from` is `MAIL_FROM`, which a server
@@ -40,6 +41,12 @@ const FAREWELL_MS = 1_000;
  */
 export function createMailer(target: MailTarget, from: string | null, options: MailerOptions = {}): Mailer {
   return {
+    async check() {
+      if (target.kind === 'folder') return await checkFolder(target.folder);
+      const timeoutMs = Math.min(CHECK_TIMEOUT_MS, options.timeoutMs ?? CHECK_TIMEOUT_MS);
+      const envelope = { from: from ?? '', to: '', size: 0 };
+      return await deliver(target, envelope, null, 'test', { ...options, timeoutMs });
+    },
     async send(mail) {
       const sender = from ?? (target.kind === 'folder' ? SENDER_FOR_TRYING_OUT : '');
       const fault = addressFault(sender, mail);
@@ -65,7 +72,7 @@ function addressFault(sender: string, mail: Mail): string | null {
   }
   if (isMailAddress(mail.to)) return null;
   return mail.kind === 'request'
-    ? 'The admin cannot be told; set ADMIN_EMAIL to one plain e-mail address.'
+    ? 'The admin cannot be told; set ADMIN_EMAIL to plain e-mail addresses.'
     : "The profile's e-mail address is not one plain address; correct it and try again.";
 }
 
@@ -82,6 +89,7 @@ async function composeMessage(mail: Mail, sender: string, lineEnd: '\n' | '\r\n'
   root.setHeader([
     { key: 'From', value: { name: SENDER_NAME, address: sender } },
     { key: 'To', value: { name: '', address: mail.to } },
+    ...(mail.replyTo === undefined ? [] : [{ key: 'Reply-To', value: { name: '', address: mail.replyTo } }]),
     { key: 'Subject', value: cleanForTerminal(mail.subject) },
     { key: 'Message-ID', value: `<${randomUUID()}@${sender.slice(sender.lastIndexOf('@') + 1)}>` },
     { key: 'Auto-Submitted', value: 'auto-generated' },
@@ -109,13 +117,13 @@ function composePart(type: string, content: string): string {
 }
 
 /**
- * One SMTP transaction. What nodemailer says of a lost connection does not tell how far it got, so we watch whether it
+ * One SMTP transaction; without a message it ends after the login. What nodemailer says of a lost connection does not tell how far it got, so we watch whether it
  * began to read the content: before that the server can't have accepted anything; after it only its answer counts.
  */
 function deliver(
   server: Server,
   envelope: { from: string; to: string; size: number },
-  message: Buffer,
+  message: Buffer | null,
   kind: Mail['kind'],
   options: MailerOptions,
 ): Promise<Delivery> {
@@ -143,6 +151,7 @@ function deliver(
       finish(contentBegun && !isAnswer ? unconfirmed(failure, context) : refusalOf(failure, context));
     };
     const send = () => {
+      if (message === null) return finish({ outcome: 'accepted' });
       connection.send(envelope, content, (error) => (error ? fail(error) : finish({ outcome: 'accepted' })));
     };
     connection.on('error', fail);

@@ -34,7 +34,11 @@ export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
     reason: `The mail server ${nameOf(attempted)} ${sentence}`,
   });
   const code = failure.responseCode ?? 0;
-  if (code >= 400) return refused(code >= 500, answerSentence(failure, attempted, code >= 500));
+  if (code >= 400) {
+    const isAddressRefused = code >= 500 && (failure.command ?? '').startsWith('RCPT');
+    const refusal = refused(code >= 500, answerSentence(failure, attempted, code >= 500));
+    return isAddressRefused ? { ...refusal, isAddressRefused } : refusal;
+  }
   return connectionRefusal(failure, refused);
 }
 

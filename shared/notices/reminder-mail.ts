@@ -1,5 +1,5 @@
+import { type Asked, compose, fact } from '../keys/compose.ts';
 import { foreign, timeInWords } from '../keys/mail-wording.ts';
-import { compose, fact } from '../keys/mails.ts';
 import type { Mail } from '../mail/mail.ts';
 
 /** What the owner is told some days before a key expires. */
@@ -12,7 +12,7 @@ export type ReminderNews = {
   /** Whole days until then, rounded up. */
   daysLeft: number;
   publicUrl: string;
-};
+} & Asked;
 
 /** Tells the owner that a key will soon stop working, and what to do. */
 export function reminderMail(news: ReminderNews): Mail {

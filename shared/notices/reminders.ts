@@ -1,146 +1,78 @@
 import { DAY_MS } from '../clock.ts';
-import type { ReminderResult } from '../db/key-columns.ts';
-import type { ServerDeps } from '../deps.ts';
-import { AppError } from '../errors.ts';
-import type { Report } from '../limits/ledger.ts';
+import type { Sqlite } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { prepareWrite } from '../db/write.ts';
 import { isMailAddress } from '../mail/address.ts';
-import type { Delivery, Mailer } from '../mail/mail.ts';
-import { type ExpiringKey, openReminderStore, type ReminderStore } from './reminder-store.ts';
+import { EXPIRY_SET_AT } from './store.ts';
 
-// Owners are told 30 days, 7 days and 1 day before a key expires, each at most once for one expiry: that it is tried is
-// written down, synced, before the mail goes out, and what became of it after. A crash between the two loses a reminder
-// rather than sending it twice; the next step is one of its own. A key whose expiry was changed is reminded anew.
+// Owners are told 30 days, 7 days and 1 day before a key expires, each step once for one expiry. A key whose expiry was
+// changed is reminded anew.
 
 /** So many days before the end. */
 export const REMINDER_STEPS_DAYS = [30, 7, 1] as const;
 
-/** Where a mail server refused an address for good, it is asked again so much later. */
-const REFUSED_AGAIN_MS = DAY_MS;
+/** When a key's expiry was given to it, by its approval or by a later change, and the expiry; milliseconds since 1970. */
+type Expiry = { expirySetAt: number | null; expiresAt: number };
 
-/** After so many mails in a row that could not be handed over, the mail server is left alone until the next time. */
-const MAX_FAILURES = 3;
-
-/** What became of a mail is tried to be stored so often, and so far apart. */
-const STORE_TRIES = 40;
-const STORE_RETRY_MS = 250;
+type Expiring = Expiry & { identifier: string; email: string };
 
 /**
  * The step that is due, if any: the last one that has begun, unless the key got this expiry after its beginning: the mail
  * about that has just said when it ends. Steps that were missed, while the server was down, are not made up for.
  */
-export function dueStep(key: { expirySetAt: number; expiresAt: number }, nowMs: number): number | null {
+export function dueStep(key: Expiry, nowMs: number): number | null {
   const leftMs = key.expiresAt - nowMs;
   if (leftMs <= 0) return null;
   const step = REMINDER_STEPS_DAYS.findLast((days) => leftMs <= days * DAY_MS);
-  return step !== undefined && key.expiresAt - key.expirySetAt > step * DAY_MS ? step : null;
+  return step !== undefined && isStepAhead(key, step) ? step : null;
+}
+
+/** Whether a step began, or will begin, after the key was given this expiry. */
+export function isStepAhead({ expirySetAt, expiresAt }: Expiry, stepDays: number): boolean {
+  return expiresAt - (expirySetAt ?? 0) > stepDays * DAY_MS;
 }
 
 /**
- * Mails what is due now, one after the other; ends early once `isStopping`. Resolves to whether something should be tried
- * again soon, since the database was locked. Never makes a request wait. Throws `refused` where the database can't be used.
+ * Stores a notice for each reminder that is due now and was not stored before. Owners who are banned or have no address
+ * are left out until that changes. Throws `busy`, and `refused` where the database can't be written.
  */
-export async function sendReminders(deps: ServerDeps, report: Report, isStopping = () => false): Promise<boolean> {
-  if (deps.config.mail === null) return false;
-  const store = openReminderStore(deps.config.databasePath);
-  try {
-    const due = dueNow(deps, store);
-    if (due.length === 0) return false;
-    const mailer = await deps.mailer();
-    return mailer === null ? false : await sendAll(deps, { store, mailer, report, isStopping }, due);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'busy') return true;
-    throw error;
-  } finally {
-    store.close();
-  }
-}
-
-type Due = { key: ExpiringKey; step: number };
-type Means = { store: ReminderStore; mailer: Mailer; report: Report; isStopping: () => boolean };
-
-function dueNow({ clock }: ServerDeps, store: ReminderStore): Due[] {
-  const nowMs = clock.nowMs();
-  return store.expiring(nowMs, nowMs + REMINDER_STEPS_DAYS[0] * DAY_MS).flatMap((key) => {
-    const step = dueStep(key, nowMs);
-    return step === null || !isReachable(key) || !isOpen(store, key, step, nowMs) ? [] : { key, step };
+export function storeReminders(sqlite: Sqlite, nowMs: number): void {
+  guardDatabase(sqlite.filename, () => {
+    // Looked for without the lock first: most of the time there is nothing to store.
+    if (missingReminders(sqlite, nowMs).length > 0) prepareWrite(sqlite, storeMissing)(sqlite, nowMs);
   });
 }
 
-function isReachable({ email, isBanned }: ExpiringKey): boolean {
-  return !isBanned && email !== null && isMailAddress(email);
-}
-
-function isOpen(store: ReminderStore, key: ExpiringKey, step: number, nowMs: number): boolean {
-  const last = store.last(key, step);
-  if (last === null || last.result === 'to be repeated') return true;
-  return last.result === 'refused' && last.at <= nowMs - REFUSED_AGAIN_MS;
-}
-
-async function sendAll(deps: ServerDeps, means: Means, due: readonly Due[]): Promise<boolean> {
-  let failures = 0;
-  for (const { key, step } of due) {
-    if (means.isStopping() || failures >= MAX_FAILURES) return false;
-    const result = await sendOne(deps, means, key.identifier, step);
-    failures = result === 'to be repeated' ? failures + 1 : 0;
-  }
-  return false;
-}
-
-/** Null where there is nothing to send any more. Throws `busy`. */
-async function sendOne(
-  deps: ServerDeps,
-  { store, mailer, report }: Means,
-  identifier: string,
-  step: number,
-): Promise<ReminderResult | null> {
-  const nowMs = deps.clock.nowMs();
-  // Looked at again under the lock: meanwhile it may have been revoked, or somebody else may have begun.
-  const key = store.begin(identifier, step, nowMs, (found) => {
-    return dueStep(found, nowMs) === step && isReachable(found) && isOpen(store, found, step, nowMs);
-  });
-  if (key === null) return null;
-  const { reminderMail } = await import('./reminder-mail.ts');
-  const delivery = await mailer.send(
-    reminderMail({
-      to: key.email as string,
-      identifier,
-      keyName: key.name,
-      expiresAtMs: key.expiresAt,
-      daysLeft: Math.ceil((key.expiresAt - nowMs) / DAY_MS),
-      publicUrl: deps.config.publicUrl,
-    }),
+function storeMissing(sqlite: Sqlite, nowMs: number): void {
+  const insert = sqlite.query(
+    `INSERT INTO notices (identifier, kind, recipient, about, at, next_try_at)
+      VALUES ($identifier, 'reminder', 'owner', $about, $now, $now)`,
   );
-  const result = resultOf(delivery);
-  const what = `The reminder that key ${identifier} expires within ${step === 1 ? 'a day' : `${step} days`}`;
-  if (delivery.outcome === 'accepted') report('info', `${what} was sent.`);
-  else report('warn', `${what} was not delivered (${result}). ${delivery.reason}`);
-  if (!(await storeResult(store, key, step, result, deps.clock.nowMs()))) {
-    report('error', `${what}: what became of it could not be stored, so it will not be repeated.`);
+  for (const { identifier, stepDays, expiresAt } of missingReminders(sqlite, nowMs)) {
+    insert.run({ identifier, about: JSON.stringify({ stepDays, expiresAt }), now: nowMs });
   }
-  return result;
 }
 
-function resultOf(delivery: Delivery): ReminderResult {
-  if (delivery.outcome === 'accepted') return 'accepted';
-  if (delivery.outcome === 'unknown') return 'not confirmed';
-  return delivery.permanent ? 'refused' : 'to be repeated';
-}
-
-async function storeResult(
-  store: ReminderStore,
-  key: ExpiringKey,
-  step: number,
-  result: ReminderResult,
+function missingReminders(
+  sqlite: Sqlite,
   nowMs: number,
-): Promise<boolean> {
-  for (let turn = 0; turn < STORE_TRIES; turn++) {
-    try {
-      store.end(key, step, result, nowMs);
-      return true;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-    }
-    await Bun.sleep(STORE_RETRY_MS);
-  }
-  return false;
+): { identifier: string; stepDays: number; expiresAt: number }[] {
+  const expiring = sqlite
+    .query(
+      `SELECT key.identifier, ${EXPIRY_SET_AT} AS expirySetAt, expires_at AS expiresAt, email
+        FROM api_keys AS key JOIN profiles AS profile ON profile.id = key.profile_id
+        WHERE key.state = 'Active' AND expires_at > $now AND expires_at <= $until AND NOT banned AND email IS NOT NULL
+        ORDER BY expires_at`,
+    )
+    .all({ now: nowMs, until: nowMs + REMINDER_STEPS_DAYS[0] * DAY_MS }) as Expiring[];
+  const stored = sqlite.query(
+    `SELECT 1 FROM notices WHERE identifier = ? AND kind = 'reminder'
+      AND about ->> 'stepDays' = ? AND about ->> 'expiresAt' = ?`,
+  );
+  return expiring.flatMap((key) => {
+    const { identifier, expiresAt } = key;
+    const stepDays = dueStep(key, nowMs);
+    const isMissing = stepDays !== null && isMailAddress(key.email) && !stored.get(identifier, stepDays, expiresAt);
+    return isMissing ? { identifier, stepDays, expiresAt } : [];
+  });
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { realPath } from '../db/disk.ts';
 import { databaseFault } from '../db/faults.ts';
@@ -8,15 +9,22 @@ import { APPLICATION_ID } from '../db/migrate.ts';
 import { lockForServing } from '../db/serving.ts';
 import { fileTime, giveToOwnerOf, syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
 import { AppError } from '../errors.ts';
+import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
 
 /** A restore that is ready to run: the source is sound, and no server can start until `release`. */
 export type Restore = {
   source: Verified;
-  /** Replaces the database by the source. Returns where the old database is now, null if there was none. */
-  run: () => KeptAside | null;
+  /**
+   * Replaces the database by the source. Mails that wait in the source are dropped: they may have been sent since the
+   * backup was made.
+   */
+  run: () => Restored;
   /** Lets servers start again. */
   release: () => void;
 };
+
+/** What a restore did: where the old database is now, null if there was none, and which waiting mails were dropped. */
+export type Restored = { kept: KeptAside | null; dropped: Dropped[] };
 
 /**
  * The old database after a restore. If `isWhole`, it could be read and contains its write-ahead log; otherwise the log
@@ -63,21 +71,31 @@ function statBackup(file: string): Stats {
   return found;
 }
 
-function replaceDatabase(path: string, file: string): KeptAside | null {
+function replaceDatabase(path: string, file: string): Restored {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}.unfinished`;
   try {
     const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
     copyBackup(file, temporary);
+    const dropped = dropWaiting(temporary);
     giveToOwnerOf(like, temporary);
     syncPath(temporary);
     const kept = setAside(path, () => renameSync(temporary, path));
     syncPath(dirname(path));
-    return kept;
+    return { kept, dropped };
   } catch (error) {
     throw error instanceof AppError ? error : (databaseFault(path, error) ?? error);
   } finally {
     rmSync(temporary, { force: true });
+  }
+}
+
+function dropWaiting(path: string): Dropped[] {
+  const copy = openBare(path, 'write');
+  try {
+    return dropRestoredNotices(copy, systemClock.nowMs());
+  } finally {
+    copy.close();
   }
 }
 

@@ -16,6 +16,7 @@ import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type LastDone, readLastDone } from './last-done.ts';
+import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
 
 /** How the service is, but for what only the running server can tell. */
 export type Status = {
@@ -38,6 +39,8 @@ export type Status = {
   lastRestoreTest: LastDone | null;
   /** Null while the schema is older. */
   erasure: ErasureStatus | null;
+  /** Null while the schema is older. */
+  notices: NoticeStatus | null;
   /** Whole sentences: what an operator should look at. */
   warnings: string[];
 };
@@ -66,6 +69,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const lastBackup = readLastDone(path, 'backup');
   const lastRestoreTest = readLastDone(path, 'restore-test');
   const erasure = stats === null ? null : readErasureStatus(db, config);
+  const notices = stats === null ? null : readNoticeStatus(db, nowMs);
   return {
     version: versionText(),
     schema: { applied, known: MIGRATIONS.length },
@@ -82,6 +86,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     lastBackup,
     lastRestoreTest,
     erasure,
+    notices,
     warnings: [
       ...looseModes(path),
       diskWarning(path) ?? [],
@@ -91,6 +96,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       lastBackup === null ? [] : restoreTestWarning(lastRestoreTest, nowMs),
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
+      noticeWarning(notices),
       queueWarning(stats?.oldestPendingAt ?? null, nowMs),
       stats === null ? [] : expiryWarning(db, nowMs),
       certificateWarning(config.tls?.certFile, nowMs),
@@ -117,6 +123,12 @@ function restoreTestWarning(last: LastDone | null, nowMs: number): string[] {
   if (last === null) return [`No backup was ever restored for a test; ${advice}`];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < RESTORE_TEST_DAYS ? [] : [`A backup was last restored for a test ${days} days ago; ${advice}`];
+}
+
+function noticeWarning(notices: NoticeStatus | null): string[] {
+  const count = notices?.undelivered.length ?? 0;
+  if (count === 0) return [];
+  return [`${count === 1 ? '1 mail is' : `${count} mails are`} not delivered; "profilectl status" lists them.`];
 }
 
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {

@@ -5,8 +5,8 @@ import {
   type AttemptResult,
   KEY_STATES,
   type KeyState,
-  REMINDER_RESULTS,
-  type ReminderResult,
+  NOTICE_RESULTS,
+  type NoticeResult,
 } from '../db/key-columns.ts';
 import { attemptResultAt } from '../keys/key.ts';
 
@@ -18,7 +18,8 @@ export type KeyStats = {
   oldestPendingAt: number | null;
   /** Approval attempts by result, and with it the mails that carried secrets; `open` ones are under way. */
   attempts: Record<AttemptResult, number>;
-  reminders: Record<ReminderResult, number>;
+  /** Mails without a secret, by what became of them. */
+  notices: Record<NoticeResult, number>;
 };
 
 /** Reads the numbers as they are at this time. A thousand keys take about a millisecond. Throws `busy`. */
@@ -49,9 +50,9 @@ export function readKeyStats({ $client: sqlite }: Opened, nowMs: number): KeySta
       states,
       oldestPendingAt: (oldest as { at: number | null }).at,
       attempts,
-      reminders: countedBy(
-        REMINDER_RESULTS,
-        sqlite.query('SELECT result AS name, count(*) AS count FROM key_reminders GROUP BY 1').all(),
+      notices: countedBy(
+        NOTICE_RESULTS,
+        sqlite.query('SELECT result AS name, count(*) AS count FROM notices GROUP BY 1').all(),
       ),
     };
   });

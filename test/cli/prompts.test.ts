@@ -84,10 +84,12 @@ describe('an admin at a terminal', () => {
     terminal.type(KEY.enter);
     await terminal.see('Expires:');
     terminal.type(`30d${KEY.enter}`);
+    await terminal.see(`The secret will be mailed to owner${profile.slice(4)}@example.org.`);
     await terminal.see('Grant api.lookup at 60/1m, 5000/1d, 100/1h');
     expect(showKey(deps, identifier).attempt).toBeNull();
     terminal.type(`y${KEY.enter}`);
     await terminal.see(`${identifier} Active`);
+    await terminal.see(`The secret was mailed to owner${profile.slice(4)}@example.org.`);
     expect(await terminal.exited).toBe(0);
     const [secret = ''] = mailedSecrets(deps, identifier);
     expect(secret).not.toBe('');
@@ -145,6 +147,15 @@ test('an owner whose profile can not request is told before anything else is ask
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).toContain('banned');
   expect(terminal.screen()).not.toContain('Name of the key');
+});
+
+test('an admin whose mail server can’t be reached is told before anything is asked', async () => {
+  const identifier = await request(deps, { profile });
+  const unreachable = { ...variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
+  const terminal = openTerminal(['keys', 'approve', identifier], unreachable);
+  expect(await terminal.exited).toBe(75);
+  expect(terminal.screen()).toContain('No secret can be mailed now.');
+  expect(terminal.screen()).not.toContain('Permissions to grant');
 });
 
 test('an admin without MAIL_URL is told before anything is asked', async () => {

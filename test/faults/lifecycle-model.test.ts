@@ -48,7 +48,7 @@ type InFlight = {
   secret: string;
   retireOldAtMs: number | null;
   land: (delivery: Delivery) => void;
-  done: Promise<AppError | null>;
+  done: Promise<AppError | string>;
 };
 
 type World = {
@@ -170,6 +170,7 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean, reti
       sent.resolve(/plk_\w+/.exec(mail.text)?.[0] ?? '');
       return await landed.promise;
     },
+    check: async () => ({ outcome: 'accepted' as const }),
   });
   const expiresAtMs = expires ? clock.nowMs() + 300_000 : null;
   const retireOldAtMs = retires && key.successorOf !== null ? clock.nowMs() + 200_000 : null;
@@ -206,7 +207,7 @@ async function takeLanding(world: World, which: number, outcome: Outcome): Promi
   const error = await done;
   const stillOurs = key.fence === number && key.state === 'pending';
   if (outcome === 'accepted' && stillOurs) {
-    expect(error).toBeUndefined();
+    expect(error).not.toBeInstanceOf(AppError);
     key.state = 'Active';
     key.working = number;
     if (retireOldAtMs !== null) retireInModel(key.successorOf, retireOldAtMs);
@@ -222,14 +223,14 @@ async function takeMove(world: World, key: ModelKey, verb: 'reject' | 'withdraw'
   const { identifier } = key;
   const { deps } = world;
   const silent = { ...deps, mailer: async () => null };
-  const act = {
-    reject: () => rejectKey(silent, { identifier, reason: 'No.', by: onBox('admin') }),
+  const act: Record<typeof verb, () => Promise<unknown>> = {
+    reject: async () => rejectKey(silent, { identifier, reason: 'No.', by: onBox('admin') }),
     withdraw: async () => withdrawKey(silent, { identifier, by: onBox('owner') }),
-    revoke: () => revokeKey(silent, { identifier, reason: 'Leaked.', by: onBox('admin') }),
+    revoke: async () => revokeKey(silent, { identifier, reason: 'Leaked.', by: onBox('admin') }),
     edit: async () => editKey(silent, { identifier, name: 'Renamed', by: onBox('owner') }),
-  }[verb];
+  };
   const needs = { reject: 'pending', withdraw: 'pending', revoke: 'Active', edit: key.state }[verb];
-  const result = await outcomeOf(act());
+  const result = await outcomeOf(act[verb]());
   if (key.state !== needs) return void expect(result).toMatchObject({ code: 'refused' });
   expect(result).not.toBeInstanceOf(AppError);
   if (verb === 'edit') return;
@@ -243,8 +244,8 @@ async function takeMove(world: World, key: ModelKey, verb: 'reject' | 'withdraw'
 async function takeChange(world: World, key: ModelKey, ms: number | null): Promise<void> {
   const { identifier } = key;
   const expiresAtMs = ms === null ? null : clock.nowMs() + ms;
-  const silent = { ...world.deps, mailer: async () => null };
-  const result = await outcomeOf(changeKey(silent, { identifier, change: { expiresAtMs }, by: onBox('admin') }));
+  const input = { identifier, change: { expiresAtMs }, by: onBox('admin') };
+  const result = await outcomeOf((async () => changeKey(world.deps, input))());
   if (key.state !== 'Active') return void expect(result).toMatchObject({ code: 'refused' });
   if (ms !== null && ms <= 0) return void expect(result).toMatchObject({ code: 'usage' });
   expect(result).not.toBeInstanceOf(AppError);

@@ -67,7 +67,7 @@ async function world() {
     perform(deps, actor, OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>, input);
   /** Everything that an operation could have changed, and every mail that it could have sent. */
   const traces = () => {
-    const tables = ['api_keys', 'key_events', 'key_attempts'];
+    const tables = ['api_keys', 'key_events', 'key_attempts', 'notices'];
     return JSON.stringify([
       ...tables.map((table) => deps.db.$client.query(`SELECT * FROM ${table}`).all()),
       mails(deps),

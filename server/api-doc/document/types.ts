@@ -64,6 +64,8 @@ export type OpenApi = {
     summary: string;
     description: string;
     license: { name: string; url: string };
+    /** `CONTACT`, where a server has one. */
+    contact?: { email: string } | { url: string };
   };
   servers: { url: string; description: string }[];
   tags: { name: string; description: string }[];

@@ -47,7 +47,7 @@ export function docsPage(document: OpenApi, documentPath: string): Page {
 <nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
 <main>
 <section class="hero"><h1>${info.title}</h1><p class="lead">${info.summary}</p>${intro?.body ?? ''}
-<p>Base address: <code>${servers[0]?.url ?? ''}</code></p></section>
+<p>Base address: <code>${servers[0]?.url ?? ''}</code></p>${contactLine(info)}</section>
 ${guide.map(({ heading, body }) => section(slug(heading ?? ''), heading ?? '', html`${body}${AFTER[slug(heading ?? '')]?.(document) ?? ''}`))}
 ${groups.map(({ id, name, description, operations }) =>
   section(
@@ -108,6 +108,13 @@ function contents(entries: readonly Entry[]): Html {
     ({ id, text, children }) => html`<li><a href="#${id}">${text}</a>${children ? contents(children) : ''}</li>`,
   );
   return html`<ul>${items}</ul>`;
+}
+
+/** Whom readers may ask, where the server's configuration says so. */
+function contactLine({ contact }: OpenApi['info']): Html {
+  if (contact === undefined) return html``;
+  const [text, address] = 'email' in contact ? [contact.email, `mailto:${contact.email}`] : [contact.url, contact.url];
+  return html`<p>Questions, or in need of a key? Ask <a href="${address}">${text}</a>.</p>`;
 }
 
 /** Shell lines that read the secret without leaving it in the shell's history, and ask what the key may do. */

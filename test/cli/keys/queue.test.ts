@@ -137,10 +137,9 @@ describe('keys approve without an identifier', () => {
     const variables = { ...w.variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
     const words = ['keys', 'approve', '--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d'];
     const terminal = openTerminal(words, variables);
+    await terminal.see('Warning: No secret can be mailed now.');
     await terminal.see('What now?');
     terminal.type(KEY.enter);
-    await terminal.see('mail the secret?');
-    terminal.type(`y${KEY.enter}`);
     await terminal.see('refused the connection');
     await terminal.see('Request 2 of 3');
     await terminal.see('What now?');

@@ -23,6 +23,23 @@ describe('the page as it is sent', () => {
     expect(text.match(/href="(?!#|data:|\/openapi\.json)[^"]*"/g)).toBeNull();
   });
 
+  test('names whom to ask, where CONTACT says so: an address or a page, as in the document', async () => {
+    expect(document.info.contact).toBeUndefined();
+    for (const [CONTACT, contact, link] of [
+      ['help@example.org', { email: 'help@example.org' }, '<a href="mailto:help@example.org">help@example.org</a>'],
+      [
+        'https://x.example.org/?a=1&b=2',
+        { url: 'https://x.example.org/?a=1&b=2' },
+        'href="https://x.example.org/?a=1&amp;b=2"',
+      ],
+    ] as const) {
+      const asked = await startTestServer({ variables: { CONTACT } });
+      expect(await (await get(asked, '/docs')).text()).toContain(link);
+      const { info } = (await (await get(asked, '/openapi.json')).json()) as typeof document;
+      expect(info.contact).toEqual(contact);
+    }
+  });
+
   test('may be kept, and asked for again with its tag, by HEAD too', async () => {
     const whole = await get(server, '/docs');
     const etag = whole.headers.get('etag') as string;

@@ -75,7 +75,9 @@ test('reminders that were sent before expiries could be changed are about the on
     "INSERT INTO key_reminders (identifier, step_days, at, result) VALUES ('k7Qm2XaB', 7, 1, 'accepted')",
   ]);
   const { $client } = openDatabase(path, 'serve');
-  expect($client.query('SELECT expires_at FROM key_reminders').all()).toEqual([{ expires_at: 86_400_000 }]);
+  expect($client.query("SELECT about ->> 'expiresAt' AS expiresAt FROM notices").all()).toEqual([
+    { expiresAt: 86_400_000 },
+  ]);
   $client.close();
 });
 

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
-import { changeKey, type KeyChange } from '../../../shared/keys/change.ts';
+import type { KeyChange } from '../../../shared/keys/change.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { sendDueNotices } from '../../../shared/notices/deliver.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { issue, keyIn, mails } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -19,7 +21,8 @@ async function world(variables: Record<string, string> = {}) {
   const deps = { ...testDeps({ variables }), clock };
   insertProfile(deps.db);
   const { identifier, secret } = await issue(deps, {}, { rateLimits: [LIMIT] });
-  const change = (change: KeyChange, by = onBox('admin')) => changeKey(deps, { identifier, change, by });
+  const change = (change: KeyChange, by = onBox('admin')) =>
+    perform(deps, by, OPERATIONS.change, { identifier, ...change });
   /** What was changed so far, as the history has it. */
   const changes = () =>
     keyHistory(deps, identifier).flatMap(({ event, detail }) => (event === 'changed' ? [detail?.changes] : []));
@@ -60,12 +63,18 @@ test('the owner is mailed from what to what, without the secret', async () => {
   expect(mail).not.toContain('plk_');
 });
 
-test('a mail that does not go out is said, and the change holds', async () => {
+test('a mail that does not go out is said and sent later, and the change holds', async () => {
   const { deps, identifier, change } = await world();
   const silent = { ...deps, mailer: async () => null };
-  const outcome = await changeKey(silent, { identifier, change: { permissions: ['api.leaderboard'] }, by: onBox('a') });
+  const outcome = await perform(silent, onBox('a'), OPERATIONS.change, {
+    identifier,
+    permissions: ['api.leaderboard'],
+  });
   expect(outcome.warning).toContain('MAIL_URL is not set');
   expect(showKey(deps, identifier).permissions).toEqual(['api.leaderboard']);
+  expect(mails(deps).at(-1)).not.toContain('was changed');
+  await sendDueNotices(deps, () => undefined, false);
+  expect(mails(deps).at(-1)).toMatch(/was changed[\s\S]*api\.lookup[\s\S]*api\.leaderboard/);
   expect(await change({ permissions: ['api.leaderboard'] })).toMatchObject({
     warning: expect.stringContaining('nothing was changed'),
   });
@@ -88,7 +97,7 @@ describe('refused, and nothing happens', () => {
       const identifier = await keyIn(state, deps, 'user1');
       const before = JSON.stringify([showKey(deps, identifier), keyHistory(deps, identifier)]);
       const change = { expiresAtMs: deps.clock.nowMs() + DAY_MS };
-      const error = await refusal(changeKey(deps, { identifier, change, by: onBox('admin') }));
+      const error = await refusal(perform(deps, onBox('admin'), OPERATIONS.change, { identifier, ...change }));
       expect([error.code, error.message]).toEqual([
         'refused',
         `Key ${identifier} is ${state}; only Active keys can be changed.`,
@@ -103,7 +112,7 @@ describe('refused, and nothing happens', () => {
     let looks = 0;
     // The first look finds the key alive; by the time that the lock is held, its time is over.
     const late = { ...deps, clock: { ...clock, nowMs: () => clock.nowMs() + (looks++ === 0 ? 999 : 1000) } };
-    const error = await refusal(changeKey(late, { identifier, change: { expiresAtMs: null }, by: onBox('admin') }));
+    const error = await refusal(perform(late, onBox('admin'), OPERATIONS.change, { identifier, expiresAtMs: null }));
     expect(error.message).toContain('is expired');
     clock.advance(1000);
     expect(showKey(deps, identifier).state).toBe('expired');

@@ -14,6 +14,7 @@ const DECISION = {
   keyName: 'Nightly statistics',
   reason: 'We need to know more.\nPlease say how often you will call.',
   publicUrl: 'https://profiles.example.org',
+  contact: null,
 };
 
 const REQUEST = {
@@ -26,6 +27,7 @@ const REQUEST = {
   requestedPermissions: ['api.lookup'] as const,
   projectUrl: 'https://map.example.net/about',
   expectedUsage: '200 lookups a day',
+  contact: null,
 };
 
 const CHANGES = {

@@ -8,6 +8,7 @@ import { changeKey } from '../../../shared/keys/change.ts';
 import { requestKey, revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { sendDueNotices } from '../../../shared/notices/deliver.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
@@ -37,6 +38,7 @@ const iso = (ms: number) => new Date(ms).toISOString();
 test('a request takes over what the old key has, its granted permissions too, and says what it succeeds', async () => {
   const { deps, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
   const identifier = await succeed();
+  await sendDueNotices(deps, () => undefined, false);
   expect(lastMail()).toContain(`Successor of ${old.identifier}`);
   expect(showKey(deps, identifier)).toMatchObject({
     successorOf: old.identifier,
@@ -170,7 +172,7 @@ describe('at the approval', () => {
       const { deps, old, succeed, approve, endOf } = await world();
       const identifier = await succeed();
       const delivery = { outcome, permanent: true, reason: 'No.' } as const;
-      const mailer = async () => ({ send: async () => delivery });
+      const mailer = async () => ({ send: async () => delivery, check: async () => delivery });
       await refusal(approve(identifier, { retireOldAtMs: inDays(deps, 7) }, { ...deps, mailer }));
       expect(showKey(deps, identifier).state).toBe('pending');
       expect(endOf(old.identifier)).toBeNull();
@@ -182,9 +184,10 @@ describe('at the approval', () => {
     const { deps, old, succeed, approve, endOf } = await world();
     const identifier = await succeed();
     const mailer = async () => ({
+      check: async () => ({ outcome: 'accepted' }) as const,
       send: async () => {
         const change = { expiresAtMs: inDays(deps, 3) };
-        await changeKey(deps, { identifier: old.identifier, change, by: onBox('admin') });
+        changeKey(deps, { identifier: old.identifier, change, by: onBox('admin') });
         return { outcome: 'accepted' } as const;
       },
     });
@@ -199,7 +202,7 @@ test('erasing the profile ends both; which key succeeded which stays', async () 
   eraseProfile(deps, 'user1', onBox('admin'));
   expect(showKey(deps, identifier)).toMatchObject({ state: 'withdrawn', successorOf: old.identifier, name: '' });
   expect(keyHistory(deps, identifier).every(({ detail }) => detail === null)).toBe(true);
-  await expect(requestKey(deps, { ...prefillOf(), by: onBox('a') })).rejects.toThrow('no profile');
+  expect(() => requestKey(deps, { ...prefillOf(), by: onBox('a') })).toThrow('no profile');
 });
 
 const prefillOf = () => ({ profile: 'user1', name: 'x', description: 'x'.repeat(80), permissions: ['api.lookup'] });

@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
+import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
-import { changeKey } from '../../../shared/keys/change.ts';
-import { revokeKey } from '../../../shared/keys/lifecycle.ts';
-import type { Mail } from '../../../shared/mail/mail.ts';
-import { dueStep, sendReminders } from '../../../shared/notices/reminders.ts';
+import { sendDueNotices } from '../../../shared/notices/deliver.ts';
+import { dueStep, storeReminders } from '../../../shared/notices/reminders.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
-import { issue } from '../../support/keys.ts';
+import { DESCRIPTION, issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { refusal } from '../../support/refusal.ts';
 import { startSmtp } from '../../support/smtp.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { makeOlderDatabase } from '../../support/upgrade.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -25,14 +29,16 @@ async function world(lifeDays = 90) {
   const grant = { expiresAtMs: clock.nowMs() + lifeDays * DAY_MS };
   const { identifier } = await issue(deps, { name: 'Nightly' }, grant);
   smtp.received.length = 0;
-  const send = () => sendReminders(deps, (level, text) => void log.push(`${level}: ${text}`));
-  /** What was mailed since the last call, by what it says of the time that is left. */
-  const mailed = () =>
-    smtp.received.splice(0).map(({ to, raw }) => {
+  const send = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), true);
+  /** The reminders that were mailed since the last call, by what they say of the time that is left. */
+  const mailed = () => {
+    const reminders = smtp.received.splice(0).filter(({ raw }) => !raw.includes(`${identifier} was changed`));
+    return reminders.map(({ to, raw }) => {
       expect(raw).toContain(`Subject: Your API key ${identifier} expires soon`);
       expect(raw).not.toContain('plk_');
       return `${to[0]}: ${/expires\s+(within\s+a\s+day|in\s+\d+\s+days)/.exec(raw)?.[1]?.replace(/\s+/g, ' ')}`;
     });
+  };
   const leave = (days: number) => clock.advance(grant.expiresAtMs - days * DAY_MS - clock.nowMs());
   return { smtp, clock, deps, identifier, log, send, mailed, leave };
 }
@@ -85,7 +91,7 @@ describe('the owner', () => {
   for (const [what, change] of [
     [
       'the key was revoked',
-      (w) => revokeKey(w.deps, { identifier: w.identifier, reason: 'Leaked.', by: onBox('admin') }),
+      (w) => perform(w.deps, onBox('admin'), OPERATIONS.revoke, { identifier: w.identifier, reason: 'Leaked.' }),
     ],
     ['the profile was erased', (w) => void eraseProfile(w.deps, 'user1', onBox('admin'))],
     ['the profile is banned', (w) => void w.deps.db.$client.run('UPDATE profiles SET banned = 1')],
@@ -117,14 +123,14 @@ describe('the owner', () => {
     w.leave(7);
     w.deps.config.mail = null;
     expect(await w.send()).toBe(false);
-    expect(w.deps.db.$client.query('SELECT count(*) AS n FROM key_reminders').get()).toEqual({ n: 0 });
+    expect(w.deps.db.$client.query('SELECT count(*) AS n FROM notices').get()).toEqual({ n: 0 });
   });
 });
 
 describe('where the expiry is changed, the owner', () => {
   const move = (w: Awaited<ReturnType<typeof world>>, days: number) => {
     const expiresAtMs = w.clock.nowMs() + days * DAY_MS;
-    return changeKey(w.deps, { identifier: w.identifier, change: { expiresAtMs }, by: onBox('admin') });
+    return perform(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs });
   };
   const to = (...words: string[]) => words.map((some) => `owner1@example.org: ${some}`);
 
@@ -165,9 +171,21 @@ describe('where the expiry is changed, the owner', () => {
     expect(await mailedWithin(w, 10)).toEqual(to('within a day'));
   });
 
+  test('is told no step that waited to be sent while the date was moved away and back', async () => {
+    const w = await world();
+    w.leave(6.5);
+    w.smtp.failures.rcpt = '450 4.2.0 try later';
+    await w.send();
+    delete w.smtp.failures.rcpt;
+    await move(w, 60);
+    await move(w, 6.5);
+    w.clock.advance(HOUR_MS);
+    expect(await mailedWithin(w, 10)).toEqual(to('within a day'));
+  });
+
   test('is told nothing more where it no longer expires', async () => {
     const w = await world();
-    await changeKey(w.deps, { identifier: w.identifier, change: { expiresAtMs: null }, by: onBox('admin') });
+    await perform(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs: null });
     expect(await mailedWithin(w, 100)).toEqual([]);
   });
 
@@ -192,69 +210,30 @@ describe('where the expiry is changed, the owner', () => {
   });
 });
 
-describe('a reminder that does not go out', () => {
-  test('for now is tried again the next time', async () => {
-    const w = await world();
-    w.leave(7);
-    w.smtp.failures.rcpt = '450 4.2.0 try later';
-    await w.send();
-    await w.send();
-    expect(w.log.map((line) => line.split(':', 1)[0])).toEqual(['warn', 'warn']);
-    expect(w.log.join()).not.toContain('@');
-    delete w.smtp.failures.rcpt;
-    await w.send();
-    await w.send();
-    expect(w.mailed()).toEqual(['owner1@example.org: in 7 days']);
-  });
-
-  test('for good is tried again after a day', async () => {
-    const w = await world();
-    w.leave(7);
-    w.smtp.failures.rcpt = '550 5.1.1 no such user';
-    for (let hour = 0; hour < 24; hour++) {
-      await w.send();
-      w.clock.advance(HOUR_MS);
-    }
-    expect(w.log).toHaveLength(1);
-    delete w.smtp.failures.rcpt;
-    await w.send();
-    expect(w.mailed()).toEqual(['owner1@example.org: in 6 days']);
-  });
-
-  test('leaves the mail server alone after three in a row', async () => {
-    const w = await world();
-    for (let id = 2; id <= 8; id++) {
-      insertProfile(w.deps.db, { id });
-      await issue(w.deps, { profile: `user${id}` }, { expiresAtMs: w.clock.nowMs() + 90 * DAY_MS });
-    }
-    w.leave(7);
-    w.smtp.failures.mail = '451 4.3.0 not now';
-    await w.send();
-    expect(w.log).toHaveLength(3);
-  });
-});
-
-test('a crash while the mail is on its way loses that reminder rather than sending it twice, and the next step goes', async () => {
+test('a reminder for an expiry that was moved is not sent; the new expiry has reminders of its own', async () => {
   const w = await world();
-  w.leave(30);
-  const mailed: Mail[] = [];
-  // Accepted by the server, and then the process is gone: nothing after this line ever runs.
-  const never = new Promise<never>(() => undefined);
-  const hang = (mail: Mail) => {
-    mailed.push(mail);
-    return never;
-  };
-  const mailer = async () => ({ send: hang });
-  void sendReminders({ ...w.deps, mailer }, () => undefined);
-  while (mailed.length === 0) await Bun.sleep(1);
-  for (let hour = 0; hour < 3; hour++) {
-    await w.send();
-    w.clock.advance(HOUR_MS);
-  }
-  expect([w.mailed(), w.log]).toEqual([[], []]);
   w.leave(7);
+  w.smtp.failures.rcpt = '450 4.2.0 try later';
+  await w.send();
+  delete w.smtp.failures.rcpt;
+  w.deps.db.$client.run('UPDATE api_keys SET expires_at = expires_at + ?', [30 * DAY_MS]);
+  w.clock.advance(HOUR_MS);
+  await w.send();
+  expect(w.mailed()).toEqual([]);
+  w.leave(7 - 30);
   await w.send();
   expect(w.mailed()).toEqual(['owner1@example.org: in 7 days']);
+});
+
+test('a reminder that a mail server refuses for good is not sent again', async () => {
+  const w = await world();
+  w.leave(7);
+  w.smtp.failures.rcpt = '550 5.1.1 no such user';
+  for (let day = 0; day < 3; day++) {
+    await w.send();
+    w.clock.advance(DAY_MS);
+  }
+  expect(w.log).toHaveLength(1);
 });
 
 test('two that look at once tell the owner once', async () => {
@@ -264,14 +243,44 @@ test('two that look at once tell the owner once', async () => {
   expect(w.mailed()).toHaveLength(1);
 });
 
-test('while another process holds the lock nothing is sent, and soon it is tried again', async () => {
+test('while another process holds the lock nothing is sent, and it is tried again', async () => {
   const w = await world();
   w.leave(7);
   const importing = openFile(w.deps.config.databasePath, 0);
   importing.run('BEGIN IMMEDIATE');
-  expect(await w.send()).toBe(true);
+  expect((await refusal(w.send())).code).toBe('busy');
   expect(w.mailed()).toEqual([]);
   importing.close();
   expect(await w.send()).toBe(false);
   expect(w.mailed()).toHaveLength(1);
+});
+
+test('what became of reminders before notices were stored is carried over, and none is sent a second time', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const before = MIGRATIONS.findIndex(({ name }) => name === '0006_notices');
+  const key = (identifier: string) =>
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at) VALUES
+      ('${identifier}', 1, 'Bot', '${DESCRIPTION}', 'pending', '["api.lookup"]', 0)`;
+  const activate = `UPDATE api_keys SET state = 'Active', permissions = '[]', rate_limits = '[]', decided_at = 0,
+    secret_hash = randomblob(32), expires_at = ${40 * DAY_MS}`;
+  const profile = `INSERT INTO profiles VALUES (1, 'u', 'u', '[]', '{}', '{}', NULL, '{}', 0, 0, 0, 1, 0, NULL, 'u@example.org')`;
+  const results = ['accepted', 'refused', 'not confirmed', 'to be repeated'];
+  const reminder = (identifier: string, step: number, at: number, result: string, expiresAtMs: number) =>
+    `INSERT INTO key_reminders (identifier, step_days, at, result, expires_at)
+      VALUES ('${identifier}', ${step}, ${at}, '${result}', ${expiresAtMs})`;
+  const reminders = results.map((result, at) => reminder(`key0000${at % 2}`, at < 2 ? 30 : 7, at, result, 40 * DAY_MS));
+  const ofEarlierExpiry = reminder('key00002', 7, 0, 'accepted', 35 * DAY_MS);
+  const keys = ['key00000', 'key00001', 'key00002'].map(key);
+  makeOlderDatabase(path, before, [profile, ...keys, activate, ...reminders, ofEarlierExpiry]);
+  const { $client: sqlite } = openDatabase(path, 'serve');
+  const stored = () =>
+    sqlite
+      .query("SELECT identifier || ' ' || (about ->> 'stepDays') || ' ' || result AS row FROM notices ORDER BY row")
+      .values()
+      .flat();
+  const carriedOver = ['key00000 30 accepted', 'key00000 7 dropped', 'key00001 30 refused', 'key00002 7 accepted'];
+  expect(stored()).toEqual(carriedOver);
+  storeReminders(sqlite, 39 * DAY_MS - 6 * DAY_MS);
+  expect(stored()).toEqual([...carriedOver, 'key00001 7 waiting', 'key00002 7 waiting'].sort());
+  sqlite.close();
 });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { noteChanges } from '../../../../shared/db/changes.ts';
+import { openBeside } from '../../../../shared/db/open.ts';
 import { endView, renewView } from '../../../../shared/db/reader.ts';
-import { type ExpiringKey, openReminderStore } from '../../../../shared/notices/reminder-store.ts';
+import { storeReminders } from '../../../../shared/notices/reminders.ts';
+import { type Claimed, claimNotice, endNotice } from '../../../../shared/notices/store.ts';
 import type { Body } from '../../../../shared/profiles/read/body.ts';
 import { prepareProfiles } from '../../../../shared/profiles/read/cache.ts';
 import { prepareLeaderboard } from '../../../../shared/profiles/read/leaderboard.ts';
@@ -13,6 +15,9 @@ import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
 import { countingReader } from '../../../support/reading.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
+
+/** When the key expires that is reminded of. */
+const EXPIRY_MS = Date.UTC(2030);
 
 /** How long a change by somebody's own SQL may stay unseen. */
 const DROP_ALL_AFTER_MS = 10_000;
@@ -93,13 +98,15 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
     act.edit = () => run('edit', edited, '--name', 'New');
     act.withdraw = () => run('withdraw', withdrawn);
     act.reject = () => run('reject', rejected, '--reason', 'no');
-    const { identifier } = await issue(deps, { profile: 'user2' }, { expiresAtMs: Date.UTC(2030) });
+    const { identifier } = await issue(deps, { profile: 'user2' }, { expiresAtMs: EXPIRY_MS });
     act['what a reminder leaves'] = () => {
-      const store = openReminderStore(deps.config.databasePath);
-      const key = store.begin(identifier, 7, deps.clock.nowMs(), () => true);
-      expect(key).not.toBeNull();
-      store.end(key as ExpiringKey, 7, 'accepted', deps.clock.nowMs());
-      store.close();
+      const sqlite = openBeside(deps.config.databasePath);
+      const nowMs = EXPIRY_MS - 60_000;
+      storeReminders(sqlite, nowMs);
+      const claimed = claimNotice(sqlite, nowMs, identifier);
+      expect(claimed?.kind).toBe('reminder');
+      endNotice(sqlite, claimed as Claimed, { result: 'accepted' }, nowMs);
+      sqlite.close();
     };
     act.approve = () => issue(deps, { profile: 'user4' });
     act.revoke = () => run('revoke', identifier, '--reason', 'no');

@@ -1,0 +1,33 @@
+import { isMailAddress } from '../mail/address.ts';
+import { renderHtml } from '../mail/html.ts';
+import { type Block, renderText } from '../mail/layout.ts';
+import type { Mail } from '../mail/mail.ts';
+
+/** Whom a mail's reader may ask, as `CONTACT` says: an e-mail address, a URL, or null. */
+export type Asked = { contact: string | null };
+
+/** A label and the values that belong to it, as a mail lists them. */
+export type Fact = { label: string; values: readonly string[] };
+
+/** A line of a list of facts. */
+export function fact(label: string, ...values: readonly string[]): Fact {
+  return { label, values };
+}
+
+/** A mail whose text and HTML say the same; its last sentence tells whom to ask. */
+export function compose(
+  kind: Mail['kind'],
+  { identifier, to, contact }: { to: string; identifier: string } & Asked,
+  title: string,
+  blocks: readonly Block[],
+): Mail {
+  const all = contact === null ? blocks : [...blocks, contactBlock(contact)];
+  const replyTo = contact !== null && isMailAddress(contact) ? contact : undefined;
+  return { kind, identifier, to, replyTo, subject: title, text: renderText(all), html: renderHtml(title, all) };
+}
+
+function contactBlock(contact: string): Block {
+  return isMailAddress(contact)
+    ? { kind: 'paragraph', text: `If you have a question, answer this mail or write to ${contact}.` }
+    : { kind: 'link', label: 'If you have a question, ask here', url: contact };
+}

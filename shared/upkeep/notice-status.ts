@@ -1,0 +1,30 @@
+import { DAY_MS, isoTime } from '../clock.ts';
+import type { Opened } from '../db/connect.ts';
+import { type Undelivered, undeliveredNotices } from '../notices/store.ts';
+
+/** Mails without a secret that were not delivered: how many wait, since when, and which ended so within 30 days. */
+export type NoticeStatus = {
+  waiting: number;
+  oldestAt: string | null;
+  /** `to` is `owner`, or `admin 1` for the first address of ADMIN_EMAIL; `at` is when it happened, ISO 8601. */
+  undelivered: (Omit<Undelivered, 'at' | 'recipient' | 'fault'> & { at: string; to: string; reason: string | null })[];
+};
+
+/** How long those that were given up are listed. */
+const LISTED_MS = 30 * DAY_MS;
+
+/** Reads it from a database of the newest schema. Throws `busy`. */
+export function readNoticeStatus({ $client: sqlite }: Opened, nowMs: number): NoticeStatus {
+  const all = undeliveredNotices(sqlite, nowMs - LISTED_MS);
+  const waiting = all.filter(({ result }) => result === 'waiting');
+  return {
+    waiting: waiting.length,
+    oldestAt: waiting[0] === undefined ? null : isoTime(waiting[0].at),
+    undelivered: all.map(({ at, recipient, fault, ...rest }) => ({
+      ...rest,
+      to: recipient,
+      at: isoTime(at),
+      reason: fault,
+    })),
+  };
+}
