@@ -3,7 +3,7 @@ import type { Body, Part } from '../../shared/profiles/read/body.ts';
 import { isLong, type LongBody } from '../../shared/profiles/read/long-body.ts';
 import { collectAfterLargeText } from '../process/collector.ts';
 import type { Service } from '../process/service.ts';
-import type { Answer, StreamedAnswer } from './answers.ts';
+import type { Answer, LateAnswer, StreamedAnswer } from './answers.ts';
 import type { Exchange } from './exchange.ts';
 import { type Hold, holdBytes, releaseHold, shrinkHold } from './unsent.ts';
 
@@ -20,24 +20,47 @@ const MAX_SMALL_BYTES = 64 * 1024;
 /** How many bytes a long body counts for while its largest piece is not known: no import accepts a larger profile. */
 const ENTRY_BYTES = 1024 * 1024;
 
-/** An answer, or the promise of one whose body is so long that other requests are answered while it is read. */
-export type MaybeBig = Answer | StreamedAnswer | Promise<StreamedAnswer>;
+/** An answer, or the promise of one for which other requests are answered while its body is read. */
+export type MaybeBig = Answer | StreamedAnswer | Promise<LateAnswer | StreamedAnswer>;
+
+/** What a lookup of many profiles or the leaderboard found, and the headers that only this answer has. */
+export type FoundBody = { body: Body | LongBody; headers: Record<string, string> };
 
 /**
- * Makes an answer of the body that a lookup of many profiles or the leaderboard found: of a small body as it is, of a big
- * one as a stream. Throws `busy` where big answers that clients have not read yet leave no room for it.
+ * Makes an answer of the body that `find` finds: of a small body as it is, of a big one as a stream. Where another request
+ * found a long body in this turn of the event loop, `find` is called in a later turn: the first profile of a long body
+ * takes milliseconds to read, and many such requests may arrive in one turn. Throws what `find` throws, and `busy` where
+ * big answers that clients have not read yet leave no room for it.
  */
-export function answerOf(
+export function answerOf(service: Service, exchange: Exchange, find: () => FoundBody): MaybeBig {
+  return turns.isTaken ? answerInTurn(service, exchange, find) : answerNow(service, exchange, find());
+}
+
+async function answerInTurn(
   service: Service,
   exchange: Exchange,
-  found: Body | LongBody,
-  headers: Record<string, string> = {},
-): MaybeBig {
-  if (isLong(found)) return answerLong(service, exchange, found, headers);
-  if (found.length <= MAX_SMALL_BYTES) return { body: found, headers };
-  const hold = holdFor(service, exchange, found.length);
-  const etag = etagOf(found);
-  return { body: streamOf(service, exchange, hold, piecesOf(found.slice()).values()), etag, headers };
+  find: () => FoundBody,
+): Promise<LateAnswer | StreamedAnswer> {
+  await othersTurn();
+  const { body, headers } = find();
+  if (isLong(body)) return answerLong(service, exchange, body, headers);
+  if (body.length > MAX_SMALL_BYTES) return answerBig(service, exchange, body, headers);
+  return { body: Buffer.from(body).toString(), headers };
+}
+
+function answerNow(service: Service, exchange: Exchange, { body, headers }: FoundBody): MaybeBig {
+  if (isLong(body)) {
+    takeTurn();
+    return answerLong(service, exchange, body, headers);
+  }
+  return body.length <= MAX_SMALL_BYTES ? { body, headers } : answerBig(service, exchange, body, headers);
+}
+
+/** Streams a body that is in memory, of which the answer takes a copy. */
+function answerBig(service: Service, exchange: Exchange, body: Body, headers: Record<string, string>): StreamedAnswer {
+  const hold = holdFor(service, exchange, body.length);
+  const etag = etagOf(body);
+  return { body: streamOf(service, exchange, hold, piecesOf(body.slice()).values()), etag, headers };
 }
 
 /** A body that is too long to be held is read for its entity tag first, and then again as it is sent. */
@@ -114,6 +137,7 @@ async function* readBody({ collector }: Service, body: LongBody): AsyncGenerator
   let parts: Part[] = [];
   let units = 0;
   let measured = 0;
+  await othersTurn();
   for (let goesOn = true; goesOn; ) {
     goesOn = next(parts);
     // A text has at least as many bytes as UTF-16 units.
@@ -148,12 +172,25 @@ async function* readAgain(
   if (at < hashes.length) throw new Error('the answer is shorter than when it began');
 }
 
-let lastTurn = Promise.resolve();
+/** Who reads a long body in which turn of this thread's event loop. */
+const turns = {
+  /** Resolves in the last turn that was given away. */
+  last: Promise.resolve(),
+  /** Whether a request that arrived in this turn has found a long body. */
+  isTaken: false,
+};
 
 /** Lets all waiting work be done before a long answer reads on. In each turn of the event loop only one long answer reads. */
 function othersTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
-  return lastTurn;
+  turns.last = turns.last.then(() => new Promise((resolve) => setImmediate(resolve)));
+  return turns.last;
+}
+
+function takeTurn(): void {
+  turns.isTaken = true;
+  setImmediate(() => {
+    turns.isTaken = false;
+  });
 }
 
 function joined(parts: readonly Part[]): Uint8Array<ArrayBuffer> {

@@ -9,9 +9,11 @@ export function leaderboardPage(service: Service, exchange: Exchange): MaybeBig 
   const parameters = queryParameters(exchange.query, ['limit', 'offset']);
   const limit = wholeNumber(parameters, 'limit', LIMIT);
   const offset = wholeNumber(parameters, 'offset', OFFSET);
-  const { page, total } = service.leaderboard(limit, offset);
-  const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
-  return answerOf(service, exchange, page, link === '' ? {} : { Link: link });
+  return answerOf(service, exchange, () => {
+    const { page, total } = service.leaderboard(limit, offset);
+    const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
+    return { body: page, headers: link === '' ? {} : { Link: link } };
+  });
 }
 
 function linksOf(publicUrl: string, limit: number, offset: number, total: number): string {

@@ -33,7 +33,7 @@ export function profilesOfMany(service: Service, exchange: Exchange): MaybeBig {
     return { way: name === 'authid' ? 'authId' : name, value };
   });
   admit(service.limits, quota as Quota, asked.length);
-  return answerOf(service, exchange, service.lookup.many(asked));
+  return answerOf(service, exchange, () => ({ body: service.lookup.many(asked), headers: {} }));
 }
 
 function parameterOf({ path, query }: Exchange, route: Route): string {

@@ -71,6 +71,15 @@ async function askSlowly(path: string, by = secret) {
   return { socket, rest };
 }
 
+test('requests of every kind that arrive at once are answered as those that come alone', async () => {
+  const paths = [...Object.values(KINDS), '/api/leaderboard?limit=2', batch(1, 2), '/api/leaderboard?offset=-1'];
+  const alone: string[] = [];
+  for (const path of paths) alone.push(await (await ask(path)).text());
+  const inTurn = [paths[1] as string, ...paths];
+  const atOnce = await Promise.all(inTurn.map(async (path) => (await ask(path)).text()));
+  expect(atOnce).toEqual([alone[1] as string, ...alone]);
+});
+
 describe.each(Object.entries(KINDS))('%s', (_kind, path) => {
   test('is what lookups of one give, for clients that read at once, late, and twice', async () => {
     const wanted = await whole(path);
