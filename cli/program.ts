@@ -23,10 +23,11 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
     ],
   ],
   profiles: [
-    'Bring profiles in and out, change and erase them.',
+    'Bring profiles in and out, list, change and erase them.',
     () => [
       import('./profiles/import.ts'),
       import('./profiles/export.ts'),
+      import('./profiles/list.ts'),
       import('./profiles/show.ts'),
       import('./profiles/set.ts'),
       import('./profiles/names.ts'),

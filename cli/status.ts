@@ -1,26 +1,14 @@
 import type { Command } from 'commander';
-import { isoTime } from '../shared/clock.ts';
-import type { Config } from '../shared/config/config.ts';
-import { AppError } from '../shared/errors.ts';
+import { describeEnvironment, type EnvironmentOrigin } from '../shared/config/environment.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import type { ErasureStatus } from '../shared/upkeep/erasure-status.ts';
 import type { NoticeStatus } from '../shared/upkeep/notice-status.ts';
 import type { Status } from '../shared/upkeep/status.ts';
-import { askServer, serverUrl } from './ask-server.ts';
 import { configOf, globalsOf } from './context.ts';
 import { sizeText } from './db/steps.ts';
 import { ageText } from './keys/print.ts';
 import { counted, print, printJson, table } from './output.ts';
-
-/** What the running server says; null is what it was not asked, or does not tell. */
-type ServerState = {
-  running: boolean;
-  url: string | null;
-  ready: boolean | null;
-  startedAt: string | null;
-  requests: number | null;
-  requestsPerSecond: number | null;
-};
+import { askState, type ServerState, serverText } from './server-state.ts';
 
 /** `status`: how the service is, on one screen. */
 export function addTo(command: Command): void {
@@ -28,7 +16,8 @@ export function addTo(command: Command): void {
     .addHelpText(
       'after',
       `
-It reads the same variables as "serve". With METRICS_TOKEN it asks the server how long it has been up and, for a second,
+It reads the same variables as "serve", from its own environment, not from the running server's: give both the same file
+by --env-file, and run both as the same user. With METRICS_TOKEN it asks the server how long it has been up and, for a second,
 how many API requests it answers. Warnings do not change the exit code.
 
 Examples:
@@ -47,68 +36,26 @@ Examples:
         const { isServed, ...status } = readStatus(deps);
         const { state, warning } = await askState(config, isServed);
         const shown = { ...status, warnings: [...status.warnings, ...warning] };
-        if (globals.json) printJson({ server: state, ...shown });
-        else print(statusText(state, shown, deps.clock.nowMs()));
+        const environment = describeEnvironment(globals.envFile);
+        if (globals.json) printJson({ server: state, environment, ...shown });
+        else print(statusText(state, environment, shown, deps.clock.nowMs()));
       } finally {
         closeDatabase(db);
       }
     });
 }
 
-const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null, requestsPerSecond: null };
-
-/**
- * What the server that holds the database's lock says, and a sentence where it does not say what it should. Where the lock
- * does not tell (`isServed` is null), the server runs if it answers.
- */
-async function askState(config: Config, isServed: boolean | null): Promise<{ state: ServerState; warning: string[] }> {
-  let state: ServerState = { running: isServed !== false, ...UNKNOWN };
-  if (isServed === false) return { state, warning: [] };
-  try {
-    const url = serverUrl(config, '/readyz');
-    const { status } = await askServer(url);
-    state = { ...state, url: url.origin, ready: status === 200 };
-    if (status !== 200) return { state, warning: [`The server answers ${status} when asked whether it is ready.`] };
-    if (config.metricsToken !== null) state = { ...state, ...(await measure(config, config.metricsToken)) };
-    return { state, warning: [] };
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    if (isServed === null) return { state: { running: false, ...UNKNOWN }, warning: [] };
-    return { state, warning: [`A server holds the database, but it can't be asked: ${error.message}`] };
-  }
-}
-
-const SAMPLE_MS = 1_000;
-
-/** Reads the metrics twice. */
-async function measure(config: Config, token: string) {
-  const read = async () => {
-    const { status, body } = await askServer(serverUrl(config, '/metrics'), token);
-    if (status !== 200) throw new AppError('refused', `/metrics answers ${status}; is METRICS_TOKEN the server's?`);
-    return body;
-  };
-  const first = await read();
-  await Bun.sleep(SAMPLE_MS);
-  const requests = apiRequests(await read());
-  const started = /^process_start_time_seconds (\S+)$/m.exec(first)?.[1];
-  return {
-    startedAt: started === undefined ? null : isoTime(Math.round(Number(started) * 1000)),
-    requests,
-    requestsPerSecond: ((requests - apiRequests(first)) * 1000) / SAMPLE_MS,
-  };
-}
-
-/** How many requests below /api the server has answered. */
-function apiRequests(metrics: string): number {
-  const lines = metrics.matchAll(/^profile_lookup_http_requests_total\{route="\/api[^"]*",[^}]*\} (\S+)$/gm);
-  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
-}
-
-function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs: number): string {
+function statusText(
+  server: ServerState,
+  environment: EnvironmentOrigin,
+  status: Omit<Status, 'isServed'>,
+  nowMs: number,
+): string {
   const {
     schema,
     database,
     quotas,
+    profiles,
     keys,
     queue,
     openAttempts,
@@ -122,8 +69,10 @@ function statusText(server: ServerState, status: Omit<Status, 'isServed'>, nowMs
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],
     ['Server', serverText(server, nowMs)],
+    ['Variables', environmentText(environment, server.running)],
     ['Database', `${database.path}, ${sizeText(database.bytes)}, write-ahead log ${sizeText(database.walBytes)}`],
     ['Quotas', quotas === null ? 'no file yet' : `${quotas.path}, ${sizeText(quotas.bytes)}`],
+    ['Profiles', profiles === null ? 'not known' : `${profiles.total}, ${profiles.banned} of them banned`],
     ['Keys', keys === null ? 'not known' : keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
@@ -143,16 +92,9 @@ function lastDoneText(last: Status['lastBackup'], preposition: string, nowMs: nu
   return last === null ? 'none' : `${ageText(last.at, nowMs)} ago, ${preposition} ${last.file}`;
 }
 
-function serverText(
-  { running, url, ready, startedAt, requests, requestsPerSecond }: ServerState,
-  nowMs: number,
-): string {
-  if (!running) return 'not running';
-  const parts = [url === null ? 'running' : `running on ${url}`];
-  if (ready !== null) parts.push(ready ? 'ready' : 'not ready');
-  if (startedAt !== null) parts.push(`up for ${ageText(startedAt, nowMs)}`);
-  if (requests !== null) parts.push(`${counted(requests, 'API request')} since then, ${requestsPerSecond}/s now`);
-  return parts.join(', ');
+function environmentText({ user, files }: EnvironmentOrigin, isRunning: boolean): string {
+  const others = isRunning ? '; the running server may have others' : '';
+  return `as this command reads them, run by ${user}: ${['the environment', ...files].join(' and ')}${others}`;
 }
 
 function keysLine(keys: NonNullable<Status['keys']>): string {

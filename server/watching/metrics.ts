@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
 import { databaseSize } from '../../shared/db/size.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
+import { createProfileCounter } from '../../shared/profiles/read/count.ts';
 import { type Chore, secondsSince } from '../../shared/upkeep/last-done.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
@@ -28,12 +29,14 @@ export function createMetrics(
 ): TotalMetrics {
   const counts = createCounts();
   const startedAtMs = clock.nowMs();
+  const countProfiles = createProfileCounter({ db, clock });
   return {
     count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
     add: (more) => addCounts(counts, more),
     read: async () =>
       printFamilies([
         ...requestFamilies(counts),
+        profileFamily(await countProfiles()),
         ...keyFamilies(db, clock.nowMs()),
         ...backupFamilies(db, clock.nowMs()),
         ...processFamilies(db, startedAtMs, restarts()),
@@ -77,6 +80,15 @@ function durationSamples(routes: Counts['routes']): Sample[] {
     });
     return [...samples, [{ route }, seconds, '_sum'], [{ route }, sum, '_count']];
   });
+}
+
+function profileFamily(profiles: number): Family {
+  return {
+    name: 'profile_lookup_profiles',
+    help: 'Profiles, banned ones included; counted at most once a minute.',
+    type: 'gauge',
+    samples: [[{}, profiles]],
+  };
 }
 
 /** What the database says of keys, approvals and mails, which commands change too. Throws `busy`. */

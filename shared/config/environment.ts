@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import { isBinary } from '../binary.ts';
 import { AppError } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
+import { userName } from '../user.ts';
 import { nameWarnings } from './variable-names.ts';
 import type { EnvironmentFile, Source } from './variables.ts';
 
@@ -31,6 +32,16 @@ export function readEnvironment(envFile: string | undefined): Environment {
   if (envFile === undefined) return { source: inherited, inherited, given: null, dotFiles };
   const given = { path: envFile, values: parseEnv(readTextFile('--env-file', envFile)) };
   return { source: { ...given.values, ...inherited }, inherited, given, dotFiles };
+}
+
+/** Whose variables a process reads: the operating system's user, and the files beside the environment. */
+export type EnvironmentOrigin = { user: string; files: string[] };
+
+/** Whose variables this process reads, with the value of `--env-file`. Throws `bad_config` when that can't be read. */
+export function describeEnvironment(envFile: string | undefined): EnvironmentOrigin {
+  const { given, dotFiles } = readEnvironment(envFile);
+  const files = [...dotFiles, ...(given === null ? [] : [given])].map(({ path }) => resolve(path));
+  return { user: userName(), files };
 }
 
 /** Whether `LOG_LEVEL` asks for everything, before anything else is known of the configuration. Never throws. */

@@ -11,7 +11,8 @@ import { isServed } from '../db/serving.ts';
 import { databaseSize } from '../db/size.ts';
 import type { ServerDeps } from '../deps.ts';
 import { quotaPath } from '../limits/file/store.ts';
-import { countOversized } from '../profiles/read/shown-size.ts';
+import { countProfiles } from '../profiles/list.ts';
+import { oversizedIds } from '../profiles/read/shown-size.ts';
 import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
@@ -28,6 +29,8 @@ export type Status = {
   database: { path: string; bytes: number; walBytes: number };
   /** Null where no server has made one yet. */
   quotas: { path: string; bytes: number } | null;
+  /** Null while the schema is older. */
+  profiles: { total: number; banned: number } | null;
   /** The numbers of keys; null while the schema is older. */
   keys: KeyStats['states'] | null;
   queue: { pending: number; oldestAt: string | null };
@@ -64,7 +67,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const stats = applied === MIGRATIONS.length ? readKeyStats(db, nowMs) : null;
   const { main: bytes, wal: walBytes } = databaseSize(path);
   const oversizedProfiles =
-    stats === null ? null : guardDatabase(path, () => countOversized(db.$client, config.maxProfileBytes));
+    stats === null ? null : guardDatabase(path, () => oversizedIds(db.$client, config.maxProfileBytes).length);
   const quotas = statSync(quotaPath(path), { throwIfNoEntry: false });
   const lastBackup = readLastDone(path, 'backup');
   const lastRestoreTest = readLastDone(path, 'restore-test');
@@ -76,6 +79,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     isServed: isServed(path),
     database: { path, bytes, walBytes },
     quotas: quotas === undefined ? null : { path: quotaPath(path), bytes: quotas.size },
+    profiles: stats === null ? null : countAll(db, nowMs),
     keys: stats?.states ?? null,
     queue: {
       pending: stats?.states.pending ?? 0,
@@ -104,6 +108,12 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   };
 }
 
+/** Both numbers are read from indexes: the board has every profile that is not banned. */
+function countAll(db: Opened, nowMs: number): { total: number; banned: number } {
+  const total = countProfiles(db, {}, nowMs);
+  return { total, banned: total - countProfiles(db, { isBanned: false }, nowMs) };
+}
+
 function backupWarning(last: LastDone | null, nowMs: number): string[] {
   if (last === null) return ['No backup was ever made; "profilectl db backup <file>" makes one.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
@@ -114,7 +124,7 @@ function oversizeWarning(profiles: number, maxBytes: number): string[] {
   if (profiles === 0) return [];
   const shows = profiles === 1 ? '1 profile shows' : `${profiles} profiles show`;
   return [
-    `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; what is there is served, and not imported again.`,
+    `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; what is there is served, and not imported again. "profilectl profiles list --oversized" lists them.`,
   ];
 }
 

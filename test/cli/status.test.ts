@@ -3,6 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
 import { isServed, lockForServing } from '../../shared/db/serving.ts';
+import { userName } from '../../shared/user.ts';
 import { testCertificate } from '../support/certificates.ts';
 import { profilectl } from '../support/cli.ts';
 import { issue, request } from '../support/keys.ts';
@@ -49,6 +50,22 @@ describe('without a server', () => {
     expect(shown).toMatch(/^Server +not running$/m);
     expect(shown).toMatch(/^Queue +1 request, the oldest waiting for \d+s$/m);
     expect(shown.match(/^Warning: /gm)).toHaveLength(3);
+  });
+
+  test('counts the profiles and tells whose variables it has read', async () => {
+    const { deps, base } = world();
+    insertProfile(deps.db, { id: 2, username: 'banned', banned: true });
+    const file = join(deps.folder, 'settings');
+    writeFileSync(file, 'CONTACT=help@example.org\n', { mode: 0o600 });
+    const words = ['status', '--env-file', file];
+    const { stdout } = await profilectl([...words, '--json'], { variables: base });
+    expect(JSON.parse(stdout)).toMatchObject({
+      profiles: { total: 2, banned: 1 },
+      environment: { user: userName(), files: [file] },
+    });
+    const shown = (await profilectl(words, { variables: base })).stdout;
+    expect(shown).toMatch(/^Profiles +2, 1 of them banned$/m);
+    expect(shown).toContain(`as this command reads them, run by ${userName()}: the environment and ${file}\n`);
   });
 
   test('a backup within the week is shown and not warned of; an older one, an old request and loose modes are', async () => {
@@ -136,6 +153,7 @@ describe('beside a server', () => {
     expect(await text({ ...beside, METRICS_TOKEN })).toMatch(
       /^Server +running on http:\S+, ready, up for \d+s, 3 API requests since then, 0\/s now$/m,
     );
+    expect(await text(beside)).toMatch(/^Variables +as this command .*; the running server may have others$/m);
     const wrong = await status({ ...beside, METRICS_TOKEN: 'another' });
     expect(wrong.server).toMatchObject({ ready: true, startedAt: null });
     expect(wrong.warnings.join()).toContain('/metrics answers 401');

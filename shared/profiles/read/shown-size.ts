@@ -26,9 +26,9 @@ const MAY_SHOW_MORE = `
   SELECT id FROM profiles WHERE ?1 < 12 * (${lengthInSql(PUBLIC_LIST)})
   UNION SELECT profile_id FROM links GROUP BY profile_id HAVING ?1 < 12 * sum(${lengthInSql(LINK_LIST)})`;
 
-/** How many profiles show more than so many bytes. Reads through all rows: about a second for a million profiles. */
-export function countOversized(sqlite: Sqlite, maxBytes: number): number {
+/** The ids of the profiles that show more than so many bytes. Reads through all rows: about a second for a million profiles. */
+export function oversizedIds(sqlite: Sqlite, maxBytes: number): number[] {
   const sizeOf = prepareShownSize(sqlite);
   const candidates = sqlite.prepare<{ id: number }, [number]>(MAY_SHOW_MORE).all(maxBytes);
-  return candidates.filter(({ id }) => sizeOf(id) > maxBytes).length;
+  return candidates.map(({ id }) => id).filter((id) => sizeOf(id) > maxBytes);
 }

@@ -120,6 +120,20 @@ test('keys, the queue and mails are what the database says at that moment', asyn
   expect(samples.process_start_time_seconds).toBe(Date.parse('2026-01-01T00:00:00Z') / 1000);
 });
 
+test('the number of profiles is counted at most once a minute, however often it is asked for', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  insertProfile(deps.db, { id: 1, aliases: ['another'] });
+  const metrics = createMetrics(deps);
+  const number = async () => samplesOf(await metrics.read()).profile_lookup_profiles;
+  expect(await Promise.all([number(), number()])).toEqual([1, 1]);
+  insertProfile(deps.db, { id: 9, banned: true });
+  clock.advance(59_999);
+  expect(await number()).toBe(1);
+  clock.advance(1);
+  expect(await number()).toBe(2);
+});
+
 test('the ages of the last backup and restore test stand there once there was one, never below zero', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });

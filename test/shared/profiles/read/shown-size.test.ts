@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { countOversized } from '../../../../shared/profiles/read/shown-size.ts';
+import { oversizedIds } from '../../../../shared/profiles/read/shown-size.ts';
 import { changeProfile } from '../../../../shared/profiles/write/change.ts';
 import { exportText, importLines } from '../../../support/import.ts';
 import { insertProfile } from '../../../support/profiles.ts';
@@ -54,7 +54,7 @@ describe('what lookups may show of a profile, its links included', () => {
     const deps = testDeps();
     insertProfile(deps.db, { id: 1, username: 'big', customize: JSON.stringify({ text: 'x'.repeat(100_000) }) });
     insertProfile(deps.db, { id: 2, username: 'small', displayName: '\u0001'.repeat(9_000) });
-    const count = () => countOversized(deps.db.$client, 64 * KIB);
+    const count = () => oversizedIds(deps.db.$client, 64 * KIB).length;
     expect(count()).toBe(1);
     const change = (changes: object) => JSON.parse(changeProfile(deps, { username: 'big', decide: () => changes }));
     expect(change({ banned: true, viewsCount: 1_000, aliases: ['huge'] })).toMatchObject({ banned: true });

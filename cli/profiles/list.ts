@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import type { ListedProfile, ProfileFilter } from '../../shared/profiles/list.ts';
+import { type Context, withContext } from '../context.ts';
+import { notice, print, printJson, table } from '../output.ts';
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 10_000;
+
+type FilterOptions = {
+  name?: string;
+  banned?: boolean;
+  withoutEmail?: boolean;
+  withKeys?: boolean;
+  oversized?: boolean;
+};
+
+type ListOptions = FilterOptions & { limit?: string; after?: string };
+
+/** `profiles list` and `profiles count`: which profiles there are, all or those that meet every flag that is given. */
+export function addTo(parent: Command): void {
+  addFilters(parent.command('list').description('List profiles by UID, all or some of them; without private fields.'))
+    .option('--limit <number>', `at most so many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
+    .option('--after <uid>', 'only greater UIDs: how a list goes on')
+    .addHelpText(
+      'after',
+      `
+Flags are combined: a profile is listed if it meets all of them. Where there are more, stderr says how to go on; with
+--json that is "next". "profiles export" has everything about every profile.
+
+Examples:
+  profilectl profiles list --name ada
+  profilectl profiles list --banned --with-keys
+  profilectl profiles list --limit 1000 --after 5000 --json`,
+    )
+    .action((options: ListOptions, command: Command) =>
+      withContext(command, 'use', async (context) => {
+        const limit = wholeNumber('--limit', options.limit ?? String(DEFAULT_LIMIT), 1, MAX_LIMIT);
+        const after = wholeNumber('--after', options.after ?? '0', 0, Number.MAX_SAFE_INTEGER);
+        const { listProfiles } = await import('../../shared/profiles/list.ts');
+        const { db, clock } = context.deps;
+        const found = listProfiles(db, { filter: filterOf(context, options), after, limit, nowMs: clock.nowMs() });
+        if (context.json) return printJson(found);
+        print(profilesText(found.profiles));
+        if (found.next !== null) notice(`There are more: --after ${found.next} lists on.`);
+      }),
+    );
+  addFilters(parent.command('count').description('Count profiles, all or some of them.'))
+    .addHelpText(
+      'after',
+      `
+Flags are combined: a profile counts if it meets all of them. Prints the number, with --json {"count":…}.
+
+Examples:
+  profilectl profiles count
+  profilectl profiles count --without-email`,
+    )
+    .action((options: FilterOptions, command: Command) =>
+      withContext(command, 'use', async (context) => {
+        const { countProfiles } = await import('../../shared/profiles/list.ts');
+        const { db, clock } = context.deps;
+        const count = countProfiles(db, filterOf(context, options), clock.nowMs());
+        if (context.json) printJson({ count });
+        else print(String(count));
+      }),
+    );
+}
+
+function addFilters(command: Command): Command {
+  return command
+    .option('--name <beginning>', 'with a username or an alias that begins so, in any case')
+    .option('--banned', 'that are banned')
+    .option('--without-email', 'without an e-mail address: no key can be requested for them')
+    .option('--with-keys', 'with a key that is pending or Active')
+    .option('--oversized', 'that show more than MAX_PROFILE_KIB allows: they were stored before it did');
+}
+
+function filterOf({ deps }: Context, options: FilterOptions): ProfileFilter {
+  return {
+    nameBegins: options.name,
+    isBanned: options.banned,
+    lacksEmail: options.withoutEmail,
+    hasKeys: options.withKeys,
+    showsMoreThanBytes: options.oversized ? deps.config.maxProfileBytes : undefined,
+  };
+}
+
+function wholeNumber(flag: string, text: string, least: number, most: number): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new AppError('usage', `${flag} must be a whole number from ${least} to ${most}.`);
+}
+
+function profilesText(profiles: readonly ListedProfile[]): string {
+  if (profiles.length === 0) return 'No profiles.';
+  const rows = profiles.map(({ id, username, displayName, banned, viewsCount, createdAt }) => [
+    String(id),
+    username,
+    displayName,
+    banned ? 'banned' : '',
+    String(viewsCount),
+    createdAt ?? '',
+  ]);
+  return table(['UID', 'Username', 'Display name', 'Banned', 'Views', 'Created'], rows);
+}

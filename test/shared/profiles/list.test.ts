@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { countProfiles, listProfiles, type ProfileFilter } from '../../../shared/profiles/list.ts';
+import { foldName } from '../../../shared/profiles/name.ts';
+import { issue, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const KIB = 1_024;
+
+/** What is known of each profile that the test puts in. */
+type Known = { id: number; names: string[]; banned: boolean; email: boolean; keys: boolean; big: boolean };
+
+const PROFILES: Known[] = [
+  { id: 1, names: ['Ada', 'lovelace'], banned: false, email: true, keys: true, big: false },
+  { id: 3, names: ['ADAM'], banned: true, email: true, keys: true, big: true },
+  { id: 4, names: ['bob', 'Adele'], banned: false, email: false, keys: false, big: false },
+  { id: 8, names: ['ad\u{10FFFD}x'], banned: true, email: false, keys: false, big: true },
+  { id: 9, names: ['Ünal', 'ａda2'], banned: false, email: true, keys: false, big: false },
+];
+
+async function world() {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  for (const { id, names, banned, email, keys, big } of PROFILES) {
+    const [username = '', ...aliases] = names;
+    const customize = JSON.stringify(big ? { text: 'x'.repeat(2 * KIB) } : {});
+    insertProfile(deps.db, { id, username, aliases, customize, ...(!email && { email: null }) });
+    if (keys && id === 1) await request(deps, { profile: username });
+    if (keys && id === 3) await issue(deps, { profile: username });
+    if (id === 9) await issue(deps, { profile: username }, { expiresAtMs: clock.nowMs() + 1 });
+    if (banned) deps.db.$client.run('UPDATE profiles SET banned = 1 WHERE id = ?', [id]);
+  }
+  clock.advance(1);
+  return deps;
+}
+
+function isMeant(profile: Known, filter: ProfileFilter): boolean {
+  const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
+  return (
+    (nameBegins === undefined || profile.names.some((name) => foldName(name).startsWith(foldName(nameBegins)))) &&
+    (isBanned === undefined || profile.banned === isBanned) &&
+    (!lacksEmail || !profile.email) &&
+    (!hasKeys || profile.keys) &&
+    (showsMoreThanBytes === undefined || profile.big)
+  );
+}
+
+test('every combination of filters finds, and counts, what a look at each profile finds; lists go on without a gap', async () => {
+  const deps = await world();
+  const filters = fc.record(
+    {
+      nameBegins: fc.constantFrom('', 'a', 'AD', 'ada', 'lov', 'ü', 'b', '_', '%', 'ad\u{10FFFD}'),
+      isBanned: fc.boolean(),
+      lacksEmail: fc.boolean(),
+      hasKeys: fc.boolean(),
+      showsMoreThanBytes: fc.constant(KIB),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(filters, fc.integer({ min: 1, max: 6 }), (filter, limit) => {
+      const wanted = PROFILES.filter((profile) => isMeant(profile, filter)).map(({ id }) => id);
+      const nowMs = deps.clock.nowMs();
+      const found: number[] = [];
+      for (let after: number | null = 0; after !== null; ) {
+        const part = listProfiles(deps.db, { filter, after, limit, nowMs });
+        expect(part.profiles.length).toBeLessThanOrEqual(limit);
+        found.push(...part.profiles.map(({ id }) => id));
+        after = part.next;
+      }
+      expect(found).toEqual(wanted);
+      expect(countProfiles(deps.db, filter, nowMs)).toBe(wanted.length);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a list shows public fields only, and a profile whose stored time is damaged too', async () => {
+  const deps = await world();
+  deps.db.$client.run('UPDATE profiles SET created_at = 9007199254740991 WHERE id = 3');
+  const { profiles } = listProfiles(deps.db, { filter: {}, after: 0, limit: 2, nowMs: deps.clock.nowMs() });
+  const times = { createdAt: '2024-05-01T00:00:00.000Z', viewsCount: 0 };
+  expect(profiles).toEqual([
+    { ...times, id: 1, username: 'Ada', displayName: 'Ada', banned: false },
+    { ...times, id: 3, username: 'ADAM', displayName: 'ADAM', banned: true, createdAt: null },
+  ]);
+});
