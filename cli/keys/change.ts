@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
-import { withContext } from '../context.ts';
-import { EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
+import { type Context, withContext } from '../context.ts';
+import { columnsOf, notice } from '../output.ts';
+import { isAsking } from '../values.ts';
+import { askChange, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
+import { keyText } from './print.ts';
 
 /** Adds `keys change`: an admin changes the permissions, the rate limits or the expiry of an Active key. */
 export function addTo(parent: Command): void {
@@ -16,10 +19,12 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-What is not given stays as it is, the secret always. It holds on a running server within 10 ms. A rate limit on a window
+On a terminal, where nothing is given, the key is laid out, you are asked for what it is to have, and nothing
+happens before a yes. Otherwise what is not given stays as it is, the secret always. It holds on a running server within 10 ms. A rate limit on a window
 that the key had before keeps what was spent in it, whatever its quota was; a new window begins unused.
 
 Examples:
+  profilectl keys change k7Qm2XaB
   profilectl keys change k7Qm2XaB --rate-limit 600/1m 50000/1d
   profilectl keys change k7Qm2XaB --permission api.lookup api.leaderboard
   profilectl keys change k7Qm2XaB --expires 2027-01-31
@@ -29,11 +34,25 @@ Examples:
       withContext(command, 'use', async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
-        const { permissions, rateLimits, expiresAtMs } = parseGrant(context, options);
-        if (permissions === undefined && rateLimits === undefined && expiresAtMs === undefined) {
-          throw new AppError('usage', 'Say what to change: --permission, --rate-limit or --expires.');
-        }
+        const given = parseGrant(context, options);
+        const isNothing = [given.permissions, given.rateLimits, given.expiresAtMs].every((one) => one === undefined);
+        const { permissions, rateLimits, expiresAtMs } = isNothing ? await decide(context, identifier) : given;
         await performAndPrint(context, OPERATIONS.change, { identifier, permissions, rateLimits, expiresAtMs });
       }),
     );
+}
+
+/** Asks for all of it. Throws `usage` where nobody can be asked, and `cancelled`. */
+async function decide(context: Context, identifier: string) {
+  if (!isAsking(context.yes)) {
+    throw new AppError('usage', 'Say what to change: --permission, --rate-limit or --expires.');
+  }
+  const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+  const { checkChangeable } = await import('../../shared/keys/change.ts');
+  const { key } = await perform(context.deps, context.actor, OPERATIONS.show, { identifier });
+  checkChangeable(context.deps, identifier);
+  notice(`${keyText(key, columnsOf(process.stderr))}\n`);
+  const change = await askChange(context, key);
+  if (change === null) throw new AppError('cancelled');
+  return change;
 }

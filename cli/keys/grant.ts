@@ -3,7 +3,7 @@ import type { Grant } from '../../shared/keys/attempt.ts';
 import { EXPIRY_SYNTAX, parseExpiry } from '../../shared/keys/expiry.ts';
 import { checkPermissions } from '../../shared/keys/fields.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
+import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../../shared/limits/rate-limit.ts';
 import type { Context } from '../context.ts';
 import { notice } from '../output.ts';
 import { faultOf } from '../values.ts';
@@ -40,32 +40,61 @@ function parseExpires(text: string, nowMs: number): number | null {
 export async function askGrant(context: Context, key: KeyView, given: Grant, address: string): Promise<Grant | null> {
   const { confirm } = await import('../prompts.ts');
   const grant = await askForGrant(context, key, given);
-  const limits = grant.rateLimits.map(formatRateLimit).join(', ');
-  const expiry = grant.expiresAtMs === null ? 'no expiry' : `until ${isoTime(grant.expiresAtMs)}`;
   const retirement =
     grant.retireOldAtMs === null ? '' : `, end the old key ${key.successorOf} at ${isoTime(grant.retireOldAtMs)}`;
-  const question = `Grant ${grant.permissions.join(', ')} at ${limits}, ${expiry}${retirement}, and mail the secret?`;
+  const question = `Grant ${grantText(grant)}${retirement}, and mail the secret?`;
   notice(`The secret will be mailed to ${address}.`);
   return (await confirm(question)) ? grant : null;
 }
 
+type Granted = { permissions: readonly string[]; rateLimits: readonly RateLimit[]; expiresAtMs: number | null };
+
+function grantText({ permissions, rateLimits, expiresAtMs }: Granted): string {
+  const expiry = expiresAtMs === null ? 'no expiry' : `until ${isoTime(expiresAtMs)}`;
+  return `${permissions.join(', ')} at ${rateLimits.map(formatRateLimit).join(', ')}, ${expiry}`;
+}
+
+/**
+ * Asks what an Active key is to have from now on, beginning with what it has, and then for one yes; null after a no.
+ * Throws `cancelled`.
+ */
+export async function askChange({ deps }: Context, key: KeyView): Promise<Granted | null> {
+  const { askPermissions, askText, confirm } = await import('../prompts.ts');
+  const expiry = (text: string) => parseExpires(text.trim(), deps.clock.nowMs());
+  const change = {
+    permissions: await askPermissions('Permissions', key.permissions),
+    rateLimits: await askRateLimits(key.rateLimits),
+    expiresAtMs: expiry(
+      await askText({
+        message: 'Expires',
+        hint: `${EXPIRES_SYNTAX}.`,
+        initial: key.expiresAt ?? 'never',
+        fault: (text) => faultOf(() => expiry(text)),
+      }),
+    ),
+  };
+  return (await confirm(`Change the key to ${grantText(change)}, and mail the owner what changed?`)) ? change : null;
+}
+
+async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]> {
+  const { askText } = await import('../prompts.ts');
+  const limits = (text: string) => parseRateLimits([text]);
+  const text = await askText({
+    message: 'Rate limits',
+    hint: RATE_LIMIT_SYNTAX,
+    initial: initial.map(formatRateLimit).join(' '),
+    fault: (typed) => faultOf(() => limits(typed)),
+  });
+  return limits(text);
+}
+
 async function askForGrant({ deps }: Context, key: KeyView, given: Grant) {
   const { askPermissions, askText } = await import('../prompts.ts');
-  const limits = (text: string) => parseRateLimits([text]);
   const expiry = (text: string) => (text.trim() === '' ? null : parseExpires(text.trim(), deps.clock.nowMs()));
   const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), deps.clock.nowMs(), RETIREMENT));
   return {
     permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),
-    rateLimits:
-      given.rateLimits ??
-      limits(
-        await askText({
-          message: 'Rate limits',
-          hint: RATE_LIMIT_SYNTAX,
-          initial: deps.config.defaultRateLimits.map(formatRateLimit).join(' '),
-          fault: (text) => faultOf(() => limits(text)),
-        }),
-      ),
+    rateLimits: given.rateLimits ?? (await askRateLimits(deps.config.defaultRateLimits)),
     expiresAtMs:
       given.expiresAtMs !== undefined
         ? given.expiresAtMs

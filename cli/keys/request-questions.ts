@@ -17,7 +17,12 @@ export type RequestInput = {
   permissions?: Permission[];
   projectUrl?: string;
   expectedUsage?: string;
+  /** The key that this one is to replace: shown, and never asked for. */
+  successorOf?: string;
 };
+
+/** A request without a gap. */
+type Whole = Required<Omit<RequestInput, 'successorOf'>> & Pick<RequestInput, 'successorOf'>;
 
 /** The fields of a request in the order in which they are asked for and shown, and what each is called. */
 const LABELS = {
@@ -27,7 +32,7 @@ const LABELS = {
   permissions: 'Permissions',
   projectUrl: 'Project URL',
   expectedUsage: 'Expected usage',
-} as const satisfies Record<keyof RequestInput, string>;
+} as const satisfies Record<keyof Omit<RequestInput, 'successorOf'>, string>;
 
 type FieldName = keyof typeof LABELS;
 
@@ -37,7 +42,7 @@ const FIELD_NAMES = Object.keys(LABELS) as FieldName[];
  * Asks for what is missing of a request, each answer checked as it is typed, then shows the whole and asks whether to send
  * it; any answer can be changed before. What is given is checked before anything is asked. Throws `usage`, `cancelled`.
  */
-export async function askForRequest({ deps }: Context, given: RequestInput): Promise<Required<RequestInput>> {
+export async function askForRequest({ deps }: Context, given: RequestInput): Promise<Whole> {
   if (given.profile !== undefined) checkProfile(deps, given.profile);
   for (const field of FIELD_NAMES) {
     const fault = given[field] === undefined ? null : ruleOf(deps, field)(given[field]);
@@ -47,12 +52,16 @@ export async function askForRequest({ deps }: Context, given: RequestInput): Pro
   for (const field of FIELD_NAMES) {
     if (request[field] === undefined) request = await askFor(deps, field, request);
   }
-  return review(deps, request as Required<RequestInput>);
+  return review(deps, request as Whole);
 }
 
 /** Shows the whole request until it is to be sent. Throws `cancelled`. */
-async function review(deps: Deps, request: Required<RequestInput>): Promise<Required<RequestInput>> {
-  const facts = FIELD_NAMES.map((field): [string, string] => [LABELS[field], String(request[field]) || '–']);
+async function review(deps: Deps, request: Whole): Promise<Whole> {
+  const { successorOf } = request;
+  const facts: [string, string][] = [
+    ...(successorOf === undefined ? [] : [['Successor of', successorOf] as [string, string]]),
+    ...FIELD_NAMES.map((field): [string, string] => [LABELS[field], String(request[field]) || '–']),
+  ];
   notice(`\n${factsText(facts, columnsOf(process.stderr))}\n`);
   const choice = await askChoice('Send this request?', [
     { value: 'send', name: 'Send it' },
@@ -61,7 +70,7 @@ async function review(deps: Deps, request: Required<RequestInput>): Promise<Requ
   ]);
   if (choice === 'send') return request;
   if (choice === 'cancel') throw new AppError('cancelled');
-  return review(deps, (await askFor(deps, choice, request)) as Required<RequestInput>);
+  return review(deps, (await askFor(deps, choice, request)) as Whole);
 }
 
 /** The request with a new answer for one field; the answer that is there is what one begins with. */

@@ -51,15 +51,17 @@ Examples:
         const given = await prefill(context, options.successorOf, await readGiven(options));
         // Stdin that holds the description has no answers.
         const mayAsk = canAsk() && !context.yes && options.descriptionFile !== '-';
+        // What a successor takes over has not been seen yet by who asks for it.
+        const isToBeSeen = !isComplete(given) || options.successorOf !== undefined;
         const ask = async () => (await import('./request-questions.ts')).askForRequest(context, given);
-        const input = mayAsk && !isComplete(given) ? await ask() : requireAll(given);
+        const input = mayAsk && isToBeSeen ? await ask() : requireAll(given);
         await performAndPrint(context, OPERATIONS.request, { ...input, successorOf: options.successorOf });
       }),
     );
 }
 
 /** What the flags say, the description read from its file. Throws `usage`. */
-async function readGiven({ descriptionFile, permission, successorOf: _, ...texts }: Options): Promise<RequestInput> {
+async function readGiven({ descriptionFile, permission, ...texts }: Options): Promise<RequestInput> {
   const given = { ...texts, ...(permission && { permissions: permission as Permission[] }) };
   if (descriptionFile === undefined) return given;
   if (given.description !== undefined) {
@@ -79,7 +81,8 @@ async function prefill(
   const { OPERATIONS, perform } = await import('../../shared/operations.ts');
   const { prefillFrom } = await import('../../shared/keys/successor.ts');
   const { key } = await perform(deps, actor, OPERATIONS.show, { identifier: successorOf });
-  return { ...prefillFrom(key), ...given };
+  // What the old key has not, a successor is not asked for.
+  return { projectUrl: '', expectedUsage: '', ...prefillFrom(key), ...given };
 }
 
 function requireAll(given: RequestInput) {
@@ -88,8 +91,8 @@ function requireAll(given: RequestInput) {
     name: needed(given.name, '--name'),
     description: needed(given.description, '--description'),
     permissions: needed(given.permissions, '--permission'),
-    projectUrl: given.projectUrl ?? null,
-    expectedUsage: given.expectedUsage ?? null,
+    projectUrl: given.projectUrl || null,
+    expectedUsage: given.expectedUsage || null,
   };
 }
 

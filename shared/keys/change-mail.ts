@@ -1,7 +1,7 @@
 import type { KeyChanges } from '../db/schema.ts';
 import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, fact } from './compose.ts';
-import { expiryInWords, foreign, rateLimitInWords } from './mail-wording.ts';
+import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
 
 /** What the owner is told when the permissions, rate limits or expiry of an Active key are changed. */
 export type ChangeNews = {
@@ -9,6 +9,8 @@ export type ChangeNews = {
   identifier: string;
   keyName: string;
   changes: KeyChanges;
+  /** When it was changed, in milliseconds since 1970: the mail may come later. */
+  at: number;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
 } & Asked;
@@ -19,7 +21,7 @@ export function changeMail(news: ChangeNews): Mail {
   return compose('change', news, `Your API key ${identifier} was changed`, [
     {
       kind: 'paragraph',
-      text: `What a key of yours to the Profile Lookup API at ${publicUrl} may do was changed. It holds from now on.`,
+      text: `What a key of yours to the Profile Lookup API at ${publicUrl} may do was changed at ${timeInWords(news.at)}, and holds since then.`,
     },
     {
       kind: 'facts',
@@ -49,5 +51,5 @@ export function changeMail(news: ChangeNews): Mail {
 /** Two facts, or none where this was not changed. */
 function fromTo<T>(label: string, change: { from: T; to: T } | undefined, inWords: (value: T) => readonly string[]) {
   if (change === undefined) return [];
-  return [fact(`${label}, before`, ...inWords(change.from)), fact(`${label}, now`, ...inWords(change.to))];
+  return [fact(`${label}, before`, ...inWords(change.from)), fact(`${label}, after`, ...inWords(change.to))];
 }

@@ -43,6 +43,11 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   });
 }
 
+/** Says before anybody is asked for more that a key can't be changed. Throws `not_found`, `refused` (it is not Active). */
+export function checkChangeable({ db, clock }: Pick<Deps, 'db' | 'clock'>, identifier: string): void {
+  requireActive(readKey(db, identifier), clock.nowMs());
+}
+
 function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
   const grant: NewGrant = {};
   if (permissions) grant.permissions = checkPermissions(permissions);

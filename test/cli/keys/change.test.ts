@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { showKey } from '../../../shared/keys/view.ts';
+import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, issue, mails } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -60,6 +60,47 @@ describe('keys change', () => {
   });
 });
 
+describe('keys change on a terminal, where nothing is given', () => {
+  test('shows the key, asks for all of it, beginning with what it has, and changes it after a yes', async () => {
+    const { deps, identifier, variables } = await world();
+    const terminal = openTerminal(['keys', 'change', identifier], variables);
+    await terminal.see(/Rate limits +60\/1m, 5000\/1d/);
+    await terminal.see('Permissions');
+    terminal.type(KEY.enter);
+    await terminal.see('Rate limits: 60/1m 5000/1d');
+    terminal.type(`,7/1h${KEY.enter}`);
+    await terminal.see('Expires: never');
+    terminal.type(`${'\u007f'.repeat(5)}2126-01-31${KEY.enter}`);
+    await terminal.see('Change the key to api.lookup at 60/1m, 5000/1d, 7/1h, until 2126-01-31T00:00:00.000Z');
+    expect(showKey(deps, identifier).expiresAt).toBeNull();
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see(`${identifier} Active`);
+    expect(await terminal.exited).toBe(0);
+    expect(showKey(deps, identifier)).toMatchObject({
+      rateLimits: [{ windowSeconds: 60 }, { windowSeconds: 86_400 }, { quota: 7, windowSeconds: 3_600 }],
+      expiresAt: '2126-01-31T00:00:00.000Z',
+    });
+  });
+
+  test('changes nothing after a no, and asks nothing of a key that can not be changed, or with --yes', async () => {
+    const { deps, identifier, run, variables } = await world();
+    const terminal = openTerminal(['keys', 'change', identifier], variables);
+    for (const question of ['Permissions', 'Rate limits:', 'Expires: never']) {
+      await terminal.see(question);
+      terminal.type(KEY.enter);
+    }
+    await terminal.see('no expiry, and mail the owner what changed?');
+    terminal.type(`n${KEY.enter}`);
+    expect(await terminal.exited).toBe(130);
+    expect(keyHistory(deps, identifier).map(({ event }) => event)).not.toContain('changed');
+    expect(await openTerminal(['keys', 'change', identifier, '--yes'], variables).exited).toBe(2);
+    await run('keys', 'revoke', identifier, '--reason', 'Leaked.');
+    const refused = openTerminal(['keys', 'change', identifier], variables);
+    await refused.see('only Active keys can be changed');
+    expect(await refused.exited).toBe(1);
+  });
+});
+
 describe('a successor', () => {
   test('takes over what is not given, off a terminal; approved, it gives the old key its end', async () => {
     const { deps, identifier, run } = await world();
@@ -84,9 +125,15 @@ describe('a successor', () => {
     expect(old).toContain(`expires never → 2126-01-31T00:00:00.000Z; for its successor ${successor.identifier}`);
   });
 
-  test('is asked for nothing on a terminal, and its approval asks when the old key ends', async () => {
+  test('is shown whole on a terminal before it is sent, and its approval asks when the old key ends', async () => {
     const { deps, identifier, variables } = await world();
     const asking = openTerminal(['keys', 'request', '--successor-of', identifier], variables);
+    await asking.see(new RegExp(`Successor of +${identifier}`));
+    await asking.see('In two lines.');
+    await asking.see('https://example.org');
+    await asking.see('Send this request?');
+    expect(listKeys(deps, {})).toHaveLength(1);
+    asking.type(KEY.enter);
     await asking.see('pending');
     expect(await asking.exited).toBe(0);
     const successor = /(\w{8}) pending/.exec(asking.screen())?.[1] ?? '';

@@ -30,6 +30,8 @@ const REQUEST = {
   contact: null,
 };
 
+const CHANGED_AT = Date.parse('2026-12-24T10:30:00.000Z');
+
 const CHANGES = {
   permissions: { from: ['api.lookup'], to: ['api.lookup', 'api.leaderboard'] },
   rateLimits: { from: [{ quota: 60, windowSeconds: 60 }], to: [{ quota: 600, windowSeconds: 60 }] },
@@ -46,7 +48,7 @@ function allMails(foreign?: string): Mail[] {
     rejectionMail(decision),
     revocationMail(decision),
     requestMail({ ...REQUEST, keyName, ...request }),
-    changeMail({ ...DECISION, keyName, changes: CHANGES }),
+    changeMail({ ...DECISION, keyName, changes: CHANGES, at: CHANGED_AT }),
     reminderMail({ ...DECISION, keyName, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
   ];
 }
@@ -111,12 +113,14 @@ describe('the other mails', () => {
   });
 
   test('a change says from what to what, and nothing of what stays', () => {
-    const text = (changes: KeyChanges) => changeMail({ ...DECISION, changes }).text.replace(/\s+/g, ' ');
+    const text = (changes: KeyChanges) =>
+      changeMail({ ...DECISION, changes, at: CHANGED_AT }).text.replace(/\s+/g, ' ');
     const all = text(CHANGES);
     for (const words of [
-      'Permissions, before api.lookup Permissions, now api.lookup api.leaderboard',
-      'Rate limits, before 60/1m (at most 60 requests in any minute) Rate limits, now 600/1m (at most 600 requests',
-      'Expires, before never, unless it is revoked Expires, now 2027-01-31 12:00:00 UTC',
+      'Permissions, before api.lookup Permissions, after api.lookup api.leaderboard',
+      'Rate limits, before 60/1m (at most 60 requests in any minute) Rate limits, after 600/1m (at most 600 requests',
+      'Expires, before never, unless it is revoked Expires, after 2027-01-31 12:00:00 UTC',
+      'was changed at 2026-12-24 10:30:00 UTC, and holds since then',
       'counts on',
     ]) {
       expect(all).toContain(words);
