@@ -2,6 +2,7 @@ import { AppError, DOCUMENTED_CODES, type DocumentedCode, REFUSALS, refusalOf } 
 import type { Route } from '../../request/chain.ts';
 import { type ShownRefusal, shownOf } from '../../request/refusals.ts';
 import { COMMON_HEADERS, headerReferences } from './headers.ts';
+import { REMEDIES } from './remedies.ts';
 import type { Header, ResponseObject } from './types.ts';
 
 /** The refusals whose answers have RateLimit headers, since the key is verified before them. */
@@ -70,7 +71,10 @@ export function refusalResponses(
           'application/json': {
             schema: { $ref: '#/components/schemas/Error' },
             examples: Object.fromEntries(
-              group.map(({ code, when, body }) => [code, { summary: sentenceOf(when), value: body }]),
+              group.map(({ code, when, body }) => [
+                code,
+                { summary: sentenceOf(when), value: body, 'x-remedy': REMEDIES[code as DocumentedCode] },
+              ]),
             ),
           },
         },

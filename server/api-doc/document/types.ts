@@ -18,8 +18,11 @@ export type Schema = {
 /** A reference to an entry of the document's `components`. */
 export type Reference = { $ref: string };
 
-/** An example of a response body that the server really sends, and the request that gets it (`x-request`: `GET <target>`). */
-export type Example = { summary: string; value: unknown; 'x-request'?: string };
+/**
+ * An example of a response body that the server really sends, and the request that gets it (`x-request`: `GET <target>`); of
+ * a refusal what to do about it (`x-remedy`).
+ */
+export type Example = { summary: string; value: unknown; 'x-request'?: string; 'x-remedy'?: string };
 
 /** A parameter in the path, the query or a header of a request. */
 export type Parameter = {

@@ -1,5 +1,6 @@
 import type { Example, OpenApi, Operation, Parameter, Reference, ResponseObject } from '../document/types.ts';
 import { codeBlock, curlLine, jsonBlock, shellBlock } from './code.ts';
+import { requestWithKey } from './examples.ts';
 import { escapeHtml, type Html, html, raw } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';
 import { typeText } from './schema.ts';
@@ -53,7 +54,7 @@ function exampleBlocks(document: OpenApi, path: string, operation: Operation): H
   }
   const blocks = examples.map((example, index) => {
     const target = example['x-request']?.replace('GET ', '') ?? path;
-    const request = shellBlock(curlLine(url(target), variable));
+    const request = scheme === 'apiKey' ? requestWithKey(url(target)) : shellBlock(curlLine(url(target), variable));
     const shown = html`${request}${answerBlock(example)}`;
     if (index === 0) return html`<p class="caption">${example.summary}</p>${shown}`;
     return html`<details><summary>${example.summary}</summary>${shown}</details>`;

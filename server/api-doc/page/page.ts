@@ -1,5 +1,5 @@
-import type { Header, OpenApi } from '../document/types.ts';
-import { curlLine, shellBlock } from './code.ts';
+import type { Example, Header, OpenApi } from '../document/types.ts';
+import { firstRequest } from './examples.ts';
 import { type Html, html, raw, slug } from './html.ts';
 import { inlineMarkdown, readMarkdown } from './markdown.ts';
 import { operationSection, resolved } from './operation.ts';
@@ -12,7 +12,7 @@ export type Page = { html: string; contentSecurityPolicy: string };
 
 /** What the page adds to sections of the guide, by the anchors of the sections. */
 const AFTER: Record<string, (document: OpenApi) => Html> = {
-  authentication: firstRequest,
+  authentication: ({ servers }) => firstRequest(servers[0]?.url ?? ''),
   permissions: permissionTable,
   errors: errorTable,
 };
@@ -41,11 +41,12 @@ export function docsPage(document: OpenApi, documentPath: string): Page {
     { id: 'headers', text: 'Headers' },
     { id: 'schemas', text: 'Schemas' },
   ];
-  const body = html`<header class="top"><p class="brand"><a href="#top">${info.title}</a> <span class="version">${info.version}</span></p>
+  const body = html`<a class="skip" href="#content">Skip to the content</a>
+<header class="top"><p class="brand"><a href="#top">${info.title}</a> <span class="version">${info.version}</span></p>
 <a class="download" href="${documentPath}">openapi.json</a></header>
 <div class="columns">
 <nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
-<main>
+<main id="content" tabindex="-1">
 <section class="hero"><h1>${info.title}</h1><p class="lead">${info.summary}</p>${intro?.body ?? ''}
 <p>Base address: <code>${servers[0]?.url ?? ''}</code></p>${contactLine(info)}</section>
 ${guide.map(({ heading, body }) => section(slug(heading ?? ''), heading ?? '', html`${body}${AFTER[slug(heading ?? '')]?.(document) ?? ''}`))}
@@ -117,12 +118,6 @@ function contactLine({ contact }: OpenApi['info']): Html {
   return html`<p>Questions, or in need of a key? Ask <a href="${address}">${text}</a>.</p>`;
 }
 
-/** Shell lines that read the secret without leaving it in the shell's history, and ask what the key may do. */
-function firstRequest({ servers }: OpenApi): Html {
-  return html`<p>For a first request, read the secret into a variable without showing it, and ask what it may do:</p>
-${shellBlock('read -rs SECRET')}${shellBlock(curlLine(`${servers[0]?.url ?? ''}/api/key`, 'SECRET'))}`;
-}
-
 function permissionTable({ paths }: OpenApi): Html {
   const byPermission = Map.groupBy(Object.values(paths), ({ get }) => get['x-permission'] ?? null);
   const rows = [...byPermission].flatMap(([permission, items]) => {
@@ -133,27 +128,23 @@ function permissionTable({ paths }: OpenApi): Html {
   return html`<table><thead><tr><th>Permission</th><th>Lets you</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The table of all refusals, each once, by status. */
+/** The table of all refusals, each once, by status: when they come, and what to do about them. */
 function errorTable(document: OpenApi): Html {
   const operations = Object.values(document.paths).flatMap(({ get }) => Object.entries(get.responses));
   const others = Object.entries(document['x-other-requests'].responses);
-  const found = new Map<string, Map<string, { summary: string; value: unknown }>>();
+  const found = new Map<string, { status: string; example: Example }>();
   for (const [status, item] of [...operations, ...others].sort(([one], [other]) => Number(one) - Number(other))) {
     const { content = {} } = resolved(document, item);
     if (/^[23]/.test(status)) continue;
-    const causes = found.get(status) ?? new Map();
-    found.set(status, causes);
     for (const [code, example] of Object.entries(content['application/json']?.examples ?? {})) {
-      if (!causes.has(code)) causes.set(code, example);
+      if (!found.has(code)) found.set(code, { status, example });
     }
   }
-  const rows = [...found].flatMap(([status, causes]) =>
-    [...causes.values()].map(
-      ({ summary, value }) =>
-        html`<tr><th scope="row">${status}</th><td>${summary}</td><td><q>${(value as { error: string }).error}</q></td></tr>`,
-    ),
+  const rows = [...found].map(
+    ([code, { status, example }]) =>
+      html`<tr><th scope="row">${status} <code>${code}</code></th><td>${example.summary} <q>${(example.value as { error: string }).error}</q></td><td>${example['x-remedy'] ?? ''}</td></tr>`,
   );
-  return html`<table class="errors"><thead><tr><th>Status</th><th>When</th><th>For example</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<table class="errors"><thead><tr><th>Status and <code>X-Error-Code</code></th><th>When, and what it says</th><th>What to do</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 function headerTable(headers: Record<string, Header>): Html {

@@ -129,6 +129,23 @@ describe('the page in a browser', () => {
     expect(troubles).toEqual([]);
   });
 
+  test.skipIf(!hasChromium)(
+    'lets the keyboard skip the contents, by a link that is seen once it has the focus',
+    async () => {
+      const { page, troubles } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
+      const clip = () => page.evaluate<string>('getComputedStyle(document.querySelector(".skip")).clipPath');
+      expect(await clip()).not.toBe('none');
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate<string>('document.activeElement.className')).toBe('skip');
+      expect(await clip()).toBe('none');
+      await page.keyboard.press('Enter');
+      expect(await page.evaluate<string>('document.activeElement.id')).toBe('content');
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate<boolean>('document.activeElement.closest("main") !== null')).toBe(true);
+      expect(troubles).toEqual([]);
+    },
+  );
+
   test('can be read where scripts are off', async () => {
     const text = await (await get(server, '/docs')).text();
     expect(text).toContain('<details open><summary>Contents</summary>');
