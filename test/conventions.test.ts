@@ -151,7 +151,11 @@ describe('one owner each', () => {
   const owners: [string, RegExp | string, string[]][] = [
     ['SQLite', 'bun:sqlite', ['shared/db/connect.ts', 'shared/db/faults.ts']],
     ['nodemailer', 'nodemailer', ['shared/mail/mailer.ts']],
-    ['the environment', /process\.env|Bun\.env|import\.meta\.env/, ['shared/config/environment.ts']],
+    [
+      'the environment; examples.ts shows clients how to read theirs',
+      /process\.env|Bun\.env|import\.meta\.env/,
+      ['server/api-doc/page/examples.ts', 'shared/config/environment.ts'],
+    ],
     ['the exit', /process\.(exit|exitCode|abort|kill)\b/, ['cli/main.ts']],
     [
       'the clocks',

@@ -82,6 +82,18 @@ for (const [name, start] of [
       }
     });
 
+    test.skipIf(Bun.which('curl') === null)(
+      'HTTP/2 is spoken, without a warning about how it was asked for',
+      async () => {
+        const proxy = await start(startEcho());
+        const resolve = ['--noproxy', '*', '--resolve', `localhost:${proxy.httpsPort}:127.0.0.1`];
+        const shown = ['-sk', '-o', '/dev/null', '-w', '%{http_version}', `https://localhost:${proxy.httpsPort}/`];
+        const child = Bun.spawn(['curl', ...resolve, ...shown], { stdin: 'ignore', stdout: 'pipe' });
+        expect(await new Response(child.stdout).text()).toBe('2');
+        expect(proxy.printed()).not.toMatch(/http2.*deprecated/);
+      },
+    );
+
     test('plain HTTP is refused, not redirected', async () => {
       const proxy = await start(startEcho());
       const refused = await through(proxy, '/api/key', {}, 'http');

@@ -31,13 +31,16 @@ test.skipIf(isAbsent)('systemd rates its exposure at 1.5 of 10 or less', async (
   expect(rating).toMatchObject({ code: 0, stdout: expect.stringContaining('Overall exposure level') });
 });
 
+/** Variables of the build, and of the scripts beside these files. */
+const OTHERS = ['COMMIT', 'PROFILES_FILE', 'IMPORT_FLAGS', 'BACKUP_FOLDER'];
+
 test('the variables that the files of deploy/ set are ours, and would be accepted', () => {
   const deploy = readdirSync(join(PROJECT, 'deploy'), { withFileTypes: true }).filter((entry) => entry.isFile());
   const files = [...deploy.map(({ name }) => `deploy/${name}`), 'Dockerfile'];
   for (const file of files) {
     const set = [...read(file).matchAll(/(?:^#? +|^ENV |\s)([A-Z][A-Z_]{3,})(?:=|: )([^\s"]+)/gm)];
     const variables = Object.fromEntries(set.map(([, name, value]) => [name, value]));
-    delete variables.COMMIT;
+    for (const name of OTHERS) delete variables[name];
     expect([file, Object.keys(variables).filter((name) => !(name in VARIABLES))]).toEqual([file, []]);
     // The secret's file is the operator's to write.
     expect(() => readConfig({ ...variables, MAIL_URL_FILE: '', PUBLIC_URL: 'https://a.example' })).not.toThrow();

@@ -10,6 +10,7 @@ import { tempFolder } from '../support/world.ts';
 
 const STANDBY = join(PROJECT, 'deploy/standby');
 const BACKUP = join(PROJECT, 'deploy/backup');
+const IMPORT = join(PROJECT, 'deploy/import');
 
 async function run(words: readonly string[], variables: Record<string, string> = {}): Promise<Finished> {
   const env = cleanEnvironment(variables);
@@ -20,12 +21,17 @@ async function run(words: readonly string[], variables: Record<string, string> =
 
 test.skipIf(Bun.which('systemd-analyze') === null)('systemd finds no fault in the units and the drop-in', async () => {
   const folder = tempFolder();
-  const units = readdirSync(BACKUP).filter((name) => /\.(service|timer)$/.test(name));
-  for (const name of units) {
-    // The scripts are not installed here.
-    const text = readFileSync(join(BACKUP, name), 'utf8').replace('/usr/local/lib/profile-lookup', BACKUP);
-    writeFileSync(join(folder, name), text);
-  }
+  const units = [BACKUP, IMPORT].flatMap((place) =>
+    readdirSync(place)
+      .filter((name) => /\.(service|timer)$/.test(name))
+      .map((name) => {
+        // The scripts are not installed here.
+        const text = readFileSync(join(place, name), 'utf8').replace('/usr/local/lib/profile-lookup', place);
+        writeFileSync(join(folder, name), text);
+        return name;
+      }),
+  );
+  expect(units).toHaveLength(6);
   copyFileSync(join(PROJECT, 'deploy/profile-lookup.service'), join(folder, 'profile-lookup.service'));
   mkdirSync(join(folder, 'profile-lookup.service.d'));
   copyFileSync(join(STANDBY, 'volume.conf'), join(folder, 'profile-lookup.service.d/volume.conf'));

@@ -55,6 +55,13 @@ export async function startCaddy(upstreamPort: number, more: Record<string, stri
   return await run(words, { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }, httpsPort, httpPort);
 }
 
+/** Whether nginx is 1.25.1 or later, which has a line of its own for HTTP/2. */
+function isNewNginx(): boolean {
+  const printed = Bun.spawnSync([programPath('nginx') ?? '', '-v']).stderr.toString();
+  const [, version = ''] = /nginx\/([\d.]+)/.exec(printed) ?? [];
+  return Bun.semver.order(version, '1.25.1') >= 0;
+}
+
 /** Runs nginx on `deploy/nginx.conf`, other ports, our certificate and a log that goes to stderr apart. */
 export async function startNginx(upstreamPort: number, more: Record<string, string> = {}): Promise<ReverseProxy> {
   const folder = tempFolder();
@@ -63,6 +70,7 @@ export async function startNginx(upstreamPort: number, more: Record<string, stri
   const site = deployed('nginx.conf', {
     'listen 443 ssl': `listen 127.0.0.1:${httpsPort} ssl`,
     '    listen [::]:443 ssl http2;\n': '',
+    ...(isNewNginx() ? { ' ssl http2;': ' ssl;', '# http2 on;': 'http2 on;' } : {}),
     'listen 80;': `listen 127.0.0.1:${httpPort};`,
     '    listen [::]:80;\n': '',
     '/etc/letsencrypt/live/api.example.org/fullchain.pem': certFile,

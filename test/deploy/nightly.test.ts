@@ -1,0 +1,105 @@
+import { expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../shared/clock.ts';
+import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { tempFolder } from '../support/world.ts';
+
+// The scripts of deploy/import/ and deploy/compose/, run by the shell that they are for.
+
+const DAY_S = 86_400;
+
+/** A folder with `profilectl` on its PATH, and other programs in the place of the system's. */
+function world(programs: Record<string, string> = {}) {
+  const folder = tempFolder();
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const words = profilectlWords([]).map((word) => `'${word}'`);
+  const all = { profilectl: `exec ${words.join(' ')} "$@"`, ...programs };
+  for (const [name, script] of Object.entries(all)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+  const database = join(folder, 'profiles.db');
+  const run = async (script: string, variables: Record<string, string>, ...more: string[]): Promise<Finished> => {
+    const env = cleanEnvironment({ PATH: `${bin}:${process.env.PATH}`, DATABASE_PATH: database, ...variables });
+    const child = Bun.spawn([join(PROJECT, 'deploy', script), ...more], { env, stdout: 'pipe', stderr: 'pipe' });
+    const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    return { code: await child.exited, stdout, stderr };
+  };
+  const count = async () => (await profilectl(['profiles', 'count', '--db', database])).stdout;
+  return { folder, database, run, count };
+}
+
+const nowSeconds = () => systemClock.nowMs() / 1000;
+
+test('the nightly import brings the file in, with its flags; it fails where a line was refused or the file is old', async () => {
+  const { folder, run, count } = world();
+  const file = join(folder, 'profiles.jsonl');
+  const importIt = (more: Record<string, string> = {}) => run('import/import.sh', { PROFILES_FILE: file, ...more });
+  writeFileSync(file, '{"id":1,"username":"Ada"}\n{"id":2,"username":"bob"}\n');
+  expect((await importIt()).code).toBe(0);
+  expect(await count()).toBe('2\n');
+  writeFileSync(file, '{"id":1,"viewsCount":7}\n{"id":3}\n');
+  const partly = await importIt({ IMPORT_FLAGS: '--merge --json' });
+  expect([partly.code, JSON.parse(partly.stdout).refused.length]).toEqual([3, 1]);
+  const old = nowSeconds() - 27 * 3_600;
+  utimesSync(file, old, old);
+  expect(await importIt()).toEqual({ code: 1, stdout: '', stderr: `${file} is more than 26 hours old.\n` });
+  expect((await importIt({ PROFILES_FILE: join(folder, 'none') })).code).toBe(1);
+});
+
+test('the backup for containers makes a copy that can be restored, and removes those that are older than five weeks', async () => {
+  const { folder, database, run } = world();
+  await profilectl(['profiles', 'import', '-', '--db', database], { stdin: '{"id":1,"username":"Ada"}\n' });
+  const backups = join(folder, 'backups');
+  mkdirSync(backups, { mode: 0o700 });
+  for (const [name, days] of [
+    ['profiles-old.db', 37],
+    ['profiles-young.db', 34],
+    ['mine.txt', 100],
+  ] as const) {
+    writeFileSync(join(backups, name), '');
+    utimesSync(join(backups, name), nowSeconds() - days * DAY_S, nowSeconds() - days * DAY_S);
+  }
+  expect(await run('compose/backup.sh', { BACKUP_FOLDER: backups })).toMatchObject({ code: 0, stderr: '' });
+  const left = readdirSync(backups).sort();
+  expect(left).toEqual(['mine.txt', expect.stringMatching(/^profiles-\d{8}T\d{6}Z\.db$/), 'profiles-young.db']);
+  const tried = await profilectl(['db', 'check', '--restore', join(backups, left[1] ?? ''), '--db', database]);
+  expect(tried).toMatchObject({ code: 0, stdout: expect.stringContaining('restores 1 profile') });
+});
+
+test.each([
+  ['2026-01-01 03:09:59', 1],
+  ['2026-01-01 03:10:00', DAY_S],
+  ['2026-01-01 12:00:00', 15 * 3_600 + 600],
+  ['2026-02-28 23:59:59', 3 * 3_600 + 601],
+])(
+  'at %s the nightly command of a container waits for %i seconds, goes on after a failure, and ends with TERM',
+  async (now, seconds) => {
+    // `date` says that it is now, and the second `sleep` ends the script as an engine does.
+    const { folder, run } = world({
+      date: `case "$*" in *-d*) exec /bin/date -u -d "$(echo '${now}' | cut -d ' ' -f 1) 03:10 UTC" +%s;; esac\nexec /bin/date -u -d '${now} UTC' +%s`,
+      sleep: `echo "$1" >> "$FOLDER/slept"; [ "$(wc -l < "$FOLDER/slept")" -lt 2 ] || kill "$PPID"`,
+      job: 'echo ran >> "$FOLDER/ran"; exit 7',
+    });
+    const done = await run('compose/nightly.sh', { FOLDER: folder }, '03:10', 'job');
+    expect(done.stderr).toContain('job ended with 7; the next run is tomorrow at 03:10 UTC.\n');
+    expect(done.code).not.toBe(0);
+    expect(readFileSync(join(folder, 'slept'), 'utf8')).toBe(`${seconds}\n${seconds}\n`);
+    expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('ran\n');
+  },
+);
+
+test('what compose.nightly.yaml names is there', () => {
+  const text = readFileSync(join(PROJECT, 'deploy/compose.nightly.yaml'), 'utf8');
+  type Service = { entrypoint: string[]; command: string[]; volumes: string[]; environment: Record<string, string> };
+  const { services } = Bun.YAML.parse(text) as { services: Record<string, Service> };
+  expect(Object.keys(services)).toEqual(['backup', 'import']);
+  for (const { entrypoint, command, volumes } of Object.values(services)) {
+    const places = volumes.map((volume) => volume.split(':') as [string, string]);
+    for (const path of [...entrypoint, ...command.slice(1)]) {
+      const [source = '', target = ''] = places.find(([, mounted]) => path.startsWith(`${mounted}/`)) ?? [];
+      expect([path, existsSync(join(PROJECT, 'deploy', source, path.slice(target.length)))]).toEqual([path, true]);
+    }
+  }
+});
