@@ -126,10 +126,15 @@ function undeliveredLines(notices: NoticeStatus | null): string[] {
     mail.identifier,
     mail.kind,
     mail.to,
-    `${mail.result}, tried ${mail.tries === 1 ? 'once' : `${mail.tries} times`}`,
+    `${mail.result}, ${triesText(mail.tries)}`,
     mail.reason ?? '',
   ]);
   return ['', table(['Since', 'Key', 'Mail', 'To', 'State', 'Why'], rows)];
+}
+
+function triesText(tries: number): string {
+  if (tries === 0) return 'not tried yet';
+  return `tried ${tries === 1 ? 'once' : `${tries} times`}`;
 }
 
 function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): string {

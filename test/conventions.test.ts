@@ -137,7 +137,7 @@ describe('circles and length', () => {
     const text =
       '/** Told. */\nexport function a() {\n  return () => {\n    1;\n  };\n}\nconst b = {\n  c: () => [\n\n\n],\n};';
     expect(longFunctions({ path: 'x.ts', text }, 3)).toEqual(['x.ts: a', 'x.ts: c']);
-  });
+  }, 30_000);
 
   test('a file has at most about 200 lines, the schema aside', () => {
     const long = SOURCES.map(({ path, text }) => [path, text.split('\n').length - 1] as const)

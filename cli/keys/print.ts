@@ -59,7 +59,7 @@ function attemptText({ attempt }: KeyView): string {
   return `no. ${attempt.number} by ${attempt.by} at ${attempt.startedAt}: ${attempt.result}`;
 }
 
-/** A key's history as a table, oldest first. */
+/** A key's history as a table, oldest first. Nothing is cut: a reason that is longer than the line goes on in the next one. */
 export function historyText(history: readonly HistoryView[]): string {
   return table(
     ['When', 'Who', 'What', 'State', 'Detail'],
@@ -70,6 +70,7 @@ export function historyText(history: readonly HistoryView[]): string {
       entry.from === null || entry.from === entry.to ? entry.to : `${entry.from} → ${entry.to}`,
       detailText(entry),
     ]),
+    0,
   );
 }
 

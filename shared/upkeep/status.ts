@@ -138,7 +138,7 @@ function restoreTestWarning(last: LastDone | null, nowMs: number): string[] {
 function noticeWarning(notices: NoticeStatus | null): string[] {
   const count = notices?.undelivered.length ?? 0;
   if (count === 0) return [];
-  return [`${count === 1 ? '1 mail is' : `${count} mails are`} not delivered; "profilectl status" lists them.`];
+  return [`${count === 1 ? '1 mail is' : `${count} mails are`} not delivered.`];
 }
 
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {

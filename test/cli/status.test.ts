@@ -3,7 +3,9 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
 import { isServed, lockForServing } from '../../shared/db/serving.ts';
+import { rejectKey } from '../../shared/keys/lifecycle.ts';
 import { userName } from '../../shared/user.ts';
+import { onBox } from '../support/actors.ts';
 import { testCertificate } from '../support/certificates.ts';
 import { profilectl } from '../support/cli.ts';
 import { issue, request } from '../support/keys.ts';
@@ -66,6 +68,15 @@ describe('without a server', () => {
     const shown = (await profilectl(words, { variables: base })).stdout;
     expect(shown).toMatch(/^Profiles +2, 1 of them banned$/m);
     expect(shown).toContain(`as this command reads them, run by ${userName()}: the environment and ${file}\n`);
+  });
+
+  test('lists mails that are not delivered, also one that nobody has tried to send', async () => {
+    const { deps, text } = world();
+    const identifier = await request(deps);
+    rejectKey(deps, { identifier, reason: 'Not yet.', by: onBox('admin') });
+    const shown = await text();
+    expect(shown).toMatch(new RegExp(`^\\S+ +${identifier} +rejection +owner +waiting, not tried yet$`, 'm'));
+    expect(shown).toContain('Warning: 1 mail is not delivered.\n');
   });
 
   test('a backup within the week is shown and not warned of; an older one, an old request and loose modes are', async () => {
@@ -162,7 +173,8 @@ describe('beside a server', () => {
     expect(elsewhere.warnings.join()).toContain("can't be asked");
     expect(await server.end()).toBe(0);
     expect((await status(beside)).server.running).toBe(false);
-  });
+    // Many commands, some of which watch the server for a second.
+  }, 30_000);
 
   test('looking whether one runs takes nothing from one that starts', () => {
     const path = join(tempFolder(), 'profiles.db');

@@ -56,6 +56,15 @@ describe('keys show', () => {
     expect(text.map((line) => line.slice(16)).join(' ')).toBe(`${DESCRIPTION} ${LONG}`.replace('\n', ' '));
   });
 
+  test('cuts nothing of the history on a terminal', async () => {
+    const reason = `${'Please say more of it. '.repeat(12)}Thank you.`;
+    const identifier = await request(deps, { name: 'Rejected' });
+    await rejectKey(deps, { identifier, reason, by: onBox('admin') });
+    const terminal = openTerminal(['keys', 'show', identifier], variables);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.screen()).toContain(`admin (on the box)  rejected   pending → rejected  ${reason}`);
+  });
+
   test('counts columns as a terminal does, where there is one', () => {
     expect(wrapLine('日本 日本 日本', 9)).toEqual(['日本 日本', '日本']);
     expect(wrapLine('', 9)).toEqual(['']);
