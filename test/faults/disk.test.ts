@@ -199,6 +199,27 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
+  test('full when a mail about a change was accepted: that is noted once there is room, and it is not sent again', async () => {
+    const { disk, deps, databasePath, active, variables, close } = await world();
+    const smtp = await startSmtp({
+      onMessage: () => {
+        disk.fill();
+        setTimeout(disk.empty, 700);
+      },
+    });
+    const mail = { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' };
+    const change = ['keys', 'change', active, '--rate-limit', '7/1m'];
+    const done = await profilectl(change, { variables: { ...variables, ...mail } });
+    expect(done).toEqual({ code: 0, stdout: `${active} Active\n`, stderr: '' });
+    expect(smtp.received).toHaveLength(1);
+    expect(showKey(deps, active).rateLimits).toEqual([{ quota: 7, windowSeconds: 60 }]);
+    expect(deps.db.$client.query('SELECT kind, tries, result FROM notices').all()).toEqual([
+      { kind: 'change', tries: 1, result: 'accepted' },
+    ]);
+    close();
+    expectSound(databasePath);
+  }, 60_000);
+
   for (const WORKERS of ['1', '2']) {
     test(`full before a server starts, WORKERS=${WORKERS}: it serves twice, says what can't be written; with room all is as before`, async () => {
       const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
