@@ -185,9 +185,9 @@ describe('one owner each', () => {
       ],
     ],
     [
-      'write transactions, each of which says what it changes; migrations and the quota file have their own',
+      'write transactions, each of which says what it changes; migrations, the sessions and the quota file have their own',
       /\.immediate\(|behavior: 'immediate'/,
-      ['shared/db/migrate.ts', 'shared/db/write.ts', 'shared/limits/file/store.ts'],
+      ['shared/access/sessions-file.ts', 'shared/db/migrate.ts', 'shared/db/write.ts', 'shared/limits/file/store.ts'],
     ],
     [
       'changing keys for people: doors call perform()',

@@ -42,6 +42,11 @@ export const profiles = sqliteTable(
     authId: text('auth_id'),
     /** Private: where the owner is reached. */
     email: text(),
+    /**
+     * Tells an inserted row from an earlier one with the same id: a random number of 53 bits that INSERT draws and no UPDATE
+     * changes; 0 in rows that are older than this column. Sign-ins are bound to it.
+     */
+    generation: integer().notNull().default(0),
   },
   (t) => [
     uniqueIndex('profiles_auth_id').on(t.authId),

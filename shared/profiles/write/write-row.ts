@@ -14,11 +14,19 @@ export type RowWriter = {
 
 const LINK_NAMES = LINK_LIST.map(({ name }) => name);
 
-/** A list of columns, and the parameters of the same names that a row is bound to: bun:sqlite reads them from the object. */
-const into = (columns: readonly { name: string; column: string }[]) =>
-  `(${columns.map(({ column }) => column).join(', ')}) VALUES (${columns.map(({ name }) => `$${name}`).join(', ')})`;
+/**
+ * A list of columns, and the parameters of the same names that a row is bound to: bun:sqlite reads them from the object.
+ * `computed` are further columns, each with the expression that SQLite computes for it.
+ */
+const into = (columns: readonly { name: string; column: string }[], computed: Record<string, string> = {}) => {
+  const names = [...columns.map(({ column }) => column), ...Object.keys(computed)];
+  const values = [...columns.map(({ name }) => `$${name}`), ...Object.values(computed)];
+  return `(${names.join(', ')}) VALUES (${values.join(', ')})`;
+};
 
-const INSERT = `INSERT INTO profiles ${into(COLUMN_LIST)}`;
+// SQLite draws the generation for each row that is inserted; an upsert of a row that is there leaves it alone. A shifted
+// `random()` is an integer that JavaScript can hold.
+const INSERT = `INSERT INTO profiles ${into(COLUMN_LIST, { generation: 'random() >> 11' })}`;
 const UPDATE = COLUMN_LIST.filter(({ kind }) => kind !== 'uid').map(({ column }) => `${column} = excluded.${column}`);
 const INSERT_LINK = `INSERT INTO links ${into([
   { name: 'profileId', column: 'profile_id' },

@@ -1,0 +1,121 @@
+import type { Person } from '../actor.ts';
+import { DAY_MS } from '../clock.ts';
+import type { Client } from './access.ts';
+import type { Binding } from './binding.ts';
+import { isWithin } from './periods.ts';
+
+// What a row of the table of sessions means: whose it is, and when it ends. Nothing here reads or writes a file.
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** How long a session lives unused, and how long at most, in milliseconds. */
+export const SESSION_PERIODS = {
+  owner: { idleMs: 24 * HOUR_MS, mostMs: 7 * DAY_MS },
+  admin: { idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS },
+} as const;
+
+/** How long a session is still shown after its end, in milliseconds. */
+export const SHOWN_AFTER_END_MS = 30 * DAY_MS;
+
+/** Whose sessions: an owner's, as far as he is the same, or an admin's. */
+export type Signed = ({ kind: 'owner' } & Binding) | { kind: 'admin'; name: string; generation: number };
+
+/** The person that pages act as: an owner, or an admin who has asserted nothing. */
+export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
+
+/** A session that is alive. Times are milliseconds since 1970. */
+export type Session = {
+  id: number;
+  person: SignedInPerson;
+  /** What it is bound to; sessions of the same are listed and ended together. */
+  signed: Signed;
+  startedAtMs: number;
+  lastUsedAtMs: number;
+  /** When it ends at the latest, however much it is used. */
+  endsAtMs: number;
+  client: Client;
+};
+
+/** A session as it is listed: `endedAtMs` is null while it is alive. */
+export type ListedSession = Omit<Session, 'person' | 'signed' | 'endsAtMs'> & { endedAtMs: number | null };
+
+/** A row of the table. */
+export type Row = {
+  id: number;
+  profileId: number | null;
+  addressHash: Uint8Array | null;
+  admin: string | null;
+  generation: number;
+  startedAt: number;
+  lastUsedAt: number;
+  endedAt: number | null;
+  address: string;
+  agent: string;
+};
+
+/** A value that a statement is given. */
+export type Value = string | number | Uint8Array | null;
+
+/** The columns of a {@link Row}. */
+export const ROW = `id, profile_id AS profileId, address_hash AS addressHash, admin, generation, started_at AS startedAt,
+  last_used_at AS lastUsedAt, ended_at AS endedAt, client_address AS address, client_agent AS agent`;
+
+/** When a session ended, or ends by itself before now; null while it is alive. */
+export function endOf(row: Row, nowMs: number): number | null {
+  if (row.endedAt !== null) return row.endedAt;
+  const { idleMs, mostMs } = SESSION_PERIODS[row.admin === null ? 'owner' : 'admin'];
+  if (isWithin(row.startedAt, mostMs, nowMs) && isWithin(row.lastUsedAt, idleMs, nowMs)) return null;
+  return Math.min(row.startedAt + mostMs, row.lastUsedAt + idleMs, nowMs);
+}
+
+/** Whether a session that ended then, or is alive, is still shown. */
+export function isShown(endedAtMs: number | null, nowMs: number): boolean {
+  return endedAtMs === null || nowMs < endedAtMs + SHOWN_AFTER_END_MS;
+}
+
+/** A row as it is listed. */
+export function listed(row: Row, nowMs: number): ListedSession {
+  const { id, startedAtMs, lastUsedAtMs, client } = sessionOf(row);
+  return { id, startedAtMs, lastUsedAtMs, client, endedAtMs: endOf(row, nowMs) };
+}
+
+/** The condition that a row is of this person, and the values for it. */
+export function personsRows({ kind }: Signed): string {
+  return `${kind === 'owner' ? 'profile_id = ? AND address_hash = ?' : 'admin = ?'} AND generation = ?`;
+}
+
+/** The values for {@link personsRows}, in order. */
+export function personsValues(signed: Signed): Value[] {
+  if (signed.kind === 'admin') return [signed.name, signed.generation];
+  return [signed.profileId, signed.addressHash, signed.generation];
+}
+
+/** The columns that say whose a session is, besides the generation. */
+export function columnsOf(signed: Signed): Pick<Row, 'profileId' | 'addressHash' | 'admin'> {
+  return signed.kind === 'owner'
+    ? { profileId: signed.profileId, addressHash: signed.addressHash, admin: null }
+    : { profileId: null, addressHash: null, admin: signed.name };
+}
+
+/** A row as a living session. */
+export function sessionOf(row: Row): Session {
+  const signed = signedOf(row);
+  return {
+    id: row.id,
+    signed,
+    person:
+      signed.kind === 'owner'
+        ? { kind: 'owner', name: 'owner', profileId: signed.profileId }
+        : { kind: 'admin', name: signed.name, hasAsserted: false },
+    startedAtMs: row.startedAt,
+    lastUsedAtMs: row.lastUsedAt,
+    endsAtMs: row.startedAt + SESSION_PERIODS[signed.kind].mostMs,
+    client: { address: row.address, agent: row.agent },
+  };
+}
+
+function signedOf({ profileId, addressHash, admin, generation }: Row): Signed {
+  if (admin !== null) return { kind: 'admin', name: admin, generation };
+  return { kind: 'owner', profileId: profileId as number, addressHash: addressHash as Uint8Array, generation };
+}

@@ -1,0 +1,131 @@
+import { rmSync } from 'node:fs';
+import { openFile, type Sqlite } from '../db/connect.ts';
+import { realPath, refuseSecondName } from '../db/disk.ts';
+import { databaseFault } from '../db/faults.ts';
+import { AppError } from '../errors.ts';
+import { type Random, systemRandom } from '../random.ts';
+import { TABLES } from './tables.ts';
+
+/**
+ * The open sessions file: an SQLite file beside the main database that says who is signed in. Losing it signs everybody out
+ * and loses nothing else, so it is in no backup. A file of its own, so that no write of a page waits for an import or makes
+ * a lookup wait.
+ */
+export type SessionsFile = {
+  readonly sqlite: Sqlite;
+  /** The path as it was given, for sentences. */
+  readonly path: string;
+};
+
+/** The application id in the file's header, "PLS1". A file with another id is not touched. */
+const APPLICATION_ID = 0x504c5331;
+
+/** How long a page waits for the lock of another process, in milliseconds. Only pages wait; no lookup does. */
+const BUSY_TIMEOUT_MS = 2_000;
+
+/** The name of the setting that keys the hashes of {@link countKey}. */
+const COUNT_KEY = 'count key';
+
+/** The path of the sessions file of a main database: `profiles.db.sessions` for `profiles.db`. */
+export function sessionsPath(databasePath: string): string {
+  return `${realPath(databasePath)}.sessions`;
+}
+
+/**
+ * Opens the sessions file of a main database, mode 0600, and makes it where it is missing. Throws `refused`, with a sentence
+ * that says what to do, where it is damaged, another program's or can't be written, and `busy`.
+ */
+export function openSessionsFile(databasePath: string, random: Random = systemRandom): SessionsFile {
+  const path = sessionsPath(databasePath);
+  return guardSessions(path, () => {
+    refuseSecondName(path);
+    const sqlite = openFile(path, BUSY_TIMEOUT_MS, refuseForeign);
+    try {
+      // A commit survives a crash of the program but perhaps not a power cut.
+      sqlite.run('PRAGMA synchronous = NORMAL');
+      // Client addresses that are deleted leave no copy in free pages.
+      sqlite.run('PRAGMA secure_delete = ON');
+      if (!isCurrent(sqlite)) sqlite.transaction(() => makeTables(sqlite, random)).immediate();
+      return { sqlite, path };
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
+  });
+}
+
+/** Closes the file; the connection can't be used any more. */
+export function closeSessionsFile({ sqlite }: SessionsFile): void {
+  sqlite.close();
+}
+
+/** Removes the sessions file of a main database, which signs everybody out. Throws what the file system throws. */
+export function removeSessionsFile(databasePath: string): void {
+  const path = sessionsPath(databasePath);
+  // The log goes last: SQLite ignores one without its file, while the file without its log could be an older state of
+  // itself, in which a session that was ended is still alive.
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}
+
+/**
+ * Runs a function in one immediate transaction on the sessions file and returns its result. Throws `busy`, `refused` for
+ * SQLite's faults, and the function's own errors; nothing is written then.
+ */
+export function writeSessions<T>({ sqlite, path }: SessionsFile, act: (sqlite: Sqlite) => T): T {
+  return guardSessions(path, () => sqlite.transaction(() => act(sqlite)).immediate());
+}
+
+/** Runs a function that reads the sessions file. Throws `busy` and `refused` for SQLite's faults. */
+export function readSessions<T>({ sqlite, path }: SessionsFile, act: (sqlite: Sqlite) => T): T {
+  return guardSessions(path, () => act(sqlite));
+}
+
+/** The random key of this file, 32 bytes, under which mails are counted, so that the file names nobody. */
+export function countKey({ sqlite, path }: SessionsFile): Uint8Array {
+  const row = sqlite.query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?').get(COUNT_KEY);
+  if (row === null) throw unreadable(path, 'it has no count key', null);
+  return row.value;
+}
+
+/** The message of the error for a file that is not ours; it never leaves this file. */
+const NOT_OURS = 'not a sessions file of Profile Lookup';
+
+/** Runs before anything is written, so that another program's file stays as it is. */
+function refuseForeign(sqlite: Sqlite): void {
+  const { id, tables } = sqlite
+    .query('SELECT (SELECT count(*) FROM sqlite_schema) AS tables, application_id AS id FROM pragma_application_id')
+    .get() as { id: number; tables: number };
+  if (id !== APPLICATION_ID && (id !== 0 || tables > 0)) throw new Error(NOT_OURS);
+}
+
+/** Whether the file has every table and index, so that opening it writes nothing. */
+function isCurrent(sqlite: Sqlite): boolean {
+  const { parts } = sqlite
+    .query("SELECT count(*) AS parts FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+    .get() as { parts: number };
+  return parts >= TABLES.length;
+}
+
+function makeTables(sqlite: Sqlite, random: Random): void {
+  sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+  for (const statement of TABLES) sqlite.run(statement);
+  sqlite.run('INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)', [COUNT_KEY, random(32)]);
+}
+
+/** Turns faults of SQLite and the file system into AppErrors about the sessions file. */
+function guardSessions<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const isForeign = error instanceof Error && error.message === NOT_OURS;
+    const code = isForeign ? "another program's file" : ((error as { code?: string }).code ?? '');
+    if (isForeign || /^SQLITE_(NOTADB|CORRUPT|ERROR)/.test(code)) throw unreadable(path, code, error);
+    throw databaseFault(path, error) ?? error;
+  }
+}
+
+function unreadable(path: string, code: string, cause: unknown): AppError {
+  const sentence = `The sessions file ${path} can't be read (${code}); nobody can sign in. Move it away while the server is stopped: a new one is made, and everybody signs in anew.`;
+  return new AppError('refused', sentence, { cause });
+}

@@ -1,0 +1,128 @@
+import type { Access, Client } from './access.ts';
+import { readAdminGeneration } from './admin-binding.ts';
+import { isStillBound, readBinding } from './binding.ts';
+import {
+  columnsOf,
+  endOf,
+  isShown,
+  type ListedSession,
+  listed,
+  personsRows,
+  personsValues,
+  ROW,
+  type Row,
+  SESSION_PERIODS,
+  type Session,
+  type Signed,
+  sessionOf,
+  type Value,
+} from './session-row.ts';
+import { readSessions, writeSessions } from './sessions-file.ts';
+import { hashOf, newToken } from './tokens.ts';
+
+// Who is signed in. A session is found by the SHA-256 of its token, and every look at it compares what it is bound to: an
+// owner's profile, row and address, an admin's name and generation. Functions throw `busy` where a lock is held for too
+// long, and `refused` where a file can't be read or written.
+
+/** The last use is written when the one that is stored is so old. */
+const USE_STEP_MS = 60_000;
+
+/** The most characters that are kept of what a browser calls itself. */
+const MAX_AGENT = 255;
+
+/** Who an owner is for a session that begins now; null where there is no such profile. */
+export function ownerToSign(access: Access, profileId: number): Signed | null {
+  const binding = readBinding(access.db, profileId);
+  return binding === null ? null : { kind: 'owner', ...binding };
+}
+
+/** Who an admin is for a session that begins now; null where there is none of this name, or it is not confirmed. */
+export function adminToSign(access: Access, name: string): Signed | null {
+  const generation = readAdminGeneration(access.db, name);
+  return generation === null ? null : { kind: 'admin', name, generation };
+}
+
+/** Begins a session. The token, 43 characters, is returned this once and stored nowhere. */
+export function beginSession(access: Access, signed: Signed, client: Client): { token: string; session: Session } {
+  const token = newToken(access.random);
+  const nowMs = access.clock.nowMs();
+  const agent = client.agent.slice(0, MAX_AGENT).toWellFormed();
+  const { profileId, addressHash, admin } = columnsOf(signed);
+  const row = writeSessions(access.sessions, (sqlite) =>
+    sqlite
+      .query<Row, Value[]>(
+        `INSERT INTO sessions (token_hash, profile_id, address_hash, admin, generation, started_at, last_used_at,
+           client_address, client_agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${ROW}`,
+      )
+      .get(hashOf(token), profileId, addressHash, admin, signed.generation, nowMs, nowMs, client.address, agent),
+  );
+  return { token, session: sessionOf(row as Row) };
+}
+
+/**
+ * The session that a token belongs to; null where there is none, where it was ended or its time is over, and where the
+ * person is not the same any more: another address, an erased profile, a removed admin.
+ */
+export function readSession(access: Access, token: string): Session | null {
+  const row = readSessions(access.sessions, (sqlite) =>
+    sqlite.query<Row, [Uint8Array]>(`SELECT ${ROW} FROM sessions WHERE token_hash = ?`).get(hashOf(token)),
+  );
+  if (row === null || endOf(row, access.clock.nowMs()) !== null) return null;
+  const session = sessionOf(row);
+  return isStillSigned(access, session.signed) ? session : null;
+}
+
+/** Notes that a session was used now; called after the answer. Writes at most once a minute. */
+export function noteUse(access: Access, { id, lastUsedAtMs }: Session): void {
+  const nowMs = access.clock.nowMs();
+  if (Math.abs(nowMs - lastUsedAtMs) < USE_STEP_MS) return;
+  writeSessions(access.sessions, (sqlite) =>
+    sqlite
+      .query('UPDATE sessions SET last_used_at = ? WHERE id = ? AND ended_at IS NULL AND abs(? - last_used_at) >= ?')
+      .run(nowMs, id, nowMs, USE_STEP_MS),
+  );
+}
+
+/** Ends one of this person's sessions. Returns whether there was a living one with this id. */
+export function endSession(access: Access, signed: Signed, id: number): boolean {
+  return endThose(access, signed, 'id = ?', id) > 0;
+}
+
+/** Ends all living sessions of this person, but for one where `exceptId` names it. Returns how many. */
+export function endAllSessions(access: Access, signed: Signed, exceptId: number | null = null): number {
+  return endThose(access, signed, 'id IS NOT ?', exceptId);
+}
+
+/**
+ * The sessions of this person, newest first: the living ones, and those that ended in the last 30 days. Sessions of
+ * an earlier address, an erased profile or a removed admin are not listed: they were perhaps another person's.
+ */
+export function listSessions(access: Access, signed: Signed): ListedSession[] {
+  const nowMs = access.clock.nowMs();
+  const rows = readSessions(access.sessions, (sqlite) =>
+    sqlite
+      .query<Row, Value[]>(`SELECT ${ROW} FROM sessions WHERE ${personsRows(signed)} ORDER BY id DESC`)
+      .all(...personsValues(signed)),
+  );
+  return rows.map((row) => listed(row, nowMs)).filter(({ endedAtMs }) => isShown(endedAtMs, nowMs));
+}
+
+/** Ends the person's sessions that a condition on the id names; one whose time was over before ended then. */
+function endThose(access: Access, signed: Signed, condition: string, id: number | null): number {
+  const nowMs = access.clock.nowMs();
+  const { idleMs, mostMs } = SESSION_PERIODS[signed.kind];
+  const ended = writeSessions(access.sessions, (sqlite) =>
+    sqlite
+      .query<{ endedAt: number }, Value[]>(
+        `UPDATE sessions SET ended_at = min(?, last_used_at + ?, started_at + ?)
+           WHERE ended_at IS NULL AND ${personsRows(signed)} AND ${condition} RETURNING ended_at AS endedAt`,
+      )
+      .all(nowMs, idleMs, mostMs, ...personsValues(signed), id),
+  );
+  return ended.filter(({ endedAt }) => endedAt === nowMs).length;
+}
+
+function isStillSigned(access: Access, signed: Signed): boolean {
+  if (signed.kind === 'owner') return isStillBound(access.db, signed);
+  return readAdminGeneration(access.db, signed.name) === signed.generation;
+}

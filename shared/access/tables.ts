@@ -1,0 +1,70 @@
+// The tables of the sessions file (`sessions-file.ts`), one text a topic. They are no migrations: a table that is missing is
+// made when the file is opened. Whoever changes a table that is there gives the file another APPLICATION_ID, and everybody
+// signs in anew. Times are milliseconds since 1970. No token, code, challenge or address that lets anybody in is stored in
+// clear, only its SHA-256.
+
+/** Values of the file itself: `count key` keys the hashes under which mails are counted. */
+const SETTINGS = `CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID`;
+
+/**
+ * Sessions of owners (profile_id, generation and address_hash) and admins (admin and generation). A session that was ended,
+ * or whose time is over, stays for 30 days, so that people see from where they were signed in.
+ */
+const SESSIONS = `CREATE TABLE IF NOT EXISTS sessions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  token_hash BLOB NOT NULL UNIQUE CHECK (length(token_hash) = 32),
+  profile_id INTEGER,
+  address_hash BLOB CHECK (length(address_hash) = 32),
+  admin TEXT,
+  generation INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  last_used_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  client_address TEXT NOT NULL,
+  client_agent TEXT NOT NULL,
+  CHECK ((profile_id IS NULL) = (address_hash IS NULL) AND (profile_id IS NULL) <> (admin IS NULL))
+) STRICT;
+CREATE INDEX IF NOT EXISTS sessions_profile ON sessions (profile_id) WHERE profile_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS sessions_admin ON sessions (admin) WHERE admin IS NOT NULL;
+CREATE INDEX IF NOT EXISTS sessions_last_used ON sessions (last_used_at)`;
+
+/**
+ * Codes that were asked for, found by the SHA-256 of the asking browser's secret. profile_id is 0 where the name and the
+ * address that were typed belong to no profile: then nobody knows the code.
+ */
+const SIGN_IN_CODES = `CREATE TABLE IF NOT EXISTS sign_in_codes (
+  secret_hash BLOB PRIMARY KEY CHECK (length(secret_hash) = 32),
+  code_hash BLOB NOT NULL CHECK (length(code_hash) = 32),
+  asked_for BLOB NOT NULL CHECK (length(asked_for) = 32),
+  profile_id INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  address_hash BLOB NOT NULL CHECK (length(address_hash) = 32),
+  asked_at INTEGER NOT NULL,
+  tries_left INTEGER NOT NULL CHECK (tries_left >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS sign_in_codes_asked ON sign_in_codes (asked_at)`;
+
+/** Browsers in which an owner has signed in, by the SHA-256 of a cookie; a browser may know several owners. */
+const KNOWN_BROWSERS = `CREATE TABLE IF NOT EXISTS known_browsers (
+  token_hash BLOB NOT NULL CHECK (length(token_hash) = 32),
+  profile_id INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  address_hash BLOB NOT NULL CHECK (length(address_hash) = 32),
+  signed_in_at INTEGER NOT NULL,
+  PRIMARY KEY (token_hash, profile_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS known_browsers_signed_in ON known_browsers (signed_in_at)`;
+
+/** When sign-in mails were asked for, by keyed hash of what they are counted under. */
+const MAIL_COUNTS = `CREATE TABLE IF NOT EXISTS mail_counts (
+  id INTEGER PRIMARY KEY,
+  counted_under BLOB NOT NULL CHECK (length(counted_under) = 32),
+  at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS mail_counts_under ON mail_counts (counted_under, at);
+CREATE INDEX IF NOT EXISTS mail_counts_at ON mail_counts (at)`;
+
+/** Every statement that makes the sessions file, in order. */
+export const TABLES: readonly string[] = [SETTINGS, SESSIONS, SIGN_IN_CODES, KNOWN_BROWSERS, MAIL_COUNTS].flatMap(
+  (text) => text.split(';\n'),
+);

@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync, statSync } from 'node:fs';
+import type { Access } from '../../../shared/access/access.ts';
+import { SESSION_PERIODS, type Signed } from '../../../shared/access/session-row.ts';
+import {
+  beginSession,
+  endAllSessions,
+  endSession,
+  listSessions,
+  noteUse,
+  ownerToSign,
+  readSession,
+} from '../../../shared/access/sessions.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { testAccess } from '../../support/access.ts';
+import { onBox } from '../../support/actors.ts';
+import { importLines } from '../../support/import.ts';
+import { testClock } from '../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
+const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
+const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
+
+/** A service with two profiles, and a clock to move. */
+async function world() {
+  const clock = testClock();
+  const access = testAccess({ clock });
+  await importLines(access, [ADA, BOB]);
+  return { access, clock, signIn: (id = 1) => beginSession(access, signed(access, id), CLIENT) };
+}
+
+function signed(access: Access, id: number): Signed {
+  return ownerToSign(access, id) as Signed;
+}
+
+test('a session is found by its token and by nothing else, and names whose it is', async () => {
+  const { access, signIn } = await world();
+  const one = signIn();
+  const two = signIn(2);
+  expect(one.token).toMatch(/^[\w-]{43}$/);
+  expect(readSession(access, one.token)?.person).toEqual({ kind: 'owner', name: 'owner', profileId: 1 });
+  expect(readSession(access, two.token)?.person).toMatchObject({ profileId: 2 });
+  expect(readSession(access, one.token)?.client).toEqual(CLIENT);
+  for (const wrong of ['', one.token.slice(1), `${one.token} `, one.token.toLowerCase()]) {
+    expect(readSession(access, wrong)).toBeNull();
+  }
+});
+
+test('a session ends unused after a day, and used after seven days', async () => {
+  const { access, clock, signIn } = await world();
+  const unused = signIn().token;
+  const used = signIn().token;
+  for (let hours = 1; hours <= 7 * 24; hours++) {
+    clock.advance(HOUR_MS - 1);
+    const session = readSession(access, used);
+    expect(session).not.toBeNull();
+    if (session !== null) noteUse(access, session);
+    expect(readSession(access, unused) === null).toBe(hours > 24);
+    clock.advance(1);
+  }
+  expect(readSession(access, used)).toBeNull();
+  expect(SESSION_PERIODS.admin).toEqual({ idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS });
+});
+
+test('the last use is written at most once a minute', async () => {
+  const { access, clock, signIn } = await world();
+  const { token } = signIn();
+  const changes = () => (access.sessions.sqlite.query('SELECT total_changes() AS n').get() as { n: number }).n;
+  const before = changes();
+  for (let second = 0; second < 600; second++) {
+    clock.advance(1_000);
+    const session = readSession(access, token);
+    if (session !== null) noteUse(access, session);
+  }
+  expect(changes() - before).toBe(10);
+});
+
+describe('at the next look a session is over where', () => {
+  const cases: [string, (access: Access) => unknown][] = [
+    ['the address was changed', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
+    ['the address was taken away', (access) => importLines(access, [{ ...ADA, email: null }])],
+    ['the profile was erased', (access) => eraseProfile(access, 'ada', onBox('operator'))],
+    [
+      'the profile was erased and imported again',
+      async (access) => {
+        eraseProfile(access, 'ada', onBox('operator'));
+        await importLines(access, [ADA]);
+      },
+    ],
+    [
+      'an import erased and brought the profile',
+      (access) => importLines(access, [{ id: 1, deleted: true }, ADA] as never),
+    ],
+  ];
+  for (const [what, act] of cases) {
+    test(what, async () => {
+      const { access, signIn } = await world();
+      const ada = signIn().token;
+      const bob = signIn(2).token;
+      await act(access);
+      expect(readSession(access, ada)).toBeNull();
+      expect(readSession(access, bob)).not.toBeNull();
+      const now = ownerToSign(access, 1);
+      if (now !== null) expect(listSessions(access, now)).toEqual([]);
+    });
+  }
+});
+
+test('a new username, text or ban leaves a session alone', async () => {
+  const { access, signIn } = await world();
+  const { token } = signIn();
+  await importLines(access, [{ ...ADA, username: 'lovelace', displayName: 'Countess', banned: true }]);
+  expect(readSession(access, token)).not.toBeNull();
+});
+
+test('people see and end their own sessions only, one or all', async () => {
+  const { access, clock, signIn } = await world();
+  const [first, second, third, others] = [signIn(), signIn(), signIn(), signIn(2)];
+  const ada = signed(access, 1);
+  expect(listSessions(access, ada).map(({ id }) => id)).toEqual(
+    [third, second, first].map(({ session }) => session.id),
+  );
+  expect(endSession(access, ada, others.session.id)).toBe(false);
+  clock.advance(MINUTE_MS);
+  expect(endSession(access, ada, second.session.id)).toBe(true);
+  expect(endSession(access, ada, second.session.id)).toBe(false);
+  expect(endAllSessions(access, ada, first.session.id)).toBe(1);
+  const alive = [first, second, third, others].map(({ token }) => readSession(access, token) !== null);
+  expect(alive).toEqual([true, false, false, true]);
+  expect(listSessions(access, ada).map(({ endedAtMs }) => endedAtMs !== null)).toEqual([true, true, false]);
+  expect(endAllSessions(access, ada)).toBe(1);
+});
+
+test('an ended session is shown for 30 days with time and client address', async () => {
+  const { access, clock, signIn } = await world();
+  const { session } = signIn();
+  const ada = signed(access, 1);
+  endSession(access, ada, session.id);
+  clock.advance(30 * DAY_MS - 1);
+  expect(listSessions(access, ada)).toMatchObject([{ client: CLIENT, endedAtMs: session.startedAtMs }]);
+  clock.advance(1);
+  expect(listSessions(access, ada)).toEqual([]);
+});
+
+test('however the clock jumps, a session is never alive at a time outside its period', async () => {
+  const { access, clock, signIn } = await world();
+  const { token, session } = signIn();
+  clock.advance(-30_000);
+  expect(readSession(access, token)).not.toBeNull();
+  clock.advance(-DAY_MS);
+  expect(readSession(access, token)).toBeNull();
+  clock.advance(DAY_MS + 30_000 + 8 * DAY_MS);
+  expect(readSession(access, token)).toBeNull();
+  clock.advance(-8 * DAY_MS);
+  expect(readSession(access, token)?.id).toBe(session.id);
+});
+
+test('the file is for its owner alone and holds no token', async () => {
+  const { access, signIn } = await world();
+  const tokens = Array.from({ length: 20 }, () => signIn().token);
+  const { path } = access.sessions;
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const stored = [path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join('');
+  expect(stored).toContain(CLIENT.address);
+  for (const token of tokens) {
+    expect(stored.includes(token)).toBe(false);
+    expect(stored.includes(Buffer.from(token, 'base64url').toString('latin1'))).toBe(false);
+  }
+});
