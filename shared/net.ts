@@ -10,3 +10,17 @@ export function net(): typeof import('node:net') {
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
+
+/** The network of so many bits that an IPv6 address belongs to; an IPv4 address, or a text that is no address, as it is. */
+export function networkOf(address: string, bits: 48 | 64): string {
+  if (!net().isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::');
+  const before = head === '' ? [] : head.split(':');
+  // An IPv4 address at the end (`::1.2.3.4`) stands for two groups.
+  const after = (tail ?? '').split(':').filter((group) => group !== '');
+  const afterLength = after.reduce((length, group) => length + (group.includes('.') ? 2 : 1), 0);
+  const zeros = tail === undefined ? 0 : 8 - before.length - afterLength;
+  const all = [...before, ...Array<string>(Math.max(0, zeros)).fill('0'), ...after];
+  const groups = all.slice(0, bits / 16).map((group) => group.replace(/^0+(?=.)/, '').toLowerCase());
+  return `${groups.join(':')}::/${bits}`;
+}

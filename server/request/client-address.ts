@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net';
-import { net } from '../../shared/net.ts';
+import { net, networkOf } from '../../shared/net.ts';
 
 /**
  * The form in which an address is compared and logged: without a zone, in lower case, and as IPv4 where it is an IPv4-mapped
@@ -51,13 +51,5 @@ export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFo
 
 /** The addresses whose failures are counted together: one IPv4 address, or the IPv6 /64 network that one subscriber gets. */
 export function blockOf(address: string): string {
-  if (!net().isIPv6(address)) return address;
-  const [head = '', tail] = address.split('::');
-  const before = head === '' ? [] : head.split(':');
-  // An IPv4 address at the end (`::1.2.3.4`) stands for two groups.
-  const after = (tail ?? '').split(':').filter((group) => group !== '');
-  const afterLength = after.reduce((length, group) => length + (group.includes('.') ? 2 : 1), 0);
-  const zeros = tail === undefined ? 0 : 8 - before.length - afterLength;
-  const groups = [...before, ...Array<string>(Math.max(0, zeros)).fill('0'), ...after].slice(0, 4);
-  return `${groups.map((group) => group.replace(/^0+(?=.)/, '').toLowerCase()).join(':')}::/64`;
+  return networkOf(address, 64);
 }

@@ -1,5 +1,5 @@
 /** How far a stored time may lie ahead of the clock: machines' clocks are set back by seconds now and then. */
-const MAX_BACK_MS = 60_000;
+export const MAX_BACK_MS = 60_000;
 
 /**
  * Whether a time still lies within the period that began at `startMs`. It does not where the beginning lies more than a

@@ -1,3 +1,4 @@
+import type { Sqlite } from '../db/connect.ts';
 import type { Access, Client } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { isStillBound, readBinding } from './binding.ts';
@@ -13,6 +14,7 @@ import {
   type Row,
   SESSION_PERIODS,
   type Session,
+  SHOWN_AFTER_END_MS,
   type Signed,
   sessionOf,
   type Value,
@@ -125,4 +127,18 @@ function endThose(access: Access, signed: Signed, condition: string, id: number 
 function isStillSigned(access: Access, signed: Signed): boolean {
   if (signed.kind === 'owner') return isStillBound(access.db, signed);
   return readAdminGeneration(access.db, signed.name) === signed.generation;
+}
+
+/** Deletes the sessions that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
+export function dropOldSessions(sqlite: Sqlite, nowMs: number): void {
+  const over = nowMs - SHOWN_AFTER_END_MS;
+  sqlite.query('DELETE FROM sessions WHERE ended_at <= ?').run(over);
+  for (const [kind, { idleMs, mostMs }] of Object.entries(SESSION_PERIODS)) {
+    sqlite
+      .query(
+        `DELETE FROM sessions WHERE admin IS ${kind === 'admin' ? 'NOT NULL' : 'NULL'}
+           AND (last_used_at <= ? OR started_at <= ?)`,
+      )
+      .run(over - idleMs, over - mostMs);
+  }
 }

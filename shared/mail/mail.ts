@@ -2,8 +2,8 @@ import type { NoticeKind } from '../db/key-columns.ts';
 
 /** A message ready to be sent to one address. Text is plain UTF-8 with `\n` line ends. */
 export type Mail = {
-  kind: 'approval' | NoticeKind | 'test';
-  /** The key that it is about; empty in a test. */
+  kind: 'approval' | NoticeKind | 'sign-in' | 'test';
+  /** The key that it is about; empty in a test, and where it carries a code to sign in. */
   identifier: string;
   to: string;
   /** Where answers go; left out where nobody is to be asked by mail. */

@@ -1,0 +1,154 @@
+import type { Access, Client } from './access.ts';
+import { isStillBound } from './binding.ts';
+import { type Claim, NOBODY, readClaim, type Typed } from './claim.ts';
+import { CODE_PERIOD_MS, dropCodes, insertCode, isAsking, takeCode } from './code-rows.ts';
+import { newCode, readCode, showCode } from './code-text.ts';
+import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
+import {
+  type Counted,
+  countAsk,
+  countedAs,
+  countedNetworks,
+  hasRoom,
+  hasRoomToSend,
+  MAIL_LIMITS,
+} from './mail-limits.ts';
+import type { Session } from './session-row.ts';
+import { beginSession } from './sessions.ts';
+import { countKey, writeSessions } from './sessions-file.ts';
+import { newToken } from './tokens.ts';
+
+// How owners sign in: a code is mailed to the stored address, and works once, for ten minutes and five tries, in the browser
+// that asked. Whatever name and address were typed, the same statements are run and the same number of rows is written;
+// only the mail, after the answer, depends on it. A code is found by the secret in the browser's cookie and never by
+// itself, so that a guess is tried against one code only.
+
+/** What the page knows that asks for a code; the tokens are those of cookies, null where the browser sent none. */
+export type Ask = Typed & { browserSecret: string | null; knownBrowser: string | null; client: Client };
+
+/** What becomes of it, which does not tell whether the profile and the address belong together. */
+export type Asked = {
+  /** For the cookie that {@link enterCode} needs. */
+  browserSecret: string;
+  /**
+   * Sends the mail, if there is one to send; called after the answer. Resolves to a sentence for the log where something is
+   * wrong, without an address or a code, otherwise null. Never rejects.
+   */
+  mail: () => Promise<string | null>;
+};
+
+/**
+ * Makes a code for whoever typed this and, where name and address belong to one profile, mails it. Where a limit is reached
+ * no mail is sent, and the code that this browser asked for before stays. Throws `busy`, and `refused` where the sessions
+ * file can't be written.
+ */
+export function askCode(access: Access, ask: Ask): Asked {
+  const claim = readClaim(access.db, ask);
+  const nowMs = access.clock.nowMs();
+  const code = newCode(access.random);
+  const fresh = newToken(access.random);
+  const { sessions } = access;
+  const made = writeSessions(sessions, (sqlite) => {
+    const key = countKey(sessions);
+    const pair = [claim.profileId ?? claim.folded, claim.address];
+    const askedFor = countedAs(key, 'pair', ...pair);
+    const isKnown = isKnownBrowser(sqlite, ask.knownBrowser, claim.binding, nowMs);
+    const counted: Counted = {
+      pair: isKnown ? countedAs(key, 'known', ask.knownBrowser ?? '', ...pair) : askedFor,
+      ...countedNetworks(key, ask.client.address),
+    };
+    const isSecretKept = isAsking(sqlite, ask.browserSecret, askedFor, nowMs);
+    const isThereRoom = hasRoomToSend(sqlite, key, nowMs);
+    if (!hasRoom(sqlite, counted, nowMs)) {
+      return { browserSecret: isSecretKept ? ask.browserSecret : null, isSent: false, isFull: false };
+    }
+    const isSent = claim.mailTo !== null && isThereRoom;
+    countAsk(sqlite, key, counted, isSent, nowMs);
+    dropCodes(sqlite, ask.browserSecret, nowMs);
+    insertCode(sqlite, { secret: fresh, code, askedFor, owner: claim.mailTo === null ? NOBODY : claim.binding, nowMs });
+    return { browserSecret: fresh, isSent, isFull: claim.mailTo !== null && !isThereRoom };
+  });
+  return {
+    browserSecret: made.browserSecret ?? fresh,
+    mail: async () => {
+      if (made.isFull) return SENT_LIMIT_REACHED;
+      return made.isSent ? await sendCode(access, claim, code, nowMs, ask.client) : null;
+    },
+  };
+}
+
+const SENT_LIMIT_REACHED = `A sign-in mail was not sent: ${MAIL_LIMITS.sent[0].most} were sent in the last hour, which is the most.`;
+
+/** What comes of a code that was entered. */
+export type Entered =
+  | {
+      isSignedIn: true;
+      token: string;
+      session: Session;
+      /** The new token of the cookie by which the browser is known. */
+      knownBrowser: string;
+      /** Whether the owner had not signed in with this browser in the last 90 days: then he is to be told. */
+      isNewBrowser: boolean;
+    }
+  /** `malformed`: no code looks like this, and no try was spent. `wrong`: it is wrong, used, too old or from another browser. */
+  | { isSignedIn: false; why: 'malformed' | 'wrong' };
+
+/** What the page knows where a code is entered; the tokens are those of cookies. */
+export type Entry = { browserSecret: string | null; knownBrowser: string | null; code: string; client: Client };
+
+/**
+ * Signs the owner in whose code this is. Of two processes that are given the same code only one does. Throws `busy`, and
+ * `refused` where the sessions file can't be written.
+ */
+export function enterCode(access: Access, entry: Entry): Entered {
+  const code = readCode(entry.code);
+  if (code === null) return { isSignedIn: false, why: 'malformed' };
+  const { browserSecret } = entry;
+  if (browserSecret === null) return { isSignedIn: false, why: 'wrong' };
+  const nowMs = access.clock.nowMs();
+  return writeSessions(access.sessions, (sqlite): Entered => {
+    const owner = takeCode(sqlite, browserSecret, code, nowMs);
+    if (owner === null || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
+    const isNewBrowser = !isKnownBrowser(sqlite, entry.knownBrowser, owner, nowMs);
+    const knownBrowser = knowBrowser(sqlite, access.random, entry.knownBrowser, owner, nowMs);
+    return {
+      isSignedIn: true,
+      ...beginSession(access, { kind: 'owner', ...owner }, entry.client),
+      knownBrowser,
+      isNewBrowser,
+    };
+  });
+}
+
+async function sendCode(
+  access: Access,
+  { mailTo }: Claim,
+  code: string,
+  nowMs: number,
+  client: Client,
+): Promise<string | null> {
+  if (mailTo === null) return null;
+  try {
+    const mailer = await access.mailer();
+    if (mailer === null) return 'A sign-in mail was not sent: MAIL_URL is not set.';
+    const { publicUrl, contact } = access.config;
+    // Loaded where a mail is really written.
+    const { signInMail } = await import('./sign-in-mail.ts');
+    const delivery = await mailer.send(
+      signInMail({
+        to: mailTo.address,
+        code,
+        profile: mailTo.username,
+        askedAtMs: nowMs,
+        endsAtMs: nowMs + CODE_PERIOD_MS,
+        clientAddress: client.address,
+        publicUrl,
+        contact,
+      }),
+    );
+    if (delivery.outcome === 'accepted') return null;
+    return `A sign-in mail was not delivered. ${delivery.reason.replaceAll(showCode(code), '[removed]')}`;
+  } catch {
+    return 'A sign-in mail was not sent, by a fault of this program; please report it.';
+  }
+}

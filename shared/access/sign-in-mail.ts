@@ -1,0 +1,47 @@
+import { compose, fact } from '../keys/compose.ts';
+import { foreign, timeInWords } from '../keys/mail-wording.ts';
+import type { Mail } from '../mail/mail.ts';
+import { showCode } from './code-text.ts';
+
+/** What a mail with a code says. Times are milliseconds since 1970. */
+export type SignInNews = {
+  to: string;
+  /** Eight characters, without the hyphen. */
+  code: string;
+  profile: string;
+  askedAtMs: number;
+  endsAtMs: number;
+  clientAddress: string;
+  /** `PUBLIC_URL`: origin and optional prefix. */
+  publicUrl: string;
+  contact: string | null;
+};
+
+/**
+ * The mail with the code. It says who asked, and it holds no link with the code in it: scanners of mails follow links, and
+ * a code works once. What the asking browser calls itself is left out, since strangers choose it.
+ */
+export function signInMail(news: SignInNews): Mail {
+  const { publicUrl } = news;
+  const title = 'Your code to sign in';
+  return compose('sign-in', { ...news, identifier: '' }, title, [
+    {
+      kind: 'paragraph',
+      text: `Somebody asked to sign in to the Developer Platform at ${publicUrl} as the owner of the profile ${foreign(news.profile)}. If that was you, type this code into the page where you asked for it, in the same browser:`,
+    },
+    { kind: 'code', text: showCode(news.code) },
+    {
+      kind: 'facts',
+      facts: [
+        fact('Page', `${publicUrl}/developers/sign-in/code`),
+        fact('Works', `once, until ${timeInWords(news.endsAtMs)}`),
+        fact('Asked', timeInWords(news.askedAtMs)),
+        fact('From', foreign(news.clientAddress)),
+      ],
+    },
+    {
+      kind: 'paragraph',
+      text: 'If it was not you, ignore this mail: without the code nobody is let in, and whoever asked does not see it. Tell the code to nobody, and type it into no other page.',
+    },
+  ]);
+}

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import type { Clock } from '../clock.ts';
+import type { Opened, Sqlite } from '../db/connect.ts';
+import { type Binding, isStillBound } from './binding.ts';
+import { dropCodes } from './code-rows.ts';
+import { dropOldBrowsers } from './known-browsers.ts';
+import { dropOldCounts } from './mail-limits.ts';
+import { dropOldSessions } from './sessions.ts';
+import {
+  closeSessionsFile,
+  openSessionsFile,
+  type SessionsFile,
+  sessionsPath,
+  writeSessions,
+} from './sessions-file.ts';
+
+/** The tables whose rows belong to an owner. */
+const OWNED = ['sessions', 'known_browsers'] as const;
+
+/**
+ * Deletes from the sessions file what is of no use any more: codes, counts and known browsers whose time is over, sessions
+ * that ended more than 30 days ago, and everything of profiles that were erased or have another address. Throws `busy`, and
+ * `refused` where the file can't be written.
+ */
+export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
+  const nowMs = clock.nowMs();
+  writeSessions(sessions, (sqlite) => {
+    dropCodes(sqlite, null, nowMs);
+    dropOldCounts(sqlite, nowMs);
+    dropOldBrowsers(sqlite, nowMs);
+    dropOldSessions(sqlite, nowMs);
+    for (const table of OWNED) dropUnbound(db, sqlite, table);
+  });
+}
+
+/**
+ * Sweeps the sessions file of a database that may have none, for commands: after an erasure nothing of the profile is left
+ * in it, its write-ahead log included. Throws what {@link sweepSessions} and opening the file throw.
+ */
+export function sweepBeside(db: Opened, clock: Clock): void {
+  const databasePath = db.$client.filename;
+  if (!existsSync(sessionsPath(databasePath))) return;
+  const sessions = openSessionsFile(databasePath);
+  try {
+    sweepSessions(db, clock, sessions);
+    sessions.sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    closeSessionsFile(sessions);
+  }
+}
+
+function dropUnbound(db: Opened, sqlite: Sqlite, table: (typeof OWNED)[number]): void {
+  const owners = sqlite
+    .query<Binding, []>(
+      `SELECT DISTINCT profile_id AS profileId, generation, address_hash AS addressHash FROM ${table}
+         WHERE profile_id IS NOT NULL`,
+    )
+    .all();
+  const drop = sqlite.query(`DELETE FROM ${table} WHERE profile_id = ? AND generation = ? AND address_hash = ?`);
+  for (const owner of owners) {
+    if (!isStillBound(db, owner)) drop.run(owner.profileId, owner.generation, owner.addressHash);
+  }
+}
