@@ -3,6 +3,7 @@ import { describeEnvironment, type EnvironmentOrigin } from '../shared/config/en
 import { cleanForTerminal } from '../shared/text.ts';
 import type { ErasureStatus } from '../shared/upkeep/erasure-status.ts';
 import type { NoticeStatus } from '../shared/upkeep/notice-status.ts';
+import type { SessionStatus } from '../shared/upkeep/session-status.ts';
 import type { Status } from '../shared/upkeep/status.ts';
 import { configOf, globalsOf } from './context.ts';
 import { sizeText } from './db/steps.ts';
@@ -63,6 +64,7 @@ function statusText(
     lastRestoreTest,
     erasure,
     notices,
+    signIns,
     warnings,
   } = status;
   const isNewest = schema.applied === schema.known;
@@ -77,8 +79,9 @@ function statusText(
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
     ['Mails', notices === null ? 'not known' : mailsLine(notices, nowMs)],
-    ['Last backup', lastDoneText(lastBackup, 'to', nowMs)],
-    ['Restore test', lastDoneText(lastRestoreTest, 'of', nowMs)],
+    ['Signed in', signInsLine(signIns)],
+    ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
+    ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
     ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],
     ['Not reached', `by erasing: ${notReachedLine(erasure)}`],
   ];
@@ -112,6 +115,12 @@ function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: numb
   const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
   const rest = undelivered.length - waiting;
   return `${waiting} to be tried again${since}${rest === 0 ? '' : `; ${rest} given up within 30 days`}`;
+}
+
+function signInsLine(signIns: SessionStatus | null): string {
+  if (signIns === null) return 'nobody';
+  const { sessions, mailsLastHour, mailsPerHour } = signIns;
+  return `${counted(sessions, 'session')}; ${mailsLastHour} sign-in mails in the last hour, at most ${mailsPerHour}`;
 }
 
 /** So many undelivered mails are shown; `--json` has all. */

@@ -15,7 +15,8 @@ export function addTo(parent: Command): void {
       `
 Stop the server first. The backup is verified, copied and put in place in one step; a backup of an older version is
 upgraded when "profilectl serve" starts, one of a newer version is refused. The old database stays beside the new one
-as <database>.before-restore-<UTC time>: remove it when you no longer want it.
+as <database>.before-restore-<UTC time>: remove it when you no longer want it. Everybody is signed out of the Developer
+Platform.
 
 Everything is again as it was then: keys that were revoked since work again, and profiles that were erased since are
 back. Look at "profilectl keys list --state Active" before you let clients in.

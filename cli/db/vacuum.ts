@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
+import { AppError } from '../../shared/errors.ts';
 import { globalsOf, withDatabase } from '../context.ts';
 import { giveWay } from '../give-way.ts';
 import { print, printJson } from '../output.ts';
@@ -15,7 +16,7 @@ export function addTo(parent: Command): void {
       `
 Erased profiles are gone for every reader at once, but SQLite may have left copies of their texts in unused parts of the
 file. A running server vacuums by itself, at most once a day (UTC), while copies may be left; this does it now. "status"
-says since when copies may be left.
+says since when copies may be left. What the sessions file beside it holds of erased profiles is removed too.
 
 The server may run, and answers meanwhile; commands that write wait for up to ten seconds, imports until it is done. It
 needs twice the size of the database on its disk, and is refused while an import or an approval is under way (exit code
@@ -28,8 +29,15 @@ Examples:
     .action((_options: unknown, command: Command) =>
       withDatabase(command, 'use', async (db) => {
         const { vacuumDatabase } = await import('../../shared/db/vacuum.ts');
+        const { sweepBeside } = await import('../../shared/access/sweep.ts');
         giveWay();
         const steps = createSteps(systemClock);
+        try {
+          sweepBeside(db, systemClock);
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error;
+          steps.warn(error.message);
+        }
         steps.begin(`Vacuuming ${sizeText(db.$client.filename)}`);
         const done = vacuumDatabase(db, systemClock);
         steps.end();

@@ -1,7 +1,8 @@
-import { rmSync } from 'node:fs';
-import { openFile, type Sqlite } from '../db/connect.ts';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { openBare, openFile, type Sqlite } from '../db/connect.ts';
 import { realPath, refuseSecondName } from '../db/disk.ts';
 import { databaseFault } from '../db/faults.ts';
+import { damages, giveToOwnerOf } from '../db/snapshot.ts';
 import { AppError } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { TABLES } from './tables.ts';
@@ -39,6 +40,7 @@ export function openSessionsFile(databasePath: string, random: Random = systemRa
   const path = sessionsPath(databasePath);
   return guardSessions(path, () => {
     refuseSecondName(path);
+    makeFile(path, realPath(databasePath));
     const sqlite = openFile(path, BUSY_TIMEOUT_MS, refuseForeign);
     try {
       // A commit survives a crash of the program but perhaps not a power cut.
@@ -68,6 +70,27 @@ export function removeSessionsFile(databasePath: string): void {
 }
 
 /**
+ * What is wrong with the sessions file of a main database, as clauses; empty where nothing is, or where there is no such
+ * file. Changes nothing.
+ */
+export function sessionsFaults(databasePath: string): string[] {
+  const path = sessionsPath(databasePath);
+  if (!existsSync(path)) return [];
+  try {
+    const sqlite = openBare(path, 'read');
+    try {
+      refuseForeign(sqlite);
+      return damages(sqlite).map((damage) => `the sessions file is damaged: ${damage}`);
+    } finally {
+      sqlite.close();
+    }
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    return [`the sessions file can't be read (${code ?? message})`];
+  }
+}
+
+/**
  * Runs a function in one immediate transaction on the sessions file and returns its result. Throws `busy`, `refused` for
  * SQLite's faults, and the function's own errors; nothing is written then.
  */
@@ -85,6 +108,13 @@ export function countKey({ sqlite, path }: SessionsFile): Uint8Array {
   const row = sqlite.query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?').get(COUNT_KEY);
   if (row === null) throw unreadable(path, 'it has no count key', null);
   return row.value;
+}
+
+/** Makes an empty file where there is none. Root gives it to the database's owner, so that the service can use it. */
+function makeFile(path: string, databasePath: string): void {
+  if (existsSync(path)) return;
+  closeSync(openSync(path, 'a', 0o600));
+  giveToOwnerOf(databasePath, path);
 }
 
 /** The message of the error for a file that is not ours; it never leaves this file. */

@@ -19,7 +19,7 @@ import {
   sessionOf,
   type Value,
 } from './session-row.ts';
-import { readSessions, writeSessions } from './sessions-file.ts';
+import { readSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
 import { hashOf, newToken } from './tokens.ts';
 
 // Who is signed in. A session is found by the SHA-256 of its token, and every look at it compares what it is bound to: an
@@ -127,6 +127,14 @@ function endThose(access: Access, signed: Signed, condition: string, id: number 
 function isStillSigned(access: Access, signed: Signed): boolean {
   if (signed.kind === 'owner') return isStillBound(access.db, signed);
   return readAdminGeneration(access.db, signed.name) === signed.generation;
+}
+
+/** How many sessions are alive by their times. Throws `busy`, and `refused` where the file can't be read. */
+export function countSessions(sessions: SessionsFile, nowMs: number): number {
+  const rows = readSessions(sessions, (sqlite) =>
+    sqlite.query<Row, []>(`SELECT ${ROW} FROM sessions WHERE ended_at IS NULL`).all(),
+  );
+  return rows.filter((row) => endOf(row, nowMs) === null).length;
 }
 
 /** Deletes the sessions that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */

@@ -5,5 +5,7 @@ import { realPath } from './disk.ts';
 /** A sentence for each of the database's files that others can read or write, its folder among them. */
 export function looseModes(databasePath: string): string[] {
   const file = realPath(databasePath);
-  return [dirname(file), file, `${file}-wal`].flatMap((path) => looseMode(path) ?? []);
+  return [dirname(file), file, `${file}-wal`, `${file}.sessions`, `${file}.sessions-wal`].flatMap(
+    (path) => looseMode(path) ?? [],
+  );
 }

@@ -1,3 +1,4 @@
+import { sessionsFaults } from '../access/sessions-file.ts';
 import { type Opened, openFile, type Sqlite } from '../db/connect.ts';
 import { appliedMigrations, migrate } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
@@ -17,7 +18,7 @@ export type CheckStep = 'file' | 'schema' | 'profiles' | 'keys';
 const MAX_FAULTS = 1_000;
 
 /**
- * Looks for faults in the file (pages, indexes, CHECK constraints, foreign keys), in the schema, and in what the schema
+ * Looks for faults in the file (pages, indexes, CHECK constraints, foreign keys) and the sessions file beside it, in the schema, and in what the schema
  * can't enforce for profiles and keys. Everything is read from one snapshot, while others may write. Profiles and keys
  * are checked only if the schema is the newest.
  */
@@ -42,10 +43,13 @@ function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
   };
   onStep('file');
   add(guarded(() => damages(sqlite)));
+  const isDatabaseSound = faults.length === 0;
+  add(sessionsFaults(sqlite.filename));
   onStep('schema');
   const isCurrent = appliedMigrations(sqlite) === MIGRATIONS.length;
-  add(guarded(() => schemaFaults(sqlite)));
-  const isReadable = isCurrent && faults.length === 0;
+  const schema = [...guarded(() => schemaFaults(sqlite))];
+  add(schema);
+  const isReadable = isCurrent && isDatabaseSound && schema.length === 0;
   onStep('profiles');
   add(guarded(() => (isCurrent ? profileFaults(sqlite) : [])));
   onStep('keys');

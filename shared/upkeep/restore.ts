@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { removeSessionsFile } from '../access/sessions-file.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { realPath } from '../db/disk.ts';
@@ -16,7 +17,7 @@ export type Restore = {
   source: Verified;
   /**
    * Replaces the database by the source. Mails that wait in the source are dropped: they may have been sent since the
-   * backup was made.
+   * backup was made. Everybody is signed out of the Developer Platform.
    */
   run: () => Restored;
   /** Lets servers start again. */
@@ -80,7 +81,12 @@ function replaceDatabase(path: string, file: string): Restored {
     const dropped = dropWaiting(temporary);
     giveToOwnerOf(like, temporary);
     syncPath(temporary);
-    const kept = setAside(path, () => renameSync(temporary, path));
+    const kept = setAside(path, () => {
+      // Whoever was signed in may have been somebody else, or nobody, when the backup was made. Removed first, so that a
+      // crash in between leaves no session beside the restored database.
+      removeSessionsFile(path);
+      renameSync(temporary, path);
+    });
     syncPath(dirname(path));
     return { kept, dropped };
   } catch (error) {

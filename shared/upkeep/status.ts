@@ -18,6 +18,7 @@ import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type LastDone, readLastDone } from './last-done.ts';
 import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
+import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
 
 /** How the service is, but for what only the running server can tell. */
 export type Status = {
@@ -44,6 +45,8 @@ export type Status = {
   erasure: ErasureStatus | null;
   /** Null while the schema is older. */
   notices: NoticeStatus | null;
+  /** Null where nobody has ever signed in to the Developer Platform, or where the file can't be read. */
+  signIns: SessionStatus | null;
   /** Whole sentences: what an operator should look at. */
   warnings: string[];
 };
@@ -73,6 +76,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const lastRestoreTest = readLastDone(path, 'restore-test');
   const erasure = stats === null ? null : readErasureStatus(db, config);
   const notices = stats === null ? null : readNoticeStatus(db, nowMs);
+  const signIns = readSessionStatus(path, nowMs);
   return {
     version: versionText(),
     schema: { applied, known: MIGRATIONS.length },
@@ -91,6 +95,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     lastRestoreTest,
     erasure,
     notices,
+    signIns: signIns.status,
     warnings: [
       ...looseModes(path),
       diskWarning(path) ?? [],
@@ -101,6 +106,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
       noticeWarning(notices),
+      sessionWarnings(signIns),
       queueWarning(stats?.oldestPendingAt ?? null, nowMs),
       stats === null ? [] : expiryWarning(db, nowMs),
       certificateWarning(config.tls?.certFile, nowMs),

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import { countSent, MAIL_LIMITS } from '../access/mail-limits.ts';
+import { countSessions } from '../access/sessions.ts';
+import { closeSessionsFile, countKey, openSessionsFile, sessionsPath } from '../access/sessions-file.ts';
+import { AppError } from '../errors.ts';
+
+/** Who is signed in to the Developer Platform: how many sessions are alive, and how many sign-in mails went out lately. */
+export type SessionStatus = {
+  path: string;
+  sessions: number;
+  /** Mails really sent in the last hour, and the most that an hour has. */
+  mailsLastHour: number;
+  mailsPerHour: number;
+};
+
+/** Reads it; `status` is null where nobody has ever signed in, and where `fault` says why the file can't be read. */
+export function readSessionStatus(
+  databasePath: string,
+  nowMs: number,
+): { status: SessionStatus | null; fault: string | null } {
+  const path = sessionsPath(databasePath);
+  if (!existsSync(path)) return { status: null, fault: null };
+  try {
+    const file = openSessionsFile(databasePath);
+    try {
+      const mailsLastHour = countSent(file.sqlite, countKey(file), nowMs);
+      const mailsPerHour = MAIL_LIMITS.sent[0].most;
+      return { status: { path, sessions: countSessions(file, nowMs), mailsLastHour, mailsPerHour }, fault: null };
+    } finally {
+      closeSessionsFile(file);
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { status: null, fault: error.message };
+  }
+}
+
+/** What an operator should look at: a file that can't be read, and a limit that is reached. */
+export function sessionWarnings({ status, fault }: ReturnType<typeof readSessionStatus>): string[] {
+  if (fault !== null) return [fault];
+  if (status === null || status.mailsLastHour < status.mailsPerHour) return [];
+  return [
+    `${status.mailsLastHour} sign-in mails were sent in the last hour, which is the most: no owner can sign in until that is over. Somebody may be asking for others.`,
+  ];
+}

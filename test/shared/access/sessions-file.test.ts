@@ -1,0 +1,216 @@
+import { expect, test } from 'bun:test';
+import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { askCode } from '../../../shared/access/codes.ts';
+import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
+import {
+  closeSessionsFile,
+  openSessionsFile,
+  removeSessionsFile,
+  sessionsPath,
+} from '../../../shared/access/sessions-file.ts';
+import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { DAY_MS, systemClock } from '../../../shared/clock.ts';
+import { openBare } from '../../../shared/db/connect.ts';
+import { looseModes } from '../../../shared/db/loose-modes.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { backupDatabase } from '../../../shared/upkeep/backup.ts';
+import { checkDatabase } from '../../../shared/upkeep/check.ts';
+import { prepareRestore } from '../../../shared/upkeep/restore.ts';
+import { readStatus } from '../../../shared/upkeep/status.ts';
+import { CLIENT, testAccess } from '../../support/access.ts';
+import { profilectl } from '../../support/cli.ts';
+import { importLines } from '../../support/import.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
+
+/** A service with one profile, whose owner is signed in. */
+async function world() {
+  const clock = testClock(systemClock.nowMs());
+  const access = testAccess({ clock });
+  await importLines(access, [ADA]);
+  const signIn = () => {
+    const owner = ownerToSign(access, 1);
+    if (owner === null) throw new Error('no such profile');
+    return beginSession(access, owner, CLIENT);
+  };
+  return { access, clock, signIn, token: signIn().token, databasePath: access.config.databasePath };
+}
+
+/** What a function throws, as an AppError. */
+function refusalOf(act: () => unknown): AppError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+test('a damaged file, and one of another program, are named with what to do, and left as they are', () => {
+  const { config } = testDeps();
+  const path = sessionsPath(config.databasePath);
+  writeFileSync(path, 'this is no database, though it is long enough to be one'.repeat(100));
+  expect(refusalOf(() => openSessionsFile(config.databasePath)).message).toBe(
+    `The sessions file ${path} can't be read (SQLITE_NOTADB); nobody can sign in. Move it away while the server is stopped: a new one is made, and everybody signs in anew.`,
+  );
+  expect(readFileSync(path, 'utf8')).toStartWith('this is no database');
+  rmSync(path);
+  const foreign = openBare(':memory:', 'write');
+  foreign.run('CREATE TABLE theirs (text TEXT)');
+  writeFileSync(path, foreign.serialize());
+  foreign.close();
+  const { code, message } = refusalOf(() => openSessionsFile(config.databasePath));
+  expect([code, message]).toEqual(['refused', expect.stringContaining("another program's file")]);
+});
+
+test('a second name, and modes that let others in, are told of', () => {
+  const { config, folder } = testDeps();
+  closeSessionsFile(openSessionsFile(config.databasePath));
+  const path = sessionsPath(config.databasePath);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  chmodSync(path, 0o644);
+  expect(looseModes(config.databasePath)).toEqual([expect.stringContaining(`${path} can be read by other users`)]);
+  linkSync(path, join(folder, 'other'));
+  expect(refusalOf(() => openSessionsFile(config.databasePath)).message).toContain('has a second name');
+});
+
+test.skipIf(process.getuid?.() !== 0)('root gives the file to the owner of the database', () => {
+  const { config } = testDeps();
+  Bun.spawnSync(['chown', '12345:12345', config.databasePath]);
+  const file = openSessionsFile(config.databasePath);
+  for (const suffix of ['', '-wal', '-shm'])
+    expect(statSync(sessionsPath(config.databasePath) + suffix).uid).toBe(12345);
+  closeSessionsFile(file);
+});
+
+test('while another process holds the lock a sign-in is told to come again, and nothing of it stays', async () => {
+  const { access, token } = await world();
+  const other = openBare(access.sessions.path, 'write');
+  access.sessions.sqlite.run('PRAGMA busy_timeout = 20');
+  other.run('BEGIN IMMEDIATE');
+  const ask = () =>
+    askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+  expect(refusalOf(ask).code).toBe('busy');
+  expect(readSession(access, token)).not.toBeNull();
+  other.run('ROLLBACK');
+  ask();
+  expect(other.query('SELECT count(*) AS n FROM sign_in_codes').get()).toEqual({ n: 1 });
+  other.close();
+});
+
+test.skipIf(NO_MOUNT !== null)(
+  'on a full disk nobody signs in, those who are signed in stay so, and room is enough',
+  async () => {
+    const disk = mountSmallDisk(4 * 1024 * 1024);
+    const { access } = await world();
+    // Only the sessions file lies on the disk that is full.
+    writeFileSync(join(disk.folder, 'profiles.db'), '');
+    const sessions = openSessionsFile(join(disk.folder, 'profiles.db'));
+    const full = { ...access, sessions };
+    const owner = ownerToSign(full, 1);
+    if (owner === null) throw new Error('no such profile');
+    const { token } = beginSession(full, owner, CLIENT);
+    disk.fill();
+    const begin = () => {
+      for (let turn = 0; turn < 2_000; turn++) beginSession(full, owner, CLIENT);
+    };
+    expect(refusalOf(begin).message).toContain('no room left on the disk');
+    expect(readSession(full, token)).not.toBeNull();
+    disk.empty();
+    expect(readSession(full, beginSession(full, owner, CLIENT).token)).not.toBeNull();
+    closeSessionsFile(sessions);
+  },
+);
+
+test('without the file everybody is signed out, and nothing else is lost', async () => {
+  const { access, token, databasePath } = await world();
+  closeSessionsFile(access.sessions);
+  removeSessionsFile(databasePath);
+  const sessions = openSessionsFile(databasePath);
+  const anew = { ...access, sessions };
+  expect(readSession(anew, token)).toBeNull();
+  const owner = ownerToSign(anew, 1);
+  if (owner === null) throw new Error('no such profile');
+  expect(readSession(anew, beginSession(anew, owner, CLIENT).token)).not.toBeNull();
+  closeSessionsFile(sessions);
+});
+
+test('no backup holds it, and a restore removes it', async () => {
+  const { access, databasePath } = await world();
+  const backup = join(access.folder, 'backup.db');
+  backupDatabase(access.db, backup);
+  expect(readFileSync(backup, 'latin1')).not.toContain(CLIENT.address);
+  expect(existsSync(`${backup}.sessions`)).toBe(false);
+  // A copy, since a restore wants a database that nobody has open.
+  const copy = join(tempFolder(), 'profiles.db');
+  for (const sqlite of [access.db.$client, access.sessions.sqlite]) sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  copyFileSync(databasePath, copy);
+  for (const suffix of ['', '-wal', '-shm'])
+    copyFileSync(sessionsPath(databasePath) + suffix, `${copy}.sessions${suffix}`);
+  const restore = prepareRestore(copy, backup);
+  restore.run();
+  restore.release();
+  for (const suffix of ['', '-wal', '-shm']) expect(existsSync(`${copy}.sessions${suffix}`)).toBe(false);
+});
+
+test('"db check" looks at it, "status" tells of it, and neither makes one', async () => {
+  const { config, db, ...rest } = testDeps();
+  const deps = { ...rest, config, db };
+  expect(checkDatabase(db).faults).toEqual([]);
+  expect(readStatus(deps).signIns).toBeNull();
+  const path = sessionsPath(config.databasePath);
+  expect(existsSync(path)).toBe(false);
+  const access = { ...deps, sessions: openSessionsFile(config.databasePath) };
+  await importLines(access, [ADA]);
+  const owner = ownerToSign(access, 1);
+  if (owner === null) throw new Error('no such profile');
+  beginSession(access, owner, CLIENT);
+  askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+  askCode(access, { name: 'eve', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+  expect(checkDatabase(db).faults).toEqual([]);
+  expect(readStatus(deps).signIns).toEqual({ path, sessions: 1, mailsLastHour: 1, mailsPerHour: 1_000 });
+  const variables = { DATABASE_PATH: config.databasePath };
+  expect((await profilectl(['status'], { variables })).stdout).toMatch(
+    /^Signed in +1 session; 1 sign-in mails in the last hour, at most 1000$/m,
+  );
+  closeSessionsFile(access.sessions);
+  writeFileSync(path, 'damaged');
+  expect(checkDatabase(db)).toMatchObject({
+    faults: ["the sessions file can't be read (SQLITE_NOTADB)"],
+    profiles: 1,
+  });
+  expect(readStatus(deps).warnings).toContainEqual(expect.stringContaining("can't be read (SQLITE_NOTADB)"));
+});
+
+test('sweeping leaves what is alive or shown, and nothing of erased profiles', async () => {
+  const { access, clock, token, signIn } = await world();
+  await importLines(access, [{ id: 2, username: 'bob', email: 'bob@example.org' }]);
+  const bob = ownerToSign(access, 2);
+  if (bob === null) throw new Error('no such profile');
+  beginSession(access, bob, { ...CLIENT, address: '192.0.2.99' });
+  askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+  const rows = (table: string) =>
+    (access.sessions.sqlite.query(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
+  sweepSessions(access.db, clock, access.sessions);
+  expect([rows('sessions'), rows('sign_in_codes'), rows('mail_counts')]).toEqual([2, 1, 4]);
+  const variables = { DATABASE_PATH: access.config.databasePath };
+  await profilectl(['profiles', 'erase', 'bob', '--yes'], { variables });
+  expect((await profilectl(['db', 'vacuum'], { variables })).stderr).toBe('');
+  expect([rows('sessions'), rows('sign_in_codes')]).toEqual([1, 1]);
+  const { path } = access.sessions;
+  const stored = [path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join('');
+  expect([stored.includes('192.0.2.99'), stored.includes(CLIENT.address)]).toEqual([false, true]);
+  clock.advance(DAY_MS);
+  signIn();
+  clock.advance(30 * DAY_MS - 1);
+  sweepSessions(access.db, clock, access.sessions);
+  expect([rows('sessions'), rows('sign_in_codes'), rows('mail_counts')]).toEqual([2, 0, 0]);
+  expect(readSession(access, token)).toBeNull();
+  clock.advance(1);
+  sweepSessions(access.db, clock, access.sessions);
+  expect(rows('sessions')).toBe(1);
+});
