@@ -43,7 +43,7 @@ export function openSessionsFile(databasePath: string, random: Random = systemRa
     makeFile(path, realPath(databasePath));
     const sqlite = openFile(path, BUSY_TIMEOUT_MS, refuseForeign);
     try {
-      // A commit survives a crash of the program but perhaps not a power cut.
+      // A commit survives a crash of the program, and a power cut only after `flushSessions`.
       sqlite.run('PRAGMA synchronous = NORMAL');
       // Client addresses that are deleted leave no copy in free pages.
       sqlite.run('PRAGMA secure_delete = ON');
@@ -101,6 +101,12 @@ export function writeSessions<T>({ sqlite, path }: SessionsFile, act: (sqlite: S
 /** Runs a function that reads the sessions file. Throws `busy` and `refused` for SQLite's faults. */
 export function readSessions<T>({ sqlite, path }: SessionsFile, act: (sqlite: Sqlite) => T): T {
   return guardSessions(path, () => act(sqlite));
+}
+
+/** Flushes what was written to the disk, so that it survives a power cut too. Throws `refused` where the disk fails. */
+export function flushSessions({ sqlite, path }: SessionsFile): void {
+  // A checkpoint begins with flushing the write-ahead log.
+  guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(PASSIVE)'));
 }
 
 /** The random key of this file, 32 bytes, under which mails are counted, so that the file names nobody. */

@@ -19,7 +19,7 @@ import {
   sessionOf,
   type Value,
 } from './session-row.ts';
-import { readSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
+import { flushSessions, readSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
 import { hashOf, newToken } from './tokens.ts';
 
 // Who is signed in. A session is found by the SHA-256 of its token, and every look at it compares what it is bound to: an
@@ -121,6 +121,7 @@ function endThose(access: Access, signed: Signed, condition: string, id: number 
       )
       .all(nowMs, idleMs, mostMs, ...personsValues(signed), id),
   );
+  flushSessions(access.sessions);
   return ended.filter(({ endedAt }) => endedAt === nowMs).length;
 }
 

@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test';
+import { isSameBinding, readBinding } from '../../../shared/access/binding.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { onBox } from '../../support/actors.ts';
+import { exportText, importLines } from '../../support/import.ts';
+import { testDeps } from '../../support/world.ts';
+
+const ADA = { id: 1, username: 'ada', email: 'ada@example.org', viewsCount: 1 };
+
+/** A database with Ada, and her row's generation whenever it is asked for. */
+async function world() {
+  const deps = testDeps();
+  await importLines(deps, [ADA]);
+  const generation = () => readBinding(deps.db, 1)?.generation ?? null;
+  return { deps, generation };
+}
+
+test('a row keeps its generation through every update, in either mode', async () => {
+  const { deps, generation } = await world();
+  const first = generation();
+  expect(Number.isSafeInteger(first)).toBe(true);
+  expect(first).not.toBe(0);
+  await importLines(deps, [{ ...ADA, viewsCount: 2 }]);
+  await importLines(deps, [{ ...ADA, username: 'lovelace', displayName: 'Ada', authId: 'a|1' }]);
+  await importLines(deps, [{ id: 1, viewsCount: 3, customize: { bio: 'x' } }], { merge: true });
+  await importLines(deps, [{ ...ADA, email: 'new@example.org' }], { strict: true });
+  expect(generation()).toBe(first);
+});
+
+test('a row that is inserted gets another, in any mode, also in the batch that erased the one before', async () => {
+  const { deps, generation } = await world();
+  const seen = [generation()];
+  for (const options of [{}, { strict: true }, { merge: true }]) {
+    eraseProfile(deps, 'ada', onBox('operator'));
+    expect(generation()).toBeNull();
+    await importLines(deps, [ADA], options);
+    seen.push(generation());
+    await importLines(deps, [{ id: 1, deleted: true }, ADA], options);
+    seen.push(generation());
+  }
+  await importLines(deps, [{ id: 2, username: 'bob' }]);
+  seen.push(readBinding(deps.db, 2)?.generation ?? null);
+  expect(new Set(seen).size).toBe(8);
+});
+
+test('a generation is no part of an export', async () => {
+  const { deps, generation } = await world();
+  const text = await exportText(deps);
+  expect(text).not.toContain('generation');
+  expect(text).not.toContain(String(Math.abs(generation() ?? 0)));
+});
+
+test('a binding is of one profile, row and address', () => {
+  const one = { profileId: 1, generation: 7, addressHash: new Uint8Array([1, 2]) };
+  expect(isSameBinding(one, { ...one, addressHash: new Uint8Array([1, 2]) })).toBe(true);
+  for (const other of [{ profileId: 2 }, { generation: 8 }, { addressHash: new Uint8Array([1, 3]) }]) {
+    expect(isSameBinding(one, { ...one, ...other })).toBe(false);
+  }
+});

@@ -1,0 +1,97 @@
+import { expect, test } from 'bun:test';
+import type { Access } from '../../../shared/access/access.ts';
+import { type Ask, askCode, enterCode } from '../../../shared/access/codes.ts';
+import type { Sqlite } from '../../../shared/db/connect.ts';
+import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
+import { importLines } from '../../support/import.ts';
+import { testClock } from '../../support/world.ts';
+
+// Whoever types a name and an address learns nothing about whether they belong together: not from what comes back, not from
+// what is written, and not from the work that is done.
+
+const PROFILES = [
+  { id: 1, username: 'ada', aliases: ['countess'], email: 'ada@example.org' },
+  { id: 2, username: 'bob', email: null },
+  { id: 3, username: 'eve', email: 'eve@example.org', banned: true },
+];
+
+/** Names and addresses that belong together, and others that do not. */
+const ASKS: readonly [string, string, string][] = [
+  ['a name and its address', 'ada', 'ada@example.org'],
+  ['an alias and the address in capitals', 'COUNTESS', 'ADA@EXAMPLE.ORG'],
+  ['a banned profile', 'eve', 'eve@example.org'],
+  ['the address of another profile', 'ada', 'eve@example.org'],
+  ['an address of nobody', 'ada', 'nobody@example.org'],
+  ['a profile without an address', 'bob', 'bob@example.org'],
+  ['no address', 'bob', ''],
+  ['a name that no profile has', 'nobody', 'ada@example.org'],
+  ['what is no name', '..', 'ada@example.org'],
+  ['unpaired surrogates', '\ud800', '\udfff'],
+  ['nothing', '', ''],
+];
+
+const TABLES = ['settings', 'sessions', 'sign_in_codes', 'known_browsers', 'mail_counts'];
+
+/** Notes every statement that a connection prepares or runs. */
+function noteStatements(sqlite: Sqlite, noted: string[], name: string): void {
+  for (const method of ['query', 'prepare', 'run'] as const) {
+    const original = sqlite[method].bind(sqlite) as (...words: unknown[]) => unknown;
+    Object.defineProperty(sqlite, method, {
+      value: (text: string, ...more: unknown[]) => {
+        noted.push(`${name} ${method} ${text.replace(/\s+/g, ' ')}`);
+        return original(text, ...more);
+      },
+    });
+  }
+}
+
+/** The rows of each table: how many, and the type of each value; lengths of texts and blobs. */
+function shapeOf({ sessions: { sqlite } }: Access): unknown {
+  return TABLES.map((table) =>
+    (sqlite.prepare(`SELECT * FROM ${table}`).all() as Record<string, unknown>[]).map((row) =>
+      Object.values(row).map((value) =>
+        typeof value === 'object' && value !== null ? (value as Uint8Array).length : typeof value,
+      ),
+    ),
+  );
+}
+
+/** Everything that can be seen of two asks at once, a wrong code, and a third ask. */
+async function look(name: string, address: string) {
+  const clock = testClock();
+  const access = testAccess({ clock, random: countingCodes().random });
+  await importLines(access, PROFILES);
+  const noted: string[] = [];
+  noteStatements(access.sessions.sqlite, noted, 'sessions');
+  noteStatements(access.db.$client, noted, 'main');
+  const seen: unknown[] = [];
+  const note = (what: object) => {
+    const parts = Object.entries(what).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.length : typeof value,
+    ]);
+    seen.push(parts, noted.splice(0), shapeOf(access));
+    noted.splice(0);
+  };
+  const ask = (more: Partial<Ask> = {}) => {
+    const asked = askCode(access, { name, address, browserSecret: null, knownBrowser: null, client: CLIENT, ...more });
+    note(asked);
+    return asked;
+  };
+  const { browserSecret } = ask();
+  const again = ask({ browserSecret });
+  seen.push(again.browserSecret === browserSecret);
+  note(enterCode(access, { browserSecret, knownBrowser: null, code: 'ZZZZ-ZZZZ', client: CLIENT }));
+  ask();
+  clock.advance(60_000);
+  ask({ browserSecret, knownBrowser: 'x'.repeat(43) });
+  return seen;
+}
+
+test('answers, statements and rows are the same, whatever was typed', async () => {
+  const [[, name, address] = ['', '', ''], ...others] = ASKS;
+  const known = await look(name, address);
+  expect(JSON.stringify(known)).toContain('INSERT INTO sign_in_codes');
+  for (const [what, ...typed] of others)
+    expect([what, await look(...(typed as [string, string]))]).toEqual([what, known]);
+}, 20_000);
