@@ -35,6 +35,8 @@ export type Config = {
   /** Whom owners ask: an e-mail address or a http(s) URL. */
   contact: string | null;
   securityContact: string | null;
+  /** Whether there are the pages under /developers, and what is under /manage. */
+  developerPlatform: boolean;
   /** The most that lookups may show of a profile that is put in, its links included: bytes of JSON. */
   maxProfileBytes: number;
   defaultRateLimits: RateLimit[];
@@ -101,6 +103,8 @@ function parseConfig(source: Source, attempt: Attempt): Config {
     adminEmails: attempt(() => checkAddresses('ADMIN_EMAIL', read('ADMIN_EMAIL')), []),
     contact: attempt(() => checkAsked(optional('CONTACT')), null),
     securityContact: attempt(() => checkContact(optional('SECURITY_CONTACT')), null),
+    developerPlatform:
+      attempt(() => oneOf('DEVELOPER_PLATFORM', read('DEVELOPER_PLATFORM'), ['on', 'off']), 'on') === 'on',
     maxProfileBytes:
       1024 *
       attempt(

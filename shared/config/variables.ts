@@ -32,6 +32,10 @@ export const VARIABLES = {
     meaning: 'whom owners ask, an e-mail address or a web address: named in /docs and in every mail',
   },
   SECURITY_CONTACT: { default: '', meaning: 'an address for /.well-known/security.txt' },
+  DEVELOPER_PLATFORM: {
+    default: 'on',
+    meaning: 'off: there are no pages for owners and admins; /developers and /manage are unknown paths',
+  },
   MAX_PROFILE_KIB: {
     default: '64',
     meaning:
