@@ -52,21 +52,7 @@ function statusText(
   status: Omit<Status, 'isServed'>,
   nowMs: number,
 ): string {
-  const {
-    schema,
-    database,
-    quotas,
-    profiles,
-    keys,
-    queue,
-    openAttempts,
-    lastBackup,
-    lastRestoreTest,
-    erasure,
-    notices,
-    signIns,
-    warnings,
-  } = status;
+  const { schema, database, quotas, profiles, keys, queue, openAttempts, erasure, notices, signIns, warnings } = status;
   const isNewest = schema.applied === schema.known;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],

@@ -36,11 +36,19 @@ export const UNKNOWN: readonly Route[] = [
   { path: '/*', access: 'anyone' },
 ];
 
+/** The paths of the pages for owners and admins, whose table is in `developers/routes.ts`. */
+const PAGES = ['/developers', '/developers/*'];
+
 /** Answers requests that {@link openExchange} has taken in. */
 export type App = (exchange: Exchange) => Response | Promise<Response>;
 
 function answerContext(service: Service, route: Route, { request }: { request: Request }) {
   return answerExchange(service, route, request as unknown as Exchange);
+}
+
+async function answerPage(service: Service, { request }: { request: Request }): Promise<Response> {
+  const { answerPages } = await import('./developers/door.ts');
+  return answerPages(service, request as unknown as Exchange);
 }
 
 /** Makes the Elysia app, which finds the route of a request and passes it to the one chain. */
@@ -51,6 +59,10 @@ export function createApp(service: Service): App {
     const handler = answerContext.bind(null, service, route);
     // HEAD needs an entry of its own: by default Elysia runs GET's handler for it, and reads the whole body to measure it.
     app.all(route.path, handler).head(route.path, handler);
+  }
+  if (service.deps.config.developerPlatform) {
+    const handler = answerPage.bind(null, service);
+    for (const path of PAGES) app.all(path, handler).head(path, handler);
   }
   const { fetch } = app.compile();
   return (exchange) => fetch(exchange as unknown as Request);

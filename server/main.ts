@@ -3,6 +3,7 @@ import { lockForServing } from '../shared/db/serving.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
+import { createPlatform } from './developers/thread/platform.ts';
 import { type Fetch, reloadListener, startListening, stopListening } from './process/listener.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from './process/running-server.ts';
 import { closeService, createService, type Service } from './process/service.ts';
@@ -45,6 +46,8 @@ async function startOneThread(
 ): Promise<RunningServer> {
   const { config } = deps;
   const service = createService(deps, output.write, await metricsOf(deps));
+  const platform = createPlatform({ config: () => service.deps.config, clock: deps.clock, log: service.log });
+  service.pages.ask = (options.platform ?? platform).ask;
   try {
     const listener = startListening(config, options.port ?? config.port, fetchOf(service), {
       drainMs: options.drainMs,
@@ -59,6 +62,7 @@ async function startOneThread(
       log: service.log,
       output,
       vacuum: options.vacuum,
+      platform: options.platform ?? platform,
       stopListening: () => stopListening(listener),
       reloadTls: () => reloadListener(listener),
       close: () => closeService(service),

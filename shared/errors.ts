@@ -6,6 +6,8 @@ export type ErrorDetails = {
   isForClient?: boolean;
   /** The permission that the key lacks (RFC 6750, section 3.1). */
   scope?: string;
+  /** The methods that a path answers, separated by commas (RFC 9110, section 10.2.1). */
+  allow?: string;
   /** The underlying fault, for the log only; never shown to a stranger. */
   cause?: unknown;
 };
@@ -51,6 +53,26 @@ export const REFUSALS = {
   try_later: { exitCode: 75 },
   /** This kind of person may not do this, whatever it is about (`shared/operations.ts`). */
   forbidden: { status: 403, sentence: 'You are not allowed to do this.' },
+  /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */
+  refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
+  /** A form whose bytes are not what a browser sends. */
+  bad_form: { status: 400, sentence: 'The form did not arrive as a browser sends it; nothing was done.' },
+  form_too_long: {
+    status: 413,
+    sentence: 'The form is longer than 64 KiB; nothing was done. Shorten its texts.',
+  },
+  not_a_form: { status: 415, sentence: 'This path takes forms only, as application/x-www-form-urlencoded.' },
+  cross_site: {
+    status: 403,
+    sentence: 'This form was not sent by a page of this site; nothing was done. Open the page here, and send it again.',
+  },
+  too_many_pages: {
+    status: 503,
+    sentence: 'Too many pages are asked for at this moment; try again.',
+    headers: retryAfter,
+  },
+  no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
+  signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
   bad_parameter: {
     status: 400,
     when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it',
@@ -96,7 +118,7 @@ export const REFUSALS = {
     status: 405,
     sentence: 'This path answers GET and HEAD only.',
     when: 'the method is neither GET nor HEAD',
-    headers: () => ({ Allow: 'GET, HEAD' }),
+    headers: ({ allow = 'GET, HEAD' }) => ({ Allow: allow }),
   },
   uri_too_long: {
     status: 414,

@@ -97,6 +97,8 @@ describe('in an empty folder, with an empty PATH', () => {
       const { status } = await get(server, path);
       expect([path, status >= 200 && status < 400]).toEqual([path, true]);
     }
+    // The pages are answered by a thread whose file is in the binary too.
+    expect((await fetch(`${server.url}/developers`)).status).toBe(200);
     expect(await server.end()).toBe(0);
   });
 

@@ -21,8 +21,11 @@ const STEP_MS = 10;
 /** A connection on which nothing is sent or received for this long is closed; Bun also ends slow request bodies by it. */
 const IDLE_SECONDS = 10;
 
-/** No request of this API has a body, and no body is read. Bun answers most longer ones with 413 by itself. */
-const MAX_BODY_BYTES = 16 * 1024;
+/**
+ * Bun answers most longer bodies with an empty 413 by itself. Only forms are read, up to 64 KiB (developers/body.ts), so that
+ * a form that is too long is answered with a page. A body that nobody reads takes no memory.
+ */
+const MAX_BODY_BYTES = 1024 * 1024;
 
 /** A certificate and its private key, both PEM; null for plain HTTP. */
 export type Tls = { cert: string; key: string } | null;

@@ -1,5 +1,6 @@
 import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
+import type { Platform } from '../developers/thread/platform.ts';
 import type { Log } from '../watching/log.ts';
 import type { LogOutput } from '../watching/log-output.ts';
 import { type Notifying, startNotifying, stopNotifying } from './notifying.ts';
@@ -12,7 +13,7 @@ export type RunningServer = {
   port: number;
   /**
    * Answers everything for one more second, and closes each connection with its answer. Then accepts no more connections,
-   * gives requests in flight 10 s, writes the quotas and releases everything but the database. May be called twice.
+   * gives requests in flight 10 s and then the approvals that pages have begun 15 s, writes the quotas and releases everything but the database. May be called twice.
    */
   stop: () => Promise<void>;
   /**
@@ -34,6 +35,8 @@ export type ServerOptions = {
   log?: LogOutput;
   /** Called with each worker that is started; tests use it. */
   onWorker?: (worker: Worker, number: number) => void;
+  /** What answers the pages under `/developers` instead of the platform thread; tests use it. */
+  platform?: Platform;
   /** How the server runs VACUUM; without this the server never does. */
   vacuum?: VacuumOptions;
 };
@@ -45,6 +48,7 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
   /** Where the lines of `log` go. */
   output: LogOutput;
   vacuum: VacuumOptions | undefined;
+  platform: Platform;
   /** Drains, then resolves when no request is in flight any more. */
   stopListening: () => Promise<void>;
   /** Writes the quotas and the usage, and closes both. */
@@ -73,9 +77,11 @@ export function runUntilStopped(parts: ServerParts): RunningServer {
 }
 
 async function stop(parts: ServerParts, notifying: Notifying, vacuuming: Vacuuming | null): Promise<void> {
-  const { log, output, stopListening, close, release } = parts;
+  const { log, output, platform, stopListening, close, release } = parts;
   log.event('info', 'Stopping: finishing what is in flight.');
+  platform.beginStop();
   await Promise.all([stopListening(), stopNotifying(notifying), vacuuming && stopVacuuming(vacuuming)]);
+  await platform.stop();
   close();
   log.event('info', 'Stopped.');
   await output.drain();

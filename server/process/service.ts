@@ -1,6 +1,7 @@
 import { closeReader, openReader, type Reader } from '../../shared/db/reader.ts';
 import { isReady } from '../../shared/db/ready.ts';
 import type { ServerDeps } from '../../shared/deps.ts';
+import { AppError } from '../../shared/errors.ts';
 import { prepareVerifier, type Verifier } from '../../shared/keys/verify.ts';
 import type { Report } from '../../shared/limits/ledger.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
@@ -10,6 +11,7 @@ import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read
 import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
 import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
 import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
+import type { PageAnswer, PageRequest } from '../developers/messages.ts';
 import { type Answers, prepareAnswers } from '../request/answers.ts';
 import { requestIds } from '../request/exchange.ts';
 import { prepareRefusals, type Refusals } from '../request/refusals.ts';
@@ -43,6 +45,15 @@ export type Service = {
   refusals: Refusals;
   collector: Collector;
   isReady: () => boolean;
+  pages: PageAsker;
+};
+
+/** The way to the pages under `/developers`, and how many requests for them are under way: in all, and by address block. */
+export type PageAsker = {
+  /** Whoever starts the server sets it. */
+  ask: (request: PageRequest) => Promise<PageAnswer>;
+  readonly open: Map<string, number>;
+  count: number;
 };
 
 /** What a worker brings along, because it is shared with other workers or sent to the main thread. */
@@ -85,7 +96,12 @@ export function createService(
     refusals: prepareRefusals(isSecure),
     collector: createCollector(),
     isReady: () => isReady(db),
+    pages: { ask: nobodyToAsk, open: new Map(), count: 0 },
   };
+}
+
+function nobodyToAsk(): Promise<PageAnswer> {
+  throw new AppError('internal', null, { cause: 'The service was made without a platform thread.' });
 }
 
 /** Writes the quotas and the usage, and closes both. Whoever opened the database closes it. */

@@ -41,6 +41,7 @@ export function openExchange(service: Service, request: Request, peer: string): 
   const target = targetOf(request.url, request.headers.get('host'));
   const mark = target === null ? -1 : target.indexOf('?');
   return {
+    request,
     url: urlForElysia(target ?? '/'),
     method: request.method,
     headers: request.headers,
@@ -66,13 +67,13 @@ export function answerExchange(service: Service, route: Route, exchange: Exchang
       return answer
         .then((late) => send(exchange, late))
         .catch((error) => refuseExchange(service, exchange, error))
-        .then((late) => finishExchange(service, route, exchange, late));
+        .then((late) => finishExchange(service, templateOf(route, exchange), exchange, late));
     }
     response = send(exchange, answer);
   } catch (error) {
     response = refuseExchange(service, exchange, error);
   }
-  return finishExchange(service, route, exchange, response);
+  return finishExchange(service, templateOf(route, exchange), exchange, response);
 }
 
 function refuseExchange(service: Service, exchange: Exchange, error: unknown): Response {
@@ -83,12 +84,17 @@ function refuseExchange(service: Service, exchange: Exchange, error: unknown): R
   return response;
 }
 
-function finishExchange(service: Service, route: Route, exchange: Exchange, response: Response): Response {
+/** Logs and counts an answer, just before it is sent; `template` is the path of its route, or null where nothing is there. */
+export function finishExchange(
+  service: Service,
+  template: string | null,
+  exchange: Exchange,
+  response: Response,
+): Response {
   const { clock } = service.deps;
   const { key, refusal } = exchange;
   // Bun adds a Date header (RFC 9110, section 6.6.1) to every answer but those to HEAD.
   if (exchange.method === 'HEAD') response.headers.set('Date', new Date(clock.nowMs()).toUTCString());
-  const template = templateOf(route, exchange);
   const milliseconds = clock.monotonicMs() - exchange.startedAtMs;
   service.log.request(exchange, template, response.status, milliseconds);
   service.metrics?.count(template, response.status, refusal, milliseconds);
@@ -104,12 +110,7 @@ function templateOf(route: Route, { path }: Exchange): string | null {
 
 /** Takes a request through its checks, in the order of docs/architecture.md. A check that fails throws, and the rest never runs. */
 function decide(service: Service, route: Route, exchange: Exchange): Found | Promise<LateAnswer | StreamedAnswer> {
-  const { transport } = service;
-  const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');
-  exchange.address = clientAddress(transport.isProxy, exchange.peer, forwardedFor);
-  refusePlainHttp(transport, exchange.peer, exchange.headers);
-  if (exchange.path === null) throw new AppError('bad_request');
-  if (exchange.path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
+  checkArrival(service, exchange);
   if (route.access === 'anyone') return answerRoute(service, route, exchange);
   const quota = admitKey(service, route, exchange);
   try {
@@ -120,6 +121,18 @@ function decide(service: Service, route: Route, exchange: Exchange): Found | Pro
     if (!quota.isDecided) admit(service.limits, quota, 1);
     throw error;
   }
+}
+
+/**
+ * Finds the client's address, which it stores in the exchange. Throws `plain_http`, `bad_request` or `uri_too_long` for a
+ * request that no route may answer.
+ */
+export function checkArrival({ transport }: Pick<Service, 'transport'>, exchange: Exchange): void {
+  const forwardedFor = transport.isProxy === null ? null : exchange.headers.get('x-forwarded-for');
+  exchange.address = clientAddress(transport.isProxy, exchange.peer, forwardedFor);
+  refusePlainHttp(transport, exchange.peer, exchange.headers);
+  if (exchange.path === null) throw new AppError('bad_request');
+  if (exchange.path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
 }
 
 function answerRoute(service: Service, route: Route, exchange: Exchange): Found | Promise<LateAnswer | StreamedAnswer> {

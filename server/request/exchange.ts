@@ -8,6 +8,8 @@ import type { Quota } from './quota.ts';
  * Request; it reads `url`, `method` and `headers` only.
  */
 export type Exchange = {
+  /** The request itself, whose body only forms have read. */
+  readonly request: Request;
   /** `http://h` and the target, whatever scheme and Host the request has; see {@link urlForElysia}. */
   readonly url: string;
   readonly method: string;

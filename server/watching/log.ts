@@ -32,7 +32,7 @@ export function createLog(level: LogLevel, nowMs: () => number, write: (line: st
     },
     event: (of, message, { requestId, cause } = {}) => {
       if (!isLogged(state, of)) return;
-      const line = { time: timeOf(state), level: of, message, requestId, cause: cause && describe(cause) };
+      const line = { time: timeOf(state), level: of, message, requestId, cause: cause && describeFault(cause) };
       write(`${JSON.stringify(line)}\n`);
     },
   };
@@ -63,7 +63,7 @@ function timeOf(state: LogState): string {
 }
 
 /** The text of an error and of its causes, with whatever looks like a secret or an e-mail address cut out. */
-function describe(cause: unknown): string {
+export function describeFault(cause: unknown): string {
   const parts: string[] = [];
   for (
     let error = cause;

@@ -22,10 +22,13 @@ export function databaseFault(path: string, error: unknown): AppError | null {
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
     return new AppError('busy', `The database ${path} is locked by another process; try again.`, { cause: error });
   }
-  if (code === 'SQLITE_NOTADB') return new AppError('refused', `${path} is not a Profile Lookup database.`);
+  if (code === 'SQLITE_NOTADB')
+    return new AppError('refused', `${path} is not a Profile Lookup database.`, { cause: error });
   // SQLITE_IOERR_SHMSIZE means that there is no room for the `-shm` file.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
-    return new AppError('refused', `There is no room left on the disk of ${path}; nothing of this step was written.`);
+    return new AppError('refused', `There is no room left on the disk of ${path}; nothing of this step was written.`, {
+      cause: error,
+    });
   }
   if (/^SQLITE_(CANTOPEN|READONLY|IOERR|CORRUPT|PERM|AUTH)/.test(code)) return unusable(path, error);
   return null;

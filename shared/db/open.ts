@@ -10,16 +10,16 @@ import { copyBeforeMigration } from './snapshot.ts';
 
 /**
  * What a process needs of the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
- * migrate an existing one; `use` (nearly every other command) needs it to exist with the current schema; `look`
- * (backup, check) accepts an older schema too.
+ * migrate an existing one; `use` (nearly every other command) needs it to exist with the current schema, as `pages` does
+ * (the server's thread for pages); `look` (backup, check) accepts an older schema too.
  */
-export type OpenMode = 'serve' | 'fill' | 'use' | 'look';
+export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
 
 /**
  * How long a connection waits for another's write lock, in milliseconds: short in the server, where the wait blocks all
- * requests.
+ * requests, and for pages, where it blocks all pages.
  */
-const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, look: 10_000 } as const;
+const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 2_000, look: 10_000 } as const;
 
 /**
  * How long a process waits, in milliseconds, while another one copies and migrates the database. The server waits too,
@@ -39,7 +39,7 @@ export function openDatabase(
   onCopied = (_copy: string) => {},
   mustExist = false,
 ): Opened {
-  const isNeeded = mustExist || mode === 'use' || mode === 'look';
+  const isNeeded = mustExist || mode === 'use' || mode === 'pages' || mode === 'look';
   if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
   return guardDatabase(path, () => {
     refuseSecondName(path);

@@ -7,8 +7,12 @@ const CHROMIUM = '/usr/bin/chromium';
 /** Whether this machine has Debian's Chromium. */
 export const hasChromium = existsSync(CHROMIUM);
 
-/** Opens pages in one browser, which is closed when the test file is done; call it outside any test. */
-export async function startBrowser(): Promise<OpenPage> {
+/**
+ * Opens pages in one browser, which is closed when the test file is done; call it outside any test. `hosts` are names that
+ * lead to ports of this machine, whatever certificate is there.
+ */
+export async function startBrowser(hosts: Record<string, number> = {}): Promise<OpenPage> {
+  const rules = Object.entries(hosts).map(([name, port]) => `MAP ${name} 127.0.0.1:${port}`);
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
     // Nothing of its own on the network: whatever it asks for, the page has asked for.
@@ -20,6 +24,7 @@ export async function startBrowser(): Promise<OpenPage> {
       '--disable-sync',
       '--no-first-run',
       '--no-proxy-server',
+      ...(rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(',')}`, '--ignore-certificate-errors']),
     ],
   });
   afterAll(() => browser.close());
@@ -30,15 +35,20 @@ export async function startBrowser(): Promise<OpenPage> {
 export type Watched = { page: Page; requests: string[]; troubles: string[] };
 
 /** A window's width in CSS pixels, and what its owner prefers. */
-export type Size = { width: number; colorScheme: 'light' | 'dark' };
+export type Size = { width: number; colorScheme: 'light' | 'dark'; isWithoutScripts?: true };
 
 /** Opens an address in a new window of this size, and watches what it does. */
 export type OpenPage = (url: string, size: Size) => Promise<Watched>;
 
-async function openPage(browser: Browser, url: string, { width, colorScheme }: Size): Promise<Watched> {
+async function openPage(
+  browser: Browser,
+  url: string,
+  { width, colorScheme, isWithoutScripts }: Size,
+): Promise<Watched> {
   const context = await browser.newContext({
     viewport: { width, height: 844 },
     colorScheme,
+    javaScriptEnabled: isWithoutScripts !== true,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const page = await context.newPage();

@@ -39,7 +39,13 @@ export async function serverOn(
     port: 0,
     drainMs,
     ...options,
-    log: { write: (line) => void log.push(JSON.parse(line)), drain: async () => {} },
+    log: {
+      // Workers send several lines at once.
+      write: (lines) => {
+        for (const line of lines.trimEnd().split('\n')) log.push(JSON.parse(line));
+      },
+      drain: async () => {},
+    },
   });
   knowServer(server.port, deps.config.publicUrl);
   afterAll(async () => {

@@ -1,4 +1,4 @@
-import { escapeHtml, type Html, html, raw } from './html.ts';
+import { escapeHtml, type Html, html, raw } from '../../html.ts';
 
 /** A block of code with a caption. The page's script adds a button that copies the code. */
 export function codeBlock(code: Html, label: string): Html {

@@ -1,5 +1,5 @@
+import { type Html, html } from '../../html.ts';
 import { codeBlock, curlLine, shellBlock } from './code.ts';
-import { type Html, html } from './html.ts';
 
 // Requests in three languages. JavaScript and Python need nothing that has to be installed, and read the secret from the
 // environment variable SECRET, which the first shell line of the page sets.

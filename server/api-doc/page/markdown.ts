@@ -1,5 +1,5 @@
+import { escapeHtml, type Html, html, raw } from '../../html.ts';
 import { codeBlock } from './code.ts';
-import { escapeHtml, type Html, html, raw } from './html.ts';
 
 /** A section of a text: its heading and what stands below it. The part before the first heading has none. */
 export type Section = { heading: string | null; body: Html };

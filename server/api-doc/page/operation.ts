@@ -1,7 +1,7 @@
+import { escapeHtml, type Html, html, raw } from '../../html.ts';
 import type { Example, OpenApi, Operation, Parameter, Reference, ResponseObject } from '../document/types.ts';
 import { codeBlock, curlLine, jsonBlock, shellBlock } from './code.ts';
 import { requestWithKey } from './examples.ts';
-import { escapeHtml, type Html, html, raw } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';
 import { typeText } from './schema.ts';
 

@@ -1,6 +1,6 @@
+import { type Html, html, raw, slug } from '../../html.ts';
 import type { Example, Header, OpenApi } from '../document/types.ts';
 import { firstRequest } from './examples.ts';
-import { type Html, html, raw, slug } from './html.ts';
 import { inlineMarkdown, readMarkdown } from './markdown.ts';
 import { operationSection, resolved } from './operation.ts';
 import script from './page.browser.js' with { type: 'text' };

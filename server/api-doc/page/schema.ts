@@ -1,5 +1,5 @@
+import { type Html, html } from '../../html.ts';
 import type { Schema } from '../document/types.ts';
-import { type Html, html } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';
 
 /** The type of a value in a few words, with links to the schemas that it refers to. */

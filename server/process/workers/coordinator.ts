@@ -2,6 +2,7 @@ import { type Clock, openThreadClock } from '../../../shared/clock.ts';
 import type { Config } from '../../../shared/config/config.ts';
 import type { ServerDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { createPlatform } from '../../developers/thread/platform.ts';
 import { checkTransport } from '../../request/transport.ts';
 import { createLog, type Log } from '../../watching/log.ts';
 import type { LogOutput } from '../../watching/log-output.ts';
@@ -63,6 +64,7 @@ export async function startWorkers(
     log,
     output,
     vacuum: options.vacuum,
+    platform: shared.platform,
     stopListening: () => stopPool(pool, drainMs + STOP_MS + GRACE_MS),
     reloadTls: () => reloadTls(coordinator),
     close: () => closeSharedState(shared),
@@ -72,7 +74,7 @@ export async function startWorkers(
 
 async function createCoordinator(
   deps: ServerDeps,
-  { drainMs = DRAIN_MS, onWorker }: ServerOptions,
+  { drainMs = DRAIN_MS, onWorker, platform: given }: ServerOptions,
   { tls, port, output, log }: { tls: Tls; port: number; output: LogOutput; log: Log },
 ): Promise<Coordinator> {
   const { config, clock } = deps;
@@ -89,7 +91,8 @@ async function createCoordinator(
     },
     onWorker,
   });
-  const shared = await openSharedState(deps, output, log, () => pool.restarts);
+  const platform = given ?? createPlatform({ config: () => config, clock, log });
+  const shared = await openSharedState(deps, output, log, platform, () => pool.restarts);
   const coordinator: Coordinator = { config, port, drainMs, shared, pool, tls, failed: Promise.withResolvers() };
   return coordinator;
 }

@@ -2,6 +2,7 @@ import type { Config } from '../../../shared/config/config.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { Tally } from '../../../shared/keys/tally.ts';
 import type { SharedLimits } from '../../../shared/limits/threads/worker.ts';
+import type { PageAnswer, PageRequest } from '../../developers/messages.ts';
 import type { Counts } from '../../watching/counts.ts';
 import type { Tls } from '../listener.ts';
 
@@ -28,20 +29,23 @@ export type Order =
   | { kind: 'stop' };
 
 /**
- * A message to a worker: an order with its number, the notice that the log lines which it sent last were written, or the
- * text of the metrics that it has asked for (null where there was a fault, which the main thread has logged).
+ * A message to a worker: an order with its number; the notice that the log lines which it sent last were written; the text
+ * of the metrics that it has asked for (null where there was a fault, which the main thread has logged); or the answer to a
+ * request for a page.
  */
 export type ToWorker =
   | { kind: 'order'; id: number; order: Order }
   | { kind: 'logged' }
-  | { kind: 'metrics'; id: number; text: string | null };
+  | { kind: 'metrics'; id: number; text: string | null }
+  | { kind: 'page'; id: number; answer: PageAnswer };
 
 /**
- * A message from a worker: the end of an order, log lines, what it has counted since its last report, or a request for the
- * text of all workers' metrics.
+ * A message from a worker: the end of an order, log lines, what it has counted since its last report, a request for the text
+ * of all workers' metrics, or a request for a page, which the main thread passes on to the one platform thread.
  */
 export type FromWorker =
   | { kind: 'done'; id: number; fault: Fault | null }
   | { kind: 'log'; lines: string }
   | { kind: 'report'; usage: Tally[]; counts: Counts }
-  | { kind: 'metrics'; id: number };
+  | { kind: 'metrics'; id: number }
+  | { kind: 'page'; id: number; request: PageRequest };

@@ -3,6 +3,7 @@ import type { Report } from '../../../shared/limits/ledger.ts';
 import { type MainThreadLimits, openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { closeUsage, openUsage, type Usage } from '../../../shared/usage/usage.ts';
 import { addUsage } from '../../../shared/usage/usage-counter.ts';
+import type { Platform } from '../../developers/thread/platform.ts';
 import { createThrottleMemory, freeThrottleLocksOf } from '../../request/throttle.ts';
 import { createUnsentMemory, freeUnsentOf } from '../../request/unsent.ts';
 import type { Log } from '../../watching/log.ts';
@@ -20,6 +21,7 @@ export type SharedState = {
   readonly usage: Usage;
   /** Null while METRICS_TOKEN is unset. */
   readonly metrics: TotalMetrics | null;
+  readonly platform: Platform;
   readonly output: LogOutput;
   readonly log: Log;
 };
@@ -35,6 +37,7 @@ export async function openSharedState(
   deps: ServerDeps,
   output: LogOutput,
   log: Log,
+  platform: Platform,
   restarts: () => number,
 ): Promise<SharedState> {
   const { clock, config } = deps;
@@ -45,10 +48,10 @@ export async function openSharedState(
   const unsent = createUnsentMemory(config.workers);
   const limits = openMainThreadLimits(config.databasePath, clock, report, config.workers + 1);
   const usage = openUsage(config.databasePath, clock, report);
-  return { memory: { limits: limits.shared, throttle, unsent }, limits, usage, metrics, output, log };
+  return { memory: { limits: limits.shared, throttle, unsent }, limits, usage, metrics, platform, output, log };
 }
 
-/** Handles a message of a worker: writes its log lines, adds its counts, or sends it the text of the metrics. */
+/** Handles a message of a worker: writes its log lines, adds its counts, or sends it the text of the metrics or a page. */
 export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHandle, message: FromWorker): void {
   if (message.kind === 'log') {
     state.output.write(message.lines);
@@ -59,6 +62,9 @@ export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHa
   } else if (message.kind === 'metrics') {
     const { id } = message;
     void readMetrics(state, pool).then((text) => tell(handle, { kind: 'metrics', id, text }));
+  } else if (message.kind === 'page') {
+    const { id, request } = message;
+    void state.platform.ask(request).then((answer) => tell(handle, { kind: 'page', id, answer }));
   }
 }
 

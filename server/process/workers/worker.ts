@@ -6,6 +6,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { createUsageCounter, takeUsage, type UsageCounter } from '../../../shared/usage/usage-counter.ts';
 import { createApp } from '../../app.ts';
+import type { PageAnswer, PageRequest } from '../../developers/messages.ts';
 import { openExchange } from '../../request/chain.ts';
 import { joinThrottle } from '../../request/throttle.ts';
 import { joinUnsent } from '../../request/unsent.ts';
@@ -47,12 +48,16 @@ const thread = {
   /** The requests for /metrics that wait for the main thread, by the number that they were sent with. */
   metricsReaders: new Map<number, PromiseWithResolvers<string>>(),
   metricsRequests: 0,
+  /** The requests for pages that wait for the main thread, by the number that they were sent with. */
+  pageRequests: new Map<number, (answer: PageAnswer) => void>(),
+  pagesAsked: 0,
 };
 
 self.onmessage = ({ data }) => {
   if (data.kind === 'order') void carryOut(data.id, data.order);
   else if (data.kind === 'logged') thread.onLogged();
-  else takeMetrics(data.id, data.text);
+  else if (data.kind === 'metrics') takeMetrics(data.id, data.text);
+  else takePage(data.id, data.answer);
 };
 
 function post(message: FromWorker): void {
@@ -97,6 +102,7 @@ async function startServing({ number, config, port, tls, drainMs, ...memory }: S
   };
   const deps = { ...createDeps(db, config), clock };
   const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);
+  service.pages.ask = askForPage;
   const app = createApp(service);
   const fetch: Fetch = (request, peer) => app(openExchange(service, request, peer));
   const listener = startListening(config, port, fetch, { shared: { tls }, drainMs });
@@ -128,6 +134,20 @@ function askForMetrics(): Promise<string> {
   thread.metricsReaders.set(id, reader);
   post({ kind: 'metrics', id });
   return reader.promise;
+}
+
+/** Asks the main thread, which asks the platform thread. */
+function askForPage(request: PageRequest): Promise<PageAnswer> {
+  const { promise, resolve } = Promise.withResolvers<PageAnswer>();
+  const id = ++thread.pagesAsked;
+  thread.pageRequests.set(id, resolve);
+  post({ kind: 'page', id, request });
+  return promise;
+}
+
+function takePage(id: number, answer: PageAnswer): void {
+  thread.pageRequests.get(id)?.(answer);
+  thread.pageRequests.delete(id);
 }
 
 function takeMetrics(id: number, text: string | null): void {

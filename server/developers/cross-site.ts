@@ -1,0 +1,12 @@
+import { AppError } from '../../shared/errors.ts';
+
+/**
+ * Throws `cross_site` unless a form was sent by a page of this very origin, as the browser says: by `Sec-Fetch-Site`, or
+ * by `Origin` where that header is absent, as over plain HTTP. Cookies with SameSite are no protection against other hosts
+ * of the same site.
+ */
+export function refuseCrossSite(headers: Readonly<Record<string, string>>, publicUrl: string): void {
+  const site = headers['sec-fetch-site'];
+  const isOwn = site === undefined ? headers.origin === new URL(publicUrl).origin : site === 'same-origin';
+  if (!isOwn) throw new AppError('cross_site');
+}

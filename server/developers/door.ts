@@ -1,0 +1,77 @@
+import { AppError } from '../../shared/errors.ts';
+import type { Service } from '../process/service.ts';
+import { HSTS } from '../request/answers.ts';
+import { checkArrival, finishExchange } from '../request/chain.ts';
+import { blockOf } from '../request/client-address.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { readBody } from './body.ts';
+import { PASSED_HEADERS, type PageAnswer, type PageRequest } from './messages.ts';
+import { refusePage } from './refusals.ts';
+
+// What a thread that serves requests does for the pages under /developers: it takes the request in like any other, reads
+// the form, and has the platform thread answer. It is loaded at the first request for a page.
+
+/** How many requests for pages may be under way: in this thread, and from one address block. Each may hold a form of 64 KiB. */
+const MOST_OPEN = { all: 256, block: 32 } as const;
+
+/** Answers a request for a page, logs it and counts it. Never throws. */
+export async function answerPages(service: Service, exchange: Exchange): Promise<Response> {
+  const answer = await answerOf(service, exchange);
+  const { requestId } = exchange;
+  exchange.refusal = answer.refusal;
+  if (answer.fault !== null) service.log.event('error', 'A request failed.', { requestId, cause: answer.fault });
+  const headers = new Headers([...answer.headers, ['X-Request-Id', requestId]]);
+  if (service.deps.config.tls !== null) headers.set('Strict-Transport-Security', HSTS);
+  return finishExchange(
+    service,
+    answer.template,
+    exchange,
+    new Response(answer.body, { status: answer.status, headers }),
+  );
+}
+
+async function answerOf(service: Service, exchange: Exchange): Promise<PageAnswer> {
+  try {
+    checkArrival(service, exchange);
+    return await askInTurn(service, exchange);
+  } catch (error) {
+    return refusePage(service.deps.config, error);
+  }
+}
+
+/** Has the request answered. Throws `busy` where too many are under way. */
+async function askInTurn({ pages, transport }: Service, exchange: Exchange): Promise<PageAnswer> {
+  const block = blockOf(exchange.address);
+  const ofBlock = pages.open.get(block) ?? 0;
+  if (ofBlock >= MOST_OPEN.block || pages.count >= MOST_OPEN.all) throw new AppError('too_many_pages');
+  pages.open.set(block, ofBlock + 1);
+  pages.count++;
+  try {
+    return await pages.ask(await pageRequestOf(exchange, transport.isProxy === null));
+  } finally {
+    pages.count--;
+    const left = (pages.open.get(block) as number) - 1;
+    if (left === 0) pages.open.delete(block);
+    else pages.open.set(block, left);
+  }
+}
+
+async function pageRequestOf(exchange: Exchange, hasNoProxies: boolean): Promise<PageRequest> {
+  const { request, method, path, query, address, requestId } = exchange;
+  const { body, fault } = await readBody(request);
+  const passed = PASSED_HEADERS.flatMap((name) => {
+    const value = exchange.headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return {
+    method,
+    path: path as string,
+    query,
+    headers: Object.fromEntries(passed),
+    body,
+    bodyFault: fault,
+    address,
+    isForwardedUnasked: hasNoProxies && exchange.headers.has('x-forwarded-for'),
+    requestId,
+  };
+}

@@ -1,0 +1,19 @@
+/** The lines that tell what a form has done, on the page that is shown next. The list is closed: no line has a value in it. */
+export const FLASHES = {
+  'signed-in': 'You are signed in.',
+  'signed-out': 'You are signed out.',
+  'session-ended': 'That session is ended.',
+  'sessions-ended': 'All your sessions are ended.',
+  'key-requested': 'The key is requested.',
+  'key-renamed': 'The key is renamed.',
+  'key-withdrawn': 'The request is withdrawn.',
+  'key-revoked': 'The key is revoked. It works no more.',
+} as const;
+
+/** Which line. */
+export type FlashCode = keyof typeof FLASHES;
+
+/** The line of a code that a cookie has brought back; null where it is none. */
+export function flashText(code: string | null): string | null {
+  return code !== null && Object.hasOwn(FLASHES, code) ? FLASHES[code as FlashCode] : null;
+}

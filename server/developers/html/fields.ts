@@ -1,0 +1,116 @@
+import { codePoints } from '../../../shared/text.ts';
+import { type Html, html, raw } from '../../html.ts';
+
+// The parts of forms. Rules are told as hints and kept by the server alone: the browser's own checks are off (novalidate),
+// as they count otherwise (maxlength counts UTF-16) and can't be read by everybody.
+
+/** What is wrong with a field, by the field's name; an empty name for what is wrong with the whole form. */
+export type Faults = ReadonlyMap<string, string>;
+
+/** No faults: a form that was not sent yet. */
+export const NO_FAULTS: Faults = new Map();
+
+/** What every field has. */
+type FieldParts = { name: string; label: string; hint?: string | Html; faults: Faults };
+
+/** A field of one line. */
+export type TextField = FieldParts & {
+  value: string;
+  /** As in HTML: `one-time-code`, `email`, `username`, `off`. */
+  autocomplete?: string;
+  inputmode?: string;
+  type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
+  /** The most characters, which are shown as a hint and counted in code points; the server keeps the rule. */
+  most?: number;
+  size?: 'short';
+};
+
+/** The list of what is wrong, first in `<main>`: read out at once, with a link to each field. Nothing without faults. */
+export function errorSummary(faults: Faults): Html {
+  if (faults.size === 0) return html``;
+  const items = [...faults].map(([name, sentence]) =>
+    name === '' ? html`<li>${sentence}</li>` : html`<li><a href="#${name}">${sentence}</a></li>`,
+  );
+  return html`<div class="summary" role="alert"><h2>There is a problem</h2><ul>${items}</ul></div>`;
+}
+
+/** A form that is sent to a path (with the prefix of PUBLIC_URL) by a button with this text. */
+export function formTo(action: string, button: string, ...parts: readonly Html[]): Html {
+  return html`<form method="post" action="${action}" novalidate>${parts}<p><button>${button}</button></p></form>`;
+}
+
+/** A value that is sent along unseen; never anything that decides who may do what. */
+export function hiddenField(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">`;
+}
+
+/** A field of one line, with its label, hint and fault. */
+export function textField(field: TextField): Html {
+  const { name, value, type = 'text', autocomplete = 'off', inputmode, size } = field;
+  const more = `${inputmode ? ` inputmode="${inputmode}"` : ''}${size ? ` class="${size}"` : ''}`;
+  return around(
+    field,
+    html`<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"${raw(more)}${described(field)}>`,
+  );
+}
+
+/** A field of several lines. */
+export function textArea(field: FieldParts & { value: string; rows: number; most?: number }): Html {
+  const { name, value, rows } = field;
+  // The first line feed in a textarea is not part of its value.
+  return around(
+    field,
+    html`<textarea id="${name}" name="${name}" rows="${rows}"${described(field)}>\n${value}</textarea>`,
+  );
+}
+
+/** One of several answers; the first gets the field's id, where links to the field lead. */
+export function radios(field: FieldParts & { value: string; options: readonly Option[] }): Html {
+  return choices(field, 'radio', [field.value]);
+}
+
+/** Any number of several answers. */
+export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
+  return choices(field, 'checkbox', field.values);
+}
+
+/** An answer that can be chosen. */
+export type Option = { value: string; label: string; hint?: string };
+
+function choices(
+  field: FieldParts & { options: readonly Option[] },
+  type: 'radio' | 'checkbox',
+  chosen: readonly string[],
+): Html {
+  const { name, label, options, faults } = field;
+  const items = options.map(({ value, label: text, hint }, index) => {
+    const id = index === 0 ? name : `${name}-${index}`;
+    const isChecked = chosen.includes(value);
+    return html`<div class="choice"><input id="${id}" name="${name}" type="${type}" value="${value}"${raw(isChecked ? ' checked' : '')}><label for="${id}">${text}${hint ? html` <small>${hint}</small>` : ''}</label></div>`;
+  });
+  return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}${items}</fieldset>`;
+}
+
+function around(field: FieldParts & { value: string; most?: number }, input: Html): Html {
+  const { name, label, faults } = field;
+  return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${name}">${label}</label>${notes(field)}${input}</div>`;
+}
+
+/** The hint and the fault, between label and input, so that both are read and seen before typing. */
+function notes({ name, hint, faults, most, value }: FieldParts & { most?: number; value?: string }): Html {
+  const fault = faults.get(name);
+  const count = most === undefined ? '' : `Up to ${most} characters.`;
+  const have = fault !== undefined && most !== undefined ? ` These are ${codePoints(value ?? '')}.` : '';
+  const text =
+    hint === undefined && count === '' ? '' : html`<p class="hint" id="${name}-hint">${hint ?? ''} ${count}${have}</p>`;
+  return html`${text}${fault === undefined ? '' : html`<p class="fault" id="${name}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
+}
+
+function described({ name, hint, faults, most }: FieldParts & { most?: number }): Html {
+  const ids = [
+    ...(hint === undefined && most === undefined ? [] : [`${name}-hint`]),
+    ...(faults.has(name) ? [`${name}-fault`] : []),
+  ];
+  const wrong = faults.has(name) ? ' aria-invalid="true"' : '';
+  return raw(ids.length === 0 ? wrong : `${wrong} aria-describedby="${ids.join(' ')}"`);
+}

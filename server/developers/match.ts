@@ -1,0 +1,68 @@
+import { AppError } from '../../shared/errors.ts';
+import type { PageRoute } from './visit.ts';
+
+/** A route whose path is that of a request, and the parts of the path that stand for its `:name`s, decoded. */
+export type Found = { route: PageRoute; params: Record<string, string> };
+
+/**
+ * The routes of a path, all with the same template. One without parameters goes before one with. Throws `unknown_path`.
+ */
+export function findRoutes(routes: readonly PageRoute[], path: string): Found[] {
+  const matching = routes.flatMap((route): Found[] => {
+    const params = matchPath(route.path, path);
+    return params === null ? [] : [{ route, params }];
+  });
+  const exact = matching.filter(({ route }) => route.path === path);
+  const found = exact.length > 0 ? exact : matching;
+  if (found.length === 0) throw new AppError('unknown_path');
+  return found;
+}
+
+/**
+ * The one of a path's routes for a method; HEAD has that of GET. Throws `method_not_allowed` with the methods that the path
+ * has.
+ */
+export function chooseMethod(found: readonly Found[], method: string): Found {
+  const wanted = method === 'HEAD' ? 'GET' : method;
+  const right = found.find(({ route }) => route.method === wanted);
+  if (right !== undefined) return right;
+  const methods = found.flatMap(({ route }) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
+  const sentence = `This path answers ${methods.join(', ').replace(/, (\w+)$/, ' and $1')} only.`;
+  throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });
+}
+
+/** The parameters of a path that matches a template, or null. A part that can't be decoded matches nothing. */
+export function matchPath(template: string, path: string): Record<string, string> | null {
+  const wanted = template.split('/');
+  const parts = path.split('/');
+  if (wanted.length !== parts.length) return null;
+  const params: Record<string, string> = {};
+  for (const [at, want] of wanted.entries()) {
+    const part = parts[at] as string;
+    if (!want.startsWith(':')) {
+      if (part !== want) return null;
+      continue;
+    }
+    const value = decode(part);
+    if (value === null || value === '') return null;
+    params[want.slice(1)] = value;
+  }
+  return params;
+}
+
+/** Plain paths only: nothing that a browser would read as another path, and nothing that ends a header. */
+const PLAIN_PATH = /^(\/[A-Za-z0-9_-]+)+$/;
+
+/** Whether a GET of this path is a page of ours: only such a path is somewhere to go on to after signing in. */
+export function isPagePath(routes: readonly Pick<PageRoute, 'method' | 'path'>[], path: string): boolean {
+  if (!PLAIN_PATH.test(path)) return false;
+  return routes.some((route) => route.method === 'GET' && matchPath(route.path, path) !== null);
+}
+
+function decode(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}

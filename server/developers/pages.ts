@@ -1,0 +1,176 @@
+import type { Access } from '../../shared/access/access.ts';
+import type { Session } from '../../shared/access/session-row.ts';
+import { noteUse, readSession } from '../../shared/access/sessions.ts';
+import { AppError, refusalOf } from '../../shared/errors.ts';
+import { publicPath } from '../request/public-path.ts';
+import { createBackground, runInBackground, stopBackground } from './background.ts';
+import { readCookie, removeCookie, setCookie, signInFault } from './cookies.ts';
+import { refuseCrossSite } from './cross-site.ts';
+import { flashText } from './flash.ts';
+import { type FieldKinds, type Form, readForm, readQuery } from './form.ts';
+import { layPage, type Visitor } from './html/layout.ts';
+import { chooseMethod, type Found, findRoutes, isPagePath } from './match.ts';
+import type { PageAnswer, PageRequest } from './messages.ts';
+import { withNext } from './next.ts';
+import { pageHeaders, type Refused, refusePage } from './refusals.ts';
+import { PAGE_ROUTES } from './routes.ts';
+import type { Outcome, Page, Pages, Visit } from './visit.ts';
+
+/** How long the line that says what a form did waits to be shown. */
+const FLASH_SECONDS = 60;
+
+const PLAIN_PATHS = PAGE_ROUTES.map(({ path }) => path).filter((path) => !path.includes(':'));
+
+/** What is known of a request on its way to its route; the answer to a refusal shows it. */
+type Progress = {
+  template: string | null;
+  found: Found | null;
+  session: Session | null;
+  flash: string | null;
+  form: Form | null;
+};
+
+/** Makes what answers pages. `report` tells the log. */
+export function createPages(access: Access, report: Pages['report']): Pages {
+  return {
+    access,
+    report,
+    background: createBackground(),
+    isPage: (path) => isPagePath(PAGE_ROUTES, path),
+    isStopping: false,
+  };
+}
+
+/** Finishes the work that pages have begun: 15 seconds for what is under way, then 2 to store that it was given up. */
+export function stopPages(pages: Pages): Promise<void> {
+  pages.isStopping = true;
+  return stopBackground(pages.background);
+}
+
+/** Answers a request for a page. Never throws: whatever goes wrong is answered with a page too. */
+export async function answerPage(pages: Pages, request: PageRequest): Promise<PageAnswer> {
+  const progress: Progress = { template: null, found: null, session: null, flash: null, form: null };
+  try {
+    const visit = openVisit(pages, request, progress);
+    if ('seeOther' in visit) return answerOutcome(pages, request, progress, visit);
+    const { act } = (progress.found as Found).route;
+    return answerOutcome(pages, request, progress, await act(visit));
+  } catch (error) {
+    return refusePage(pages.access.config, error, refusedOf(request, progress));
+  }
+}
+
+/**
+ * Takes a request through its checks, in this order: the path, the method, who sends a form, the form, who is signed in.
+ * Where somebody has to sign in for a page, returns the way there. Throws the refusal of a check that fails.
+ */
+function openVisit(pages: Pages, request: PageRequest, progress: Progress): Visit | { seeOther: string } {
+  const { access } = pages;
+  const { config } = access;
+  const { headers } = request;
+  const routes = findRoutes(PAGE_ROUTES, request.path);
+  progress.template = (routes[0] as Found).route.path;
+  progress.found = chooseMethod(routes, request.method);
+  const { route, params } = progress.found;
+  const isPost = route.method === 'POST';
+  if (isPost) refuseCrossSite(headers, config.publicUrl);
+  const form = isPost ? readFormOf(request, route.fields ?? {}) : new Map();
+  progress.form = isPost ? form : null;
+  const query = readQuery(request.query, route.query ?? []);
+  progress.session = sessionOf(pages, request);
+  progress.flash = readCookie(config, headers.cookie, 'flash');
+  const person = progress.session?.person ?? null;
+  if (route.who !== 'anyone' && person === null) {
+    if (isPost) throw new AppError('signed_out');
+    return {
+      seeOther: withNext(route.who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in', request.path),
+    };
+  }
+  if (route.who !== 'anyone' && route.who !== 'signed in' && person?.kind !== route.who)
+    throw new AppError('forbidden');
+  const client = { address: request.address, agent: headers['user-agent'] ?? '' };
+  return { pages, access, request, client, params, query, form, session: progress.session, person };
+}
+
+function readFormOf({ body, bodyFault }: PageRequest, fields: FieldKinds): Form {
+  if (bodyFault === 'bad_form' || bodyFault === 'form_too_long' || bodyFault === 'not_a_form')
+    throw new AppError(bodyFault);
+  return readForm(body ?? '', fields);
+}
+
+/** The session of the cookie; null too where nobody may sign in. Its use is noted once the page is sent. */
+function sessionOf(pages: Pages, { headers, isForwardedUnasked }: PageRequest): Session | null {
+  const { access, background, report } = pages;
+  if (signInFault(access.config, isForwardedUnasked) !== null) return null;
+  const token = readCookie(access.config, headers.cookie, 'session');
+  const session = token === null ? null : readSession(access, token);
+  if (session !== null) {
+    const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be noted.', cause);
+    runInBackground(background, () => noteUse(access, session), onFault);
+  }
+  return session;
+}
+
+function answerOutcome(pages: Pages, request: PageRequest, progress: Progress, outcome: Outcome): PageAnswer {
+  const { cookies = [], after } = outcome;
+  if (after !== undefined) {
+    runInBackground(pages.background, after, (cause) => pages.report('error', 'Work for a page failed.', cause));
+  }
+  const answer = 'seeOther' in outcome ? redirect(pages, outcome) : show(pages, request, progress, outcome);
+  const { template } = progress;
+  return { ...answer, headers: [...answer.headers, ...cookies.map(setCookieHeader)], template, fault: null };
+}
+
+function show(
+  pages: Pages,
+  request: PageRequest,
+  progress: Progress,
+  page: Page,
+): Pick<PageAnswer, 'status' | 'headers' | 'body' | 'refusal'> {
+  const { config } = pages.access;
+  const { text, contentSecurityPolicy } = layPage(config, visitorOf(request, progress), page);
+  const headers = pageHeaders(contentSecurityPolicy);
+  if (progress.flash !== null) headers.push(setCookieHeader(removeCookie(config, 'flash')));
+  if (page.refusal === undefined) return { status: 200, headers, body: text, refusal: null };
+  headers.push(['X-Error-Code', page.refusal]);
+  return { status: refusalOf(page.refusal).status ?? 200, headers, body: text, refusal: page.refusal };
+}
+
+function redirect(pages: Pages, { seeOther, flash }: Extract<Outcome, { seeOther: string }>) {
+  const { config } = pages.access;
+  const headers: PageAnswer['headers'] = [
+    ['Location', publicPath(config, seeOther)],
+    ['Cache-Control', 'no-store'],
+    ['Referrer-Policy', 'same-origin'],
+    ['X-Content-Type-Options', 'nosniff'],
+  ];
+  if (flash !== undefined) headers.push(setCookieHeader(setCookie(config, 'flash', flash, FLASH_SECONDS)));
+  return { status: 303, headers, body: '', refusal: null };
+}
+
+function setCookieHeader(value: string): [string, string] {
+  return ['Set-Cookie', value];
+}
+
+function visitorOf(request: PageRequest, { session, flash }: Progress): Visitor {
+  const person = session?.person ?? null;
+  return {
+    kind: person?.kind ?? null,
+    ...(person?.kind === 'admin' && { name: person.name }),
+    paths: PLAIN_PATHS,
+    flash: flashText(flash),
+    path: request.path,
+  };
+}
+
+/** What the page of a refusal shows. Only a form that came from this very site is offered to be sent again. */
+function refusedOf(request: PageRequest, progress: Progress): Refused {
+  const { template, found, form } = progress;
+  const fields = found?.route.fields ?? {};
+  const shown = new Map([...(form ?? [])].filter(([name]) => fields[name] !== 'secret'));
+  return {
+    template,
+    visitor: visitorOf(request, { ...progress, flash: null }),
+    ...(shown.size > 0 && { again: { path: request.path, form: shown } }),
+  };
+}

@@ -1,0 +1,81 @@
+import { enterCode } from '../../../shared/access/codes.ts';
+import { KNOWN_FOR_MS } from '../../../shared/access/known-browsers.ts';
+import { SESSION_PERIODS } from '../../../shared/access/session-row.ts';
+import { endSession } from '../../../shared/access/sessions.ts';
+import { html } from '../../html.ts';
+import { publicPath } from '../../request/public-path.ts';
+import { readCookie, removeCookie, setCookie, signInFault } from '../cookies.ts';
+import { oneValue } from '../form.ts';
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { nextOf, withNext } from '../next.ts';
+import type { Outcome, Page, Visit } from '../visit.ts';
+
+/** `GET /developers/sign-in/code`: asks for the code from the mail. The same whether or not a mail was sent. */
+export function codePage(visit: Visit): Page {
+  return show(visit, '', NO_FAULTS);
+}
+
+/** `POST /developers/sign-in/code`: signs the owner in whose code it is, anew even where somebody is signed in already. */
+export function signIn(visit: Visit): Outcome {
+  const { access, request, form, client, session } = visit;
+  const { config } = access;
+  if (signInFault(config, request.isForwardedUnasked) !== null) {
+    return { ...show(visit, '', NO_FAULTS), refusal: 'no_sign_in' };
+  }
+  const { cookie } = request.headers;
+  const code = oneValue(form, 'code');
+  const entered = enterCode(access, {
+    browserSecret: readCookie(config, cookie, 'sign-in'),
+    knownBrowser: readCookie(config, cookie, 'known'),
+    code,
+    client,
+  });
+  if (!entered.isSignedIn) {
+    return { ...show(visit, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
+  }
+  // Whoever was signed in with this browser before is not any more.
+  if (session !== null) endSession(access, session.signed, session.id);
+  const start = visit.pages.isPage('/developers/keys') ? '/developers/keys' : '/developers';
+  return {
+    seeOther: nextOf(visit) || start,
+    flash: 'signed-in',
+    cookies: [
+      setCookie(config, 'session', entered.token, SESSION_PERIODS.owner.mostMs / 1000),
+      setCookie(config, 'known', entered.knownBrowser, KNOWN_FOR_MS / 1000),
+      removeCookie(config, 'sign-in'),
+    ],
+  };
+}
+
+const SENTENCES = {
+  malformed: 'Enter the code of the mail: eight letters and digits, like 7Q2M-X0A1.',
+  wrong:
+    'This code does not work: it is mistyped, was used already, is older than 10 minutes, or was asked for in another browser. After five tries you need a new one.',
+} as const;
+
+function show(visit: Visit, typed: string, faults: Faults): Page {
+  const { config } = visit.access;
+  const title = 'Enter the code';
+  const again = publicPath(config, withNext('/developers/sign-in', nextOf(visit)));
+  return {
+    title,
+    body: html`${errorSummary(faults)}<h1>${title}</h1>
+<p>If that username and that address belong together, a mail with a code is on its way. The code works for 10 minutes, once, and only in this browser.</p>
+${formTo(
+  publicPath(config, '/developers/sign-in/code'),
+  'Sign in',
+  textField({
+    name: 'code',
+    label: 'Code',
+    hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',
+    value: typed,
+    autocomplete: 'one-time-code',
+    size: 'short',
+    faults,
+  }),
+  hiddenField('next', nextOf(visit)),
+)}
+<h2>No mail?</h2>
+<p>Look among unwanted mail, and whether you typed both rightly: <a href="${again}">ask again</a>. For one username and address a mail is sent at most once a minute, 5 times an hour and 10 times a day; from one network 10 times an hour. Within these limits nothing more is sent, and an earlier code still works in the browser that asked for it.</p>`,
+  };
+}

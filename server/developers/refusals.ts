@@ -1,0 +1,106 @@
+import type { Config } from '../../shared/config/config.ts';
+import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
+import { type Html, html } from '../html.ts';
+import { publicPath } from '../request/public-path.ts';
+import { shownOf } from '../request/refusals.ts';
+import { describeFault } from '../watching/log.ts';
+import type { Form } from './form.ts';
+import { layPage, type Visitor } from './html/layout.ts';
+import type { PageAnswer } from './messages.ts';
+import { ruleSentence } from './rules.ts';
+
+/** How a request is logged that was refused before it was known which page it is for. */
+const ANY_PAGE = '/developers/*';
+
+/** What is known of a refused request. */
+export type Refused = {
+  /** The path of its route; null where no page is at its path. */
+  template?: string | null;
+  visitor?: Visitor;
+  /** A form that was sent by this very site and may be sent again: its path, and its fields but the secret ones. */
+  again?: { path: string; form: Form };
+};
+
+/** Makes the page that tells of an error: with the sentence and status that a program would get. Never throws. */
+export function refusePage(
+  config: Config,
+  error: unknown,
+  { template = ANY_PAGE, visitor, again }: Refused = {},
+): PageAnswer {
+  const { code, status, sentence, headers, fault } = readRefusal(config, error);
+  const { text, contentSecurityPolicy } = layPage(config, visitor ?? { kind: null, paths: [] }, {
+    title: titleOf(status),
+    refusal: code,
+    body: html`<h1>${titleOf(status)}</h1><p>${sentence}</p>${hint(config, code)}${again ? sendAgain(config, again) : ''}`,
+  });
+  return {
+    status,
+    headers: [...pageHeaders(contentSecurityPolicy), ['X-Error-Code', code], ...Object.entries(headers)],
+    body: text,
+    template,
+    refusal: code,
+    fault,
+  };
+}
+
+/** The headers of every page. */
+export function pageHeaders(contentSecurityPolicy: string): [string, string][] {
+  return [
+    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Content-Security-Policy', contentSecurityPolicy],
+    ['Cache-Control', 'no-store'],
+    // With no-referrer, a form's Origin would be null.
+    ['Referrer-Policy', 'same-origin'],
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
+    ['X-Content-Type-Options', 'nosniff'],
+  ];
+}
+
+/** What a visitor is shown of an error, and the text for the log where it is a fault of the server. */
+function readRefusal(config: Config, error: unknown) {
+  const known = shownAs(config, error);
+  const { code, status, body, headers = {} } = shownOf(known);
+  const isFault = refusalOf(code).isLogged && !known.details.isForClient;
+  return { code, status, sentence: body.error, headers, fault: isFault ? describeFault(error) : null };
+}
+
+/** `profilectl` alone has met these codes so far, so that they have no status: broken rules, and somebody else who is at it. */
+function shownAs(config: Config, error: unknown): AppError {
+  const rule = ruleSentence(config, error);
+  if (rule !== null) return new AppError('refused_form', rule);
+  if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
+  if (error.code === 'try_later') return new AppError('busy', error.message, { ...error.details, isForClient: true });
+  return error;
+}
+
+/** The heading of a refusal: what kind of trouble it is. */
+function titleOf(status: number): string {
+  return TITLES.find(([least]) => status >= least)?.[1] as string;
+}
+
+const TITLES: readonly [leastStatus: number, title: string][] = [
+  [503, 'Not at this moment'],
+  [500, 'Something went wrong here'],
+  [405, 'This can’t be done'],
+  [404, 'Not found'],
+  [403, 'Not allowed'],
+  [0, 'This can’t be done'],
+];
+
+function hint(config: Config, code: ErrorCode): Html {
+  const home = html`<p><a href="${publicPath(config, '/developers')}">Go to the first page</a></p>`;
+  if (code !== 'signed_out') return home;
+  return html`<p><a href="${publicPath(config, '/developers/sign-in')}" target="_blank">Sign in (in a new tab)</a></p>`;
+}
+
+/** What was typed, and a button that sends it once more: nothing is lost while somebody signs in or waits. */
+function sendAgain(config: Config, { path, form }: NonNullable<Refused['again']>): Html {
+  const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));
+  return html`<p>What you typed is still here. When the trouble is over, send it again.</p>
+<form method="post" action="${publicPath(config, path)}">
+${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}</textarea>`)}
+<button>Send again</button>
+</form>
+<dl class="typed">${pairs.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}

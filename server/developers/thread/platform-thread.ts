@@ -1,0 +1,60 @@
+import { closeAccess, openAccess } from '../../../shared/access/open.ts';
+import type { Config } from '../../../shared/config/config.ts';
+import { describeFault } from '../../watching/log.ts';
+import type { FromPlatform, PlatformEvent, ToPlatform } from '../messages.ts';
+import { answerPage, createPages, stopPages } from '../pages.ts';
+import { refusePage } from '../refusals.ts';
+
+import type { Pages } from '../visit.ts';
+
+// This file runs in the platform thread, which answers all pages under /developers. It has its own connections to the
+// database, so that no write of a page keeps a lookup waiting.
+
+declare const self: { onmessage: (event: { data: ToPlatform }) => void };
+
+/** What this thread has been told and has opened. */
+const thread = { config: null as Config | null, pages: null as Pages | null, isStopping: false };
+
+self.onmessage = ({ data }) => {
+  if (data.kind === 'start') thread.config = data.config;
+  else if (data.kind === 'page') void answer(data);
+  else if (data.kind === 'stopping') beginStop();
+  else void stop();
+};
+
+function post(message: FromPlatform): void {
+  postMessage(message);
+}
+
+async function answer({ id, request }: Extract<ToPlatform, { kind: 'page' }>): Promise<void> {
+  const config = thread.config as Config;
+  try {
+    thread.pages ??= openPages(config);
+    post({ kind: 'answer', id, answer: await answerPage(thread.pages, request) });
+  } catch (error) {
+    // The database could not be opened. The next request tries again.
+    post({ kind: 'answer', id, answer: refusePage(config, error) });
+  }
+}
+
+function openPages(config: Config): Pages {
+  const report = (level: PlatformEvent['level'], message: string, cause?: unknown) =>
+    post({ kind: 'event', event: { level, message, cause: cause === undefined ? undefined : describeFault(cause) } });
+  const pages = createPages(openAccess(config), report);
+  pages.isStopping = thread.isStopping;
+  return pages;
+}
+
+function beginStop(): void {
+  thread.isStopping = true;
+  if (thread.pages !== null) thread.pages.isStopping = true;
+}
+
+async function stop(): Promise<void> {
+  beginStop();
+  if (thread.pages !== null) {
+    await stopPages(thread.pages);
+    closeAccess(thread.pages.access);
+  }
+  post({ kind: 'stopped' });
+}

@@ -1,0 +1,144 @@
+import type { Clock } from '../../../shared/clock.ts';
+import type { Config } from '../../../shared/config/config.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Log } from '../../watching/log.ts';
+import type { FromPlatform, PageAnswer, PageRequest, ToPlatform } from '../messages.ts';
+
+// This file runs in the main thread, and is all that a server without a visitor loads of the pages.
+
+/** Answers requests for pages under `/developers`, for the whole server. */
+export type Platform = {
+  /** Answers a request; with a refusal where the thread dies over it, or has just died and is not started again yet. Never throws. */
+  ask: (request: PageRequest) => Promise<PageAnswer>;
+  /** Says that the server begins to stop: no approval is begun any more, and pages are answered as before. */
+  beginStop: () => void;
+  /** Finishes what pages have begun, then ends the thread; called when no request is in flight any more. */
+  stop: () => Promise<void>;
+};
+
+/** What the platform thread works with, and where it tells what went wrong. */
+export type PlatformParts = {
+  config: () => Config;
+  clock: Clock;
+  log: Log;
+  /** Called with each thread that is started; tests use it. */
+  onThread?: (worker: Worker) => void;
+};
+
+/** A thread that answers pages, as the main thread sees it. */
+type Thread = {
+  readonly worker: Worker;
+  readonly startedAtMs: number;
+  /** Whom to answer, by the number of the request. */
+  readonly open: Map<number, PromiseWithResolvers<PageAnswer>>;
+  /** Resolves when the thread has finished after the order to stop, or has ended for whatever reason. */
+  readonly ended: PromiseWithResolvers<void>;
+  lastError: string | null;
+};
+
+/** The thread, if one runs, and the number of the last request. */
+type State = {
+  readonly parts: PlatformParts;
+  thread: Thread | null;
+  requests: number;
+  isStopping: boolean;
+  diedAtMs: number;
+};
+
+/** After a death within this time of its start, a thread is not started again for as long. */
+const PAUSE_MS = 1_000;
+
+/** How long the thread may take after the order to stop; it gives its own work 15 s and then 2 s to be stored. */
+const STOP_MS = 20_000;
+
+/** Prepares the platform thread, which the first request starts, and the next request after its death. */
+export function createPlatform(parts: PlatformParts): Platform {
+  const state: State = { parts, thread: null, requests: 0, isStopping: false, diedAtMs: Number.NEGATIVE_INFINITY };
+  return {
+    ask: async (request) => {
+      try {
+        return await ask(state, request);
+      } catch (error) {
+        const { refusePage } = await import('../refusals.ts');
+        return refusePage(parts.config(), error);
+      }
+    },
+    beginStop: () => {
+      state.isStopping = true;
+      if (state.thread !== null) tell(state.thread, { kind: 'stopping' });
+    },
+    stop: () => stop(state),
+  };
+}
+
+async function ask(state: State, request: PageRequest): Promise<PageAnswer> {
+  state.thread ??= start(state);
+  const { thread } = state;
+  const id = ++state.requests;
+  const waiting = Promise.withResolvers<PageAnswer>();
+  thread.open.set(id, waiting);
+  tell(thread, { kind: 'page', id, request });
+  return waiting.promise;
+}
+
+function start(state: State): Thread {
+  const { config, clock, log } = state.parts;
+  const startedAtMs = clock.monotonicMs();
+  if (startedAtMs - state.diedAtMs < PAUSE_MS) throw new AppError('too_many_pages');
+  const thread: Thread = {
+    worker: new Worker(new URL('./platform-thread.ts', import.meta.url)),
+    startedAtMs,
+    open: new Map(),
+    ended: Promise.withResolvers(),
+    lastError: null,
+  };
+  thread.worker.onmessage = ({ data }: MessageEvent<FromPlatform>) => take(thread, log, data);
+  thread.worker.onerror = (event) => {
+    // Without this the error of the thread would be an uncaught error of the main thread.
+    event.preventDefault();
+    thread.lastError = event.message;
+  };
+  thread.worker.addEventListener('close', () => bury(state, thread));
+  state.parts.onThread?.(thread.worker);
+  tell(thread, { kind: 'start', config: config() });
+  if (state.isStopping) tell(thread, { kind: 'stopping' });
+  return thread;
+}
+
+function take(thread: Thread, log: Log, message: FromPlatform): void {
+  if (message.kind === 'answer') {
+    thread.open.get(message.id)?.resolve(message.answer);
+    thread.open.delete(message.id);
+  } else if (message.kind === 'event') {
+    const { level, message: text, cause } = message.event;
+    log.event(level, text, cause === undefined ? {} : { cause });
+  } else thread.ended.resolve();
+}
+
+/** Refuses what the thread has not answered. The next request starts a new thread. */
+function bury(state: State, thread: Thread): void {
+  thread.ended.resolve();
+  if (state.thread === thread) state.thread = null;
+  const { clock, log } = state.parts;
+  const diedAtMs = clock.monotonicMs();
+  if (diedAtMs - thread.startedAtMs < PAUSE_MS) state.diedAtMs = diedAtMs;
+  const cause = thread.lastError ?? 'The thread has ended.';
+  const wasAsked = state.isStopping && thread.open.size === 0;
+  if (!wasAsked) log.event('error', 'The thread for pages died; the next request starts it again.', { cause });
+  for (const { reject } of thread.open.values()) reject(new AppError('internal', null, { cause }));
+  thread.open.clear();
+}
+
+async function stop(state: State): Promise<void> {
+  const { thread } = state;
+  if (thread === null) return;
+  tell(thread, { kind: 'stop' });
+  const patience = setTimeout(thread.ended.resolve, STOP_MS);
+  await thread.ended.promise;
+  clearTimeout(patience);
+  thread.worker.terminate();
+}
+
+function tell({ worker }: Thread, message: ToPlatform): void {
+  worker.postMessage(message);
+}

@@ -1,0 +1,172 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { createPages } from '../../../server/developers/pages.ts';
+import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
+import { countingCodes, testAccess } from '../../support/access.ts';
+import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { testCertificate } from '../../support/certificates.ts';
+import { importLines } from '../../support/import.ts';
+import { type PageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { testClock } from '../../support/world.ts';
+
+// The pages in a real Chromium, which sends Origin and Sec-Fetch-Site by itself. The service is one host of a site; users
+// of the platform have other hosts of the same site.
+
+const OWN = 'https://dev.bio.example';
+const SIBLING = 'https://ada.bio.example';
+const FOREIGN = 'https://evil.example';
+
+/** Pages with one owner, whose codes the test knows. */
+async function worldAt(variables: Record<string, string>) {
+  const clock = testClock();
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random, variables });
+  await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  const world: PageWorld = { access, clock, pages: createPages(access, () => {}), events: [] };
+  return { world, server: await serverOfPages(world), lastCode: codes.lastCode };
+}
+
+const { certFile, keyFile, cert, key } = testCertificate();
+const secure = await worldAt({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
+const plain = await worldAt({});
+// Whatever is asked for here is an empty page, from which the test does what a page of somebody else could.
+const elsewhere = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  tls: { cert, key },
+  fetch: () => new Response('<!doctype html><title>Elsewhere</title>', { headers: { 'Content-Type': 'text/html' } }),
+});
+afterAll(() => elsewhere.stop(true));
+
+const openPage = (
+  hasChromium
+    ? await startBrowser({
+        'dev.bio.example': secure.server.port,
+        'ada.bio.example': elsewhere.port as number,
+        'evil.example': elsewhere.port as number,
+      })
+    : null
+) as OpenPage;
+
+const WIDE = { width: 1280, colorScheme: 'light' } as const;
+
+/** Sends a form from the page that is open, as a script of it would, and returns the status of what comes. */
+async function submit(page: Page, action: string): Promise<number> {
+  const [response] = await Promise.all([
+    page.waitForNavigation(),
+    page.evaluate(`document.body.innerHTML = '<form method="post" action="${action}">'; document.forms[0].submit()`),
+  ]);
+  return response?.status() ?? 0;
+}
+
+describe.skipIf(!hasChromium)('no page of another origin changes anything', () => {
+  const livingSessions = () =>
+    secure.world.access.sessions.sqlite.query('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL').get();
+  const forms = PAGE_ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
+
+  test('a sibling host or a foreign one, by form and by fetch, with a session and without', async () => {
+    const { page } = await openPage(`${OWN}/developers`, WIDE);
+    for (const isSignedIn of [false, true]) {
+      if (isSignedIn) {
+        const [name = '', value = ''] = signInOwner(secure.world.access, 7).split('=');
+        await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+      }
+      const before = livingSessions();
+      for (const origin of [SIBLING, FOREIGN]) {
+        for (const path of forms) {
+          await page.goto(origin);
+          expect([origin, path, await submit(page, OWN + path)]).toEqual([origin, path, 403]);
+        }
+        await page.goto(origin);
+        const asked = secure.server.log.length;
+        for (const path of forms) {
+          // The answer is kept from that page, so that only our log tells of it.
+          const send = { method: 'POST', mode: 'no-cors', credentials: 'include' };
+          await page.evaluate(
+            `fetch('${OWN + path}', { ...${JSON.stringify(send)}, body: new URLSearchParams('a=1') }).catch(() => {})`,
+          );
+        }
+        const answered = secure.server.log.slice(asked).filter(({ method }) => method === 'POST');
+        expect(answered.map(({ status }) => status)).toEqual(Array(forms.length).fill(403));
+      }
+      expect(livingSessions()).toEqual(before);
+    }
+    // The same from a page of our own does what it says.
+    await page.goto(`${OWN}/developers/sessions`);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByText('You are signed out.').waitFor();
+    expect(livingSessions()).toEqual({ n: 0 });
+  }, 30_000);
+});
+
+describe.skipIf(!hasChromium)('everybody can use the pages', () => {
+  const colourSchemes = ['light', 'dark'] as const;
+  for (const colorScheme of colourSchemes) {
+    for (const width of [320, 1280]) {
+      test(`axe finds nothing, and nothing is cut off, at ${width} pixels, ${colorScheme}`, async () => {
+        const { page, troubles } = await openPage(`${plain.server.url}/developers`, { width, colorScheme });
+        const look = async () => {
+          await page.evaluate(axe.source);
+          const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+          expect(violations.map(({ id, nodes }) => [page.url(), id, nodes.map(({ html }) => html)])).toEqual([]);
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+        };
+        const small = () =>
+          page.$$eval('a:not(p a, li a), button, input:not([type=hidden]), nav a, summary', (all) =>
+            all
+              .filter((one) => one.getBoundingClientRect().height < 24 && one.className !== 'skip')
+              .map((one) => one.outerHTML),
+          );
+        await look();
+        await page.goto(`${plain.server.url}/developers/sign-in`);
+        await look();
+        await page.getByRole('button', { name: 'Send me a code' }).click();
+        await look();
+        expect(await small()).toEqual([]);
+        await page.goto(`${plain.server.url}/developers/sign-in/code`);
+        await look();
+        const [name = '', value = ''] = signInOwner(plain.world.access, 7).split('=');
+        await page.context().addCookies([{ name, value, url: plain.server.url }]);
+        await page.goto(`${plain.server.url}/developers/sessions`);
+        await look();
+        expect(await small()).toEqual([]);
+        await page.goto(`${plain.server.url}/developers/nothing`);
+        await look();
+        // Only the statuses of refused pages are told of, and no violation of the policy.
+        expect(troubles.filter((text) => !/422|404/.test(text))).toEqual([]);
+      }, 30_000);
+    }
+  }
+
+  test('without scripts and by keyboard alone an owner is refused with what he typed, signs in, and signs out', async () => {
+    const { page } = await openPage(`${plain.server.url}/developers`, { ...WIDE, isWithoutScripts: true });
+    const { keyboard } = page;
+    await keyboard.press('Tab');
+    expect(await page.locator(':focus').textContent()).toBe('Skip to the content');
+    await keyboard.press('Enter');
+    await keyboard.press('Tab');
+    expect(await page.locator(':focus').textContent()).toBe('Sign in');
+    await keyboard.press('Enter');
+    await page.getByLabel('Username').focus();
+    await keyboard.type('Ädä <b>');
+    await keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    expect(await page.title()).toBe('Error: Sign in – Profile Lookup');
+    expect(await page.getByLabel('Username').inputValue()).toBe('Ädä <b>');
+    await page.getByRole('alert').getByRole('link').focus();
+    await keyboard.press('Enter');
+    await keyboard.press('Tab');
+    await page.getByLabel('E-mail address').focus();
+    await keyboard.type('ada@example.org');
+    await page.getByLabel('Username').fill('ada');
+    await keyboard.press('Enter');
+    await page.getByLabel('Code').focus();
+    await keyboard.type(plain.lastCode());
+    await keyboard.press('Enter');
+    await page.getByText('You are signed in.').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).focus();
+    await keyboard.press('Enter');
+    await page.getByText('You are signed out.').waitFor();
+  }, 30_000);
+});

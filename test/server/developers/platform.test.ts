@@ -1,0 +1,109 @@
+import { expect, test } from 'bun:test';
+import { createBackground, runInBackground, stopBackground } from '../../../server/developers/background.ts';
+import { createPlatform } from '../../../server/developers/thread/platform.ts';
+import { createLog } from '../../../server/watching/log.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { serverOn, startTestServer } from '../../support/http.ts';
+import { fetchPage } from '../../support/pages.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+/** A server whose platform threads are seen, in the order of their start. */
+async function serverWithThreads(variables: Record<string, string> = {}) {
+  const deps = { ...testDeps({ variables }), clock: testClock() };
+  const threads: Worker[] = [];
+  const lines: string[] = [];
+  const platform = createPlatform({
+    config: () => deps.config,
+    clock: systemClock,
+    log: createLog('info', systemClock.nowMs, (line) => void lines.push(line)),
+    onThread: (worker) => void threads.push(worker),
+  });
+  return { server: await serverOn(deps, undefined, { platform }), threads, lines };
+}
+
+test('the thread is started by the first request for a page, and once', async () => {
+  const { server, threads } = await serverWithThreads();
+  await fetch(`${server.url}/healthz`);
+  await fetch(`${server.url}/docs`);
+  expect(threads.length).toBe(0);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  expect(threads.length).toBe(1);
+});
+
+test('a thread that dies is told of, and started again by a later request; nobody waits for the dead', async () => {
+  const { server, threads, lines } = await serverWithThreads();
+  expect((await fetchPage(server, '/developers')).status).toBe(200);
+  const open = Array.from({ length: 10 }, () => fetchPage(server, '/developers'));
+  threads[0]?.terminate();
+  for (const answer of await Promise.all(open)) {
+    expect([200, 500, 503]).toContain(answer.status);
+    expect(await answer.text()).toContain('<h1>');
+  }
+  let answer = await fetchPage(server, '/developers');
+  while (answer.status !== 200) {
+    // Having just died it is not started at once; an answer that was on its way may still be a fault.
+    expect([500, 503]).toContain(answer.status);
+    if (answer.status === 503) await Bun.sleep(1_000 * Number(answer.headers.get('retry-after')));
+    answer = await fetchPage(server, '/developers');
+  }
+  expect(threads.length).toBe(2);
+  expect(lines.join('')).toContain('The thread for pages died; the next request starts it again.');
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});
+
+test('a database that can’t be opened is a page, and opened by the next request once it can', async () => {
+  const deps = { ...testDeps(), clock: testClock() };
+  const server = await serverOn(deps);
+  const { config } = deps;
+  await Bun.write(
+    `${config.databasePath}.sessions`,
+    'not a sessions file, but long enough to be taken for one. '.repeat(20),
+  );
+  const answer = await fetchPage(server, '/developers');
+  const page = await answer.text();
+  expect([answer.status, page.includes('sessions file')]).toEqual([500, false]);
+  expect(server.log.some(({ level, cause }) => level === 'error' && String(cause).includes('sessions'))).toBe(true);
+  await Bun.file(`${config.databasePath}.sessions`).delete();
+  expect((await fetchPage(server, '/developers')).status).toBe(200);
+});
+
+test('several workers ask one thread, and a page is as with one', async () => {
+  const one = await startTestServer();
+  const deps = { ...testDeps({ variables: { WORKERS: '2' } }), clock: testClock() };
+  const two = await serverOn(deps);
+  const seen = new Set<string>();
+  const wanted = await (await fetchPage(one, '/developers')).text();
+  while (seen.size < 2) {
+    const answer = await fetchPage(two, '/developers', { headers: { Connection: 'close' } });
+    expect([answer.status, await answer.text()]).toEqual([200, wanted]);
+    seen.add((answer.headers.get('x-request-id') as string).slice(0, 12));
+  }
+  await two.stop();
+  const pages = two.log.filter(({ route }) => route === '/developers');
+  expect(pages.length).toBeGreaterThanOrEqual(2);
+  expect(two.log.at(-1)?.message).toBe('Stopped.');
+});
+
+test('work that a page has begun is waited for, and told to give up when there is no more time', async () => {
+  const background = createBackground();
+  const faults: unknown[] = [];
+  const done: string[] = [];
+  const run = (work: (signal: AbortSignal) => Promise<void>) =>
+    runInBackground(background, work, (cause) => faults.push(cause));
+  run(async () => {
+    await Bun.sleep(10);
+    done.push('short');
+  });
+  run(() => Promise.reject(new Error('Nobody listens.')));
+  run(async (signal) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => resolve());
+    await promise;
+    done.push('stored as not confirmed');
+  });
+  await stopBackground(background, 50);
+  expect(done).toEqual(['short', 'stored as not confirmed']);
+  expect(faults).toEqual([expect.objectContaining({ message: 'Nobody listens.' })]);
+  expect(background.running.size).toBe(0);
+});

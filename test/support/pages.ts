@@ -1,0 +1,88 @@
+import { settleBackground } from '../../server/developers/background.ts';
+import type { PageAnswer, PageRequest } from '../../server/developers/messages.ts';
+import { answerPage, createPages, stopPages } from '../../server/developers/pages.ts';
+import type { Platform } from '../../server/developers/thread/platform.ts';
+import type { Pages } from '../../server/developers/visit.ts';
+import type { Access } from '../../shared/access/access.ts';
+import type { Signed } from '../../shared/access/session-row.ts';
+import { beginSession, ownerToSign } from '../../shared/access/sessions.ts';
+import { testAccess } from './access.ts';
+import { serverOn, type TestServer } from './http.ts';
+import { testClock } from './world.ts';
+
+/** Pages in this thread, under a clock that stands still, without a socket. */
+export type PageWorld = {
+  access: Access & { folder: string };
+  clock: ReturnType<typeof testClock>;
+  pages: Pages;
+  /** What was told to the log: level and message. */
+  events: [level: string, message: string][];
+};
+
+/** What a test sends: the fields of a form make it a POST, which a browser sends from this site. */
+export type Sent = Partial<PageRequest> & { form?: Record<string, string> | [string, string][]; cookie?: string };
+
+/** Makes pages on a new database. */
+export function pageWorld(variables: Record<string, string> = {}): PageWorld {
+  const clock = testClock();
+  const access = testAccess({ clock, variables });
+  const events: PageWorld['events'] = [];
+  return { access, clock, pages: createPages(access, (level, message) => void events.push([level, message])), events };
+}
+
+/** Asks pages for a path, and waits for the work that the page has begun. */
+export async function visit({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
+  const { form, cookie, ...given } = sent;
+  const [bare = path, query = ''] = path.split('?', 2);
+  const headers = { ...(form && SAME_ORIGIN), ...(cookie && { cookie }), ...given.headers };
+  const answer = await answerPage(pages, {
+    method: form === undefined ? 'GET' : 'POST',
+    path: bare,
+    query,
+    body: form === undefined ? null : new URLSearchParams(form).toString(),
+    bodyFault: null,
+    address: '192.0.2.7',
+    isForwardedUnasked: false,
+    requestId: 'test-1',
+    ...given,
+    headers,
+  });
+  await settleBackground(pages.background);
+  return answer;
+}
+
+/** The headers of a form that a page of this site has sent. */
+export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+
+/** The values of a header of an answer. */
+export function valuesOf({ headers }: PageAnswer, name: string): string[] {
+  return headers.filter(([found]) => found.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
+}
+
+/** Signs the owner of a profile in, and returns the Cookie header that says so. */
+export function signInOwner(access: Access, profileId: number): string {
+  const signed = ownerToSign(access, profileId) as Signed;
+  const { token } = beginSession(access, signed, { address: '192.0.2.7', agent: 'A test' });
+  return `${access.config.publicUrl.startsWith('https:') ? '__Host-' : ''}session=${token}`;
+}
+
+/** A server on a real socket whose pages are those of a {@link PageWorld}, under its clock. */
+export async function serverOfPages(world: PageWorld): Promise<TestServer> {
+  const platform: Platform = {
+    ask: (request) => answerPage(world.pages, request),
+    beginStop: () => {
+      world.pages.isStopping = true;
+    },
+    stop: () => stopPages(world.pages),
+  };
+  return serverOn({ ...world.access, clock: world.clock }, undefined, { platform });
+}
+
+/** Sends a request to a server's page, as a page of that server would send it where there is a body. */
+export function fetchPage(server: { url: string }, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (init.method === 'POST') {
+    for (const [name, value] of Object.entries(SAME_ORIGIN)) if (!headers.has(name)) headers.set(name, value);
+  }
+  return fetch(server.url + path, { redirect: 'manual', ...init, headers });
+}
