@@ -73,6 +73,18 @@ export const REFUSALS = {
   },
   no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
   signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
+  /** Something is not any more as the page showed on which an admin decided. */
+  changed_since: {
+    status: 409,
+    sentence: 'This has changed since the page showed it; look at it again. Nothing was done.',
+  },
+  /** Too many people begin to use a passkey, or one of them too often. */
+  too_many_challenges: {
+    status: 429,
+    exitCode: 75,
+    sentence: 'Passkeys were asked for too often; try again in a minute.',
+    headers: retryAfter,
+  },
   bad_parameter: {
     status: 400,
     when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it',

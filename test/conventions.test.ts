@@ -60,6 +60,7 @@ describe('who may import whom', () => {
         (name) => `shared/keys/${name}.ts`,
       ),
       ...['rate-limit', 'ring', 'account'].map((name) => `shared/limits/${name}.ts`),
+      ...['webauthn', 'cose', 'decision'].map((name) => `shared/access/${name}.ts`),
     ];
     const files = SOURCES.filter(({ path }) => [...pure, 'shared/profiles/name.ts', 'shared/text.ts'].includes(path));
     expect(files.length).toBe(pure.length + 2);
@@ -194,6 +195,7 @@ describe('one owner each', () => {
       /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\.act\(/,
       ['shared/keys/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/operations.ts'],
     ],
+    ['letting a decision of an admin through', /hasAsserted: true/, ['shared/access/assertions.ts']],
     [
       'noting an erasure for the next VACUUM',
       /\bnoteErasure\(/,

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Opened, Sqlite } from '../db/connect.ts';
 import { type Binding, isStillBound } from './binding.ts';
+import { dropOldChallenges } from './challenges.ts';
 import { dropCodes } from './code-rows.ts';
+import { dropOldEnrolments } from './enrolments.ts';
 import { dropOldBrowsers } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
 import { dropOldSessions } from './sessions.ts';
@@ -18,7 +20,7 @@ import {
 const OWNED = ['sessions', 'known_browsers'] as const;
 
 /**
- * Deletes from the sessions file what is of no use any more: codes, counts and known browsers whose time is over, sessions
+ * Deletes from the sessions file what is of no use any more: codes, counts, known browsers, challenges and addresses whose time is over, sessions
  * that ended more than 30 days ago, and everything of profiles that were erased or have another address. Throws `busy`, and
  * `refused` where the file can't be written.
  */
@@ -29,6 +31,8 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
     dropOldCounts(sqlite, nowMs);
     dropOldBrowsers(sqlite, nowMs);
     dropOldSessions(sqlite, nowMs);
+    dropOldChallenges(sqlite, nowMs);
+    dropOldEnrolments(sqlite, nowMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);
   });
 }

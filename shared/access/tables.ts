@@ -64,7 +64,38 @@ const MAIL_COUNTS = `CREATE TABLE IF NOT EXISTS mail_counts (
 CREATE INDEX IF NOT EXISTS mail_counts_under ON mail_counts (counted_under, at);
 CREATE INDEX IF NOT EXISTS mail_counts_at ON mail_counts (at)`;
 
+/** Addresses at which admins register a passkey, by the SHA-256 of their secret. One that was used is gone. */
+const ENROLMENTS = `CREATE TABLE IF NOT EXISTS enrolments (
+  secret_hash BLOB PRIMARY KEY CHECK (length(secret_hash) = 32),
+  admin TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  made_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID`;
+
+/**
+ * Challenges for passkeys, by their SHA-256, with what each is for: `about` is the decision that it was made for, as text,
+ * and admin who is to take it. One that was used stays until its time is over, since all are counted.
+ */
+const CHALLENGES = `CREATE TABLE IF NOT EXISTS challenges (
+  challenge_hash BLOB PRIMARY KEY CHECK (length(challenge_hash) = 32),
+  purpose TEXT NOT NULL CHECK (purpose IN ('sign-in', 'enrolment', 'decision')),
+  admin TEXT,
+  generation INTEGER,
+  about TEXT NOT NULL,
+  client_block TEXT NOT NULL,
+  made_at INTEGER NOT NULL,
+  is_used INTEGER NOT NULL DEFAULT 0 CHECK (is_used IN (0, 1)),
+  CHECK ((purpose = 'decision') = (admin IS NOT NULL) AND (admin IS NULL) = (generation IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS challenges_made ON challenges (made_at)`;
+
 /** Every statement that makes the sessions file, in order. */
-export const TABLES: readonly string[] = [SETTINGS, SESSIONS, SIGN_IN_CODES, KNOWN_BROWSERS, MAIL_COUNTS].flatMap(
-  (text) => text.split(';\n'),
-);
+export const TABLES: readonly string[] = [
+  SETTINGS,
+  SESSIONS,
+  SIGN_IN_CODES,
+  KNOWN_BROWSERS,
+  MAIL_COUNTS,
+  ENROLMENTS,
+  CHALLENGES,
+].flatMap((text) => text.split(';\n'));

@@ -6,6 +6,7 @@ import actors from '../../drizzle/0004_actors.sql' with { type: 'text' };
 import changesAndSuccessors from '../../drizzle/0005_changes_and_successors.sql' with { type: 'text' };
 import notices from '../../drizzle/0006_notices.sql' with { type: 'text' };
 import generation from '../../drizzle/0007_generation.sql' with { type: 'text' };
+import people from '../../drizzle/0008_people.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
 export type Migration = { name: string; sql: string };
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0005_changes_and_successors', sql: changesAndSuccessors },
   { name: '0006_notices', sql: notices },
   { name: '0007_generation', sql: generation },
+  { name: '0008_people', sql: people },
 ];

@@ -13,6 +13,7 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../actor.ts';
 import type { AttemptResult, KeyEventName, KeyState, NoticeKind, NoticeResult, Permission } from './key-columns.ts';
+import type { PeopleEventName } from './people-columns.ts';
 
 /** A rate limit as it is stored: `quota` requests in any window of so many seconds. */
 export type StoredRateLimit = { quota: number; windowSeconds: number };
@@ -313,5 +314,88 @@ export const notices = sqliteTable(
     index('notices_waiting').on(t.nextTryAt).where(sql`result = 'waiting'`),
     check('notices_tries', sql`${t.tries} >= 0`),
     check('notices_result', sql`${t.result} IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')`),
+  ],
+);
+
+/** Admins of the Developer Platform. One counts only while at least one passkey of it is confirmed. */
+export const admins = sqliteTable(
+  'admins',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    name: text().notNull(),
+    folded: text().notNull(),
+    /** Drawn anew when everything that the admin signed in with ends: sessions and invitations are bound to it. */
+    generation: integer().notNull(),
+    /** What passkeys know their owner by: random bytes, no secret. */
+    userHandle: blob('user_handle', { mode: 'buffer' }).notNull(),
+    addedAt: integer('added_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('admins_folded').on(t.folded),
+    check('admins_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+    check('admins_user_handle', sql`length(${t.userHandle}) = 32`),
+  ],
+);
+
+/** Passkeys of admins; each has its public key only. */
+export const passkeys = sqliteTable(
+  'passkeys',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    adminId: integer('admin_id')
+      .notNull()
+      .references(() => admins.id),
+    credentialId: blob('credential_id', { mode: 'buffer' }).notNull(),
+    /** DER of a SubjectPublicKeyInfo. */
+    publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
+    signCount: integer('sign_count').notNull(),
+    isBackupEligible: integer('is_backup_eligible', { mode: 'boolean' }).notNull(),
+    /** What its owner calls it. */
+    name: text().notNull(),
+    registeredAt: integer('registered_at').notNull(),
+    /** The client's address, and what its browser called itself. */
+    registeredFrom: text('registered_from').notNull(),
+    registeredBy: text('registered_by').notNull(),
+    /** Null until somebody on the box has confirmed it; nobody signs in with it before. */
+    confirmedAt: integer('confirmed_at'),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (t) => [
+    uniqueIndex('passkeys_credential_id').on(t.credentialId),
+    index('passkeys_admin').on(t.adminId),
+    uniqueIndex('passkeys_unconfirmed').on(t.adminId).where(sql`confirmed_at IS NULL`),
+    check('passkeys_credential_id', sql`length(${t.credentialId}) BETWEEN 1 AND 1023`),
+    check('passkeys_sign_count', sql`${t.signCount} BETWEEN 0 AND 4294967295`),
+    check('passkeys_is_backup_eligible', sql`${t.isBackupEligible} IN (0, 1)`),
+    check('passkeys_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+  ],
+);
+
+/** What `people_events.detail` may say. */
+export type PeopleEventDetail = {
+  /** The name of the passkey. */
+  passkey?: string;
+  /** How many passkeys ended with it. */
+  endedPasskeys?: number;
+};
+
+/** What was decided about people who may do more than others: append-only, held so by triggers. No address stands in it. */
+export const peopleEvents = sqliteTable(
+  'people_events',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    at: integer().notNull(),
+    by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull(),
+    event: text().$type<PeopleEventName>().notNull(),
+    /** Whom it is about. */
+    kind: text().$type<'admin' | 'platform'>().notNull(),
+    name: text().notNull(),
+    detail: text({ mode: 'json' }).$type<PeopleEventDetail>(),
+  },
+  (t) => [
+    check('people_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('people_events_kind', sql`${t.kind} IN ('admin', 'platform')`),
   ],
 );

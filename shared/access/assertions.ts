@@ -1,0 +1,111 @@
+import type { Person } from '../actor.ts';
+import { AppError } from '../errors.ts';
+import { showKey } from '../keys/view.ts';
+import type { Access, Client } from './access.ts';
+import { readAdminGeneration } from './admin-binding.ts';
+import { consumeChallenge, makeChallenge } from './challenges.ts';
+import { type Decision, decisionText, stateText } from './decision.ts';
+import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
+import { relyingPartyOf } from './relying-party.ts';
+import type { Session, Signed } from './session-row.ts';
+import { beginSession } from './sessions.ts';
+import { type Assertion, challengeIn, type RelyingParty, verifyAssertion } from './webauthn.ts';
+
+// What admins do with a passkey: they sign in, and they let exactly one decision through. Functions throw `busy` where a lock
+// is held for too long, and `refused` where PUBLIC_URL can't have passkeys.
+
+/** An admin who is signed in. */
+export type SignedAdmin = Extract<Signed, { kind: 'admin' }>;
+
+/** What a browser needs to ask for a passkey. `credentialIds` (base64url) are those that may answer; any may where it is empty. */
+export type AssertionOptions = { challenge: string; party: RelyingParty; credentialIds: string[] };
+
+/** Begins a sign-in. Throws what {@link makeChallenge} throws. */
+export function beginSignIn(access: Access, client: Client): AssertionOptions {
+  const party = relyingPartyOf(access.config.publicUrl);
+  const challenge = makeChallenge(access, { purpose: 'sign-in', admin: null, about: '' }, client);
+  return { challenge, party, credentialIds: [] };
+}
+
+/** Signs an admin in by an assertion. Throws `forbidden`; the challenge is used up whatever happens. */
+export function signInByPasskey(access: Access, sent: Assertion, client: Client): { token: string; session: Session } {
+  const challenge = challengeIn(sent.clientDataJson);
+  consumeChallenge(access, challenge, { purpose: 'sign-in', admin: null, about: '' });
+  const { name, generation } = checkPasskey(access, challenge, sent);
+  return beginSession(access, { kind: 'admin', name, generation }, client);
+}
+
+/**
+ * Begins a decision of an admin who is signed in: stores what he is about to decide. Throws `forbidden` where he is no admin
+ * any more, `changed_since` where the key is not as the page showed it, and what {@link makeChallenge} throws.
+ */
+export function beginDecision(
+  access: Access,
+  admin: SignedAdmin,
+  decision: Decision,
+  client: Client,
+): AssertionOptions {
+  const party = relyingPartyOf(access.config.publicUrl);
+  const credentialIds = confirmedIds(access, admin);
+  refuseChanged(access, decision);
+  const challenge = makeChallenge(access, { purpose: 'decision', admin, about: decisionText(decision) }, client);
+  return { challenge, party, credentialIds };
+}
+
+/**
+ * Uses an assertion up for exactly this decision, and returns the admin as the person that may take it: the only place where
+ * `hasAsserted` becomes true. Throws `forbidden` for an assertion that is old, used, another's, changed or for anything else
+ * than this decision, and `changed_since` where the key is not as the page showed it any more.
+ */
+export function consumeAssertion(access: Access, admin: SignedAdmin, sent: Assertion, decision: Decision): Person {
+  const challenge = challengeIn(sent.clientDataJson);
+  consumeChallenge(access, challenge, { purpose: 'decision', admin, about: decisionText(decision) });
+  const by = checkPasskey(access, challenge, sent);
+  if (by.name !== admin.name || by.generation !== admin.generation) {
+    throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
+  }
+  refuseChanged(access, decision);
+  return { kind: 'admin', name: admin.name, hasAsserted: true };
+}
+
+/**
+ * The state of a key, and of the one that it is to replace, as a page shows it to admins; to be sent back by the page's
+ * form as `shown`. Throws `not_found`.
+ */
+export function shownState(access: Access, identifier: string): string {
+  const key = showKey(access, identifier, 'admin');
+  const predecessor = key.successorOf === null ? null : showKey(access, key.successorOf, 'admin');
+  return stateText([key, predecessor]);
+}
+
+function refuseChanged(access: Access, { operation, identifier, shown }: Decision): void {
+  if (operation !== 'remove passkey' && shownState(access, identifier) !== shown) throw new AppError('changed_since');
+}
+
+function confirmedIds(access: Access, { name, generation }: SignedAdmin): string[] {
+  if (readAdminGeneration(access.db, name) !== generation) throw new AppError('forbidden');
+  return listPasskeys(access.db, name)
+    .filter(({ confirmedAt }) => confirmedAt !== null)
+    .map(({ credentialId }) => credentialId.toString('base64url'));
+}
+
+/** Whose passkey has signed this challenge; stores its counter. Throws `forbidden`. */
+function checkPasskey(access: Access, challenge: string, sent: Assertion): Admin {
+  const found = findPasskey(access.db, Buffer.from(sent.credentialId, 'base64url'));
+  if (found === null) throw new AppError('forbidden', 'This passkey is not registered here, or not any more.');
+  const { passkey, admin } = found;
+  const userHandle = admin.userHandle.toString('base64url');
+  const { signCount } = verifyAssertion(
+    relyingPartyOf(access.config.publicUrl),
+    challenge,
+    { ...passkey, userHandle },
+    sent,
+  );
+  // Only after the signature, so that strangers learn nothing of it.
+  if (passkey.confirmedAt === null) {
+    const sentence = `This passkey is not confirmed yet: the operator does that with "profilectl admins confirm ${admin.name}".`;
+    throw new AppError('forbidden', sentence);
+  }
+  notePasskeyUse(access, passkey, signCount);
+  return admin;
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import type { RateLimit } from '../limits/rate-limit.ts';
+
+/** What an admin decides by one assertion: all that the page showed and the form says. Times are milliseconds since 1970. */
+export type Decision = {
+  operation: 'approve' | 'reject' | 'change' | 'revoke' | 'remove passkey';
+  /** Of the key, or the id of the passkey. */
+  identifier: string;
+  permissions?: readonly string[] | undefined;
+  rateLimits?: readonly RateLimit[] | undefined;
+  /** Null where there is to be none; undefined where nothing is said of it. */
+  expiresAtMs?: number | null | undefined;
+  retireOldAtMs?: number | null | undefined;
+  reason?: string | null | undefined;
+  /** The state in which the page showed what is decided on (`shownState`). */
+  shown: string;
+};
+
+/** A decision as one text: two that differ in anything have different ones, also where one leaves out what is null in the other. */
+export function decisionText(decision: Decision): string {
+  const { operation, identifier, permissions, rateLimits, expiresAtMs, retireOldAtMs, reason, shown } = decision;
+  const limits = rateLimits?.map(({ quota, windowSeconds }) => ({ quota, windowSeconds }));
+  return JSON.stringify({
+    operation,
+    identifier,
+    permissions,
+    rateLimits: limits,
+    expiresAtMs,
+    retireOldAtMs,
+    reason,
+    shown,
+  });
+}
+
+/** The state of whatever a page shows, as a short text that says nothing of it: two states have the same only if they are the same. */
+export function stateText(shown: unknown): string {
+  return createHash('sha256').update(JSON.stringify(shown)).digest('base64url');
+}

@@ -1,0 +1,169 @@
+import { and, eq } from 'drizzle-orm';
+import { isoTime } from '../clock.ts';
+import type { Sqlite } from '../db/connect.ts';
+import { admins } from '../db/schema.ts';
+import { write } from '../db/write.ts';
+import { AppError } from '../errors.ts';
+import { checkText } from '../keys/fields.ts';
+import type { Access, Client } from './access.ts';
+import { consumeChallenge, makeChallenge } from './challenges.ts';
+import { COSE_ALGORITHMS } from './cose.ts';
+import { type Admin, findPasskey, insertPasskey } from './passkeys.ts';
+import { addPeopleEvent } from './people-log.ts';
+import { isWithin } from './periods.ts';
+import { relyingPartyOf } from './relying-party.ts';
+import { readSessions, writeSessions } from './sessions-file.ts';
+import { hashOf, newToken } from './tokens.ts';
+import { challengeIn, type Registration, type RelyingParty, verifyRegistration } from './webauthn.ts';
+
+// The addresses at which admins register a passkey: each works once, for 15 minutes, and only while the admin was not
+// invited anew or removed. The secret stands behind the # of the address, which browsers keep to themselves: it is in no
+// log of a proxy and in no Referer. The page's script sends it in the body of a POST.
+
+const WORKS_FOR_MS = 15 * 60_000;
+
+/** Where a passkey is registered. The address is shown this once; stored is only the SHA-256 of its secret. */
+export type Invitation = { name: string; address: string; expiresAt: string };
+
+/** What the page of an address may show before anything is decided. */
+export type Enrolment = { name: string; expiresAtMs: number };
+
+/** What a browser needs to make a passkey; all but the names are base64url or numbers, as WebAuthn wants them. */
+export type RegistrationOptions = {
+  challenge: string;
+  party: RelyingParty;
+  user: { handle: string; name: string };
+  algorithms: readonly number[];
+};
+
+type Row = { admin: string; generation: number; madeAt: number };
+
+/** What its owner calls a passkey, to tell it from others. */
+const PASSKEY_NAME = { label: 'name of the passkey', least: 1, most: 64, lines: false } as const;
+
+/** Makes an address for the admin of this name and generation. */
+export function invite(access: Access, name: string, generation: number): Invitation {
+  const secret = newToken(access.random);
+  const nowMs = access.clock.nowMs();
+  writeSessions(access.sessions, (sqlite) => {
+    dropOldEnrolments(sqlite, nowMs);
+    sqlite.query('DELETE FROM enrolments WHERE admin = ?').run(name);
+    sqlite
+      .query('INSERT INTO enrolments (secret_hash, admin, generation, made_at) VALUES (?, ?, ?, ?)')
+      .run(hashOf(secret), name, generation, nowMs);
+  });
+  const address = `${access.config.publicUrl}/developers/enrol#${secret}`;
+  return { name, address, expiresAt: isoTime(nowMs + WORKS_FOR_MS) };
+}
+
+/** Deletes the addresses whose time is over, inside a transaction; also those of a clock that was set back since. */
+export function dropOldEnrolments(sqlite: Sqlite, nowMs: number): void {
+  sqlite
+    .query('DELETE FROM enrolments WHERE made_at <= ? OR made_at > ?')
+    .run(nowMs - WORKS_FOR_MS, nowMs + WORKS_FOR_MS);
+}
+
+/** Until when an admin's address works, milliseconds since 1970; null where there is none or it was used. */
+export function invitedUntil(access: Access, { name, generation }: Pick<Admin, 'name' | 'generation'>): number | null {
+  const row = readSessions(access.sessions, (sqlite) =>
+    sqlite
+      .query<{ madeAt: number }, [string, number]>(
+        'SELECT made_at AS madeAt FROM enrolments WHERE admin = ? AND generation = ?',
+      )
+      .get(name, generation),
+  );
+  const isOpen = row !== null && isWithin(row.madeAt, WORKS_FOR_MS, access.clock.nowMs());
+  return isOpen ? row.madeAt + WORKS_FOR_MS : null;
+}
+
+/** Looks an address up by its secret and changes nothing. Throws `forbidden`, with one sentence for all reasons. */
+export function readEnrolment(access: Access, secret: string): Enrolment {
+  const { admin, expiresAtMs } = find(access, secret);
+  return { name: admin.name, expiresAtMs };
+}
+
+/** Begins a registration at an address. Throws `forbidden`, `refused` where PUBLIC_URL can't have passkeys, and what challenges throw. */
+export function beginRegistration(access: Access, secret: string, client: Client): RegistrationOptions {
+  const party = relyingPartyOf(access.config.publicUrl);
+  const { admin } = find(access, secret);
+  const challenge = makeChallenge(access, { purpose: 'enrolment', admin: null, about: aboutOf(secret) }, client);
+  const user = { handle: admin.userHandle.toString('base64url'), name: admin.name };
+  return { challenge, party, user, algorithms: Object.values(COSE_ALGORITHMS) };
+}
+
+/**
+ * Registers a passkey at an address, under a name that tells it from others, and uses the address up. The passkey counts
+ * only once it was confirmed on the box. Throws `forbidden` and uses up only the challenge where address or registration are
+ * not as they must be, and `usage` for a name that can't be one.
+ */
+export function register(
+  access: Access,
+  secret: string,
+  sent: Registration & { name: string },
+  client: Client,
+): { name: string; passkey: string } {
+  const party = relyingPartyOf(access.config.publicUrl);
+  const name = checkText(PASSKEY_NAME, sent.name);
+  find(access, secret);
+  const challenge = challengeIn(sent.clientDataJson);
+  consumeChallenge(access, challenge, { purpose: 'enrolment', admin: null, about: aboutOf(secret) });
+  const credential = verifyRegistration(party, challenge, sent);
+  if (findPasskey(access.db, credential.credentialId) !== null) {
+    throw new AppError('forbidden', 'This passkey is registered already.');
+  }
+  const atMs = access.clock.nowMs();
+  const { admin: invited, generation } = useUp(access, secret);
+  write(access.db, (tx) => {
+    const isInvited = and(eq(admins.name, invited), eq(admins.generation, generation));
+    const admin = tx.select().from(admins).where(isInvited).get();
+    if (admin === undefined) throw notValid();
+    insertPasskey(tx, admin, credential, { name, atMs, client });
+    const by = { kind: 'admin', name: admin.name, hasAsserted: false } as const;
+    addPeopleEvent(tx, {
+      atMs,
+      by,
+      event: 'passkey registered',
+      kind: 'admin',
+      name: admin.name,
+      detail: { passkey: name },
+    });
+  });
+  return { name: invited, passkey: name };
+}
+
+function find(access: Access, secret: string): { admin: Admin; expiresAtMs: number } {
+  const row = readSessions(access.sessions, (sqlite) =>
+    sqlite
+      .query<Row, [Uint8Array]>('SELECT admin, generation, made_at AS madeAt FROM enrolments WHERE secret_hash = ?')
+      .get(hashOf(secret)),
+  );
+  if (row === null || !isWithin(row.madeAt, WORKS_FOR_MS, access.clock.nowMs())) throw notValid();
+  const isInvited = and(eq(admins.name, row.admin), eq(admins.generation, row.generation));
+  const admin = access.db.select().from(admins).where(isInvited).get();
+  if (admin === undefined) throw notValid();
+  return { admin, expiresAtMs: row.madeAt + WORKS_FOR_MS };
+}
+
+/** Deletes the address, which at most one process can do. */
+function useUp(access: Access, secret: string): Row {
+  const row = writeSessions(access.sessions, (sqlite) =>
+    sqlite
+      .query<Row, [Uint8Array]>(
+        'DELETE FROM enrolments WHERE secret_hash = ? RETURNING admin, generation, made_at AS madeAt',
+      )
+      .get(hashOf(secret)),
+  );
+  if (row === null) throw notValid();
+  return row;
+}
+
+function aboutOf(secret: string): string {
+  return Buffer.from(hashOf(secret)).toString('hex');
+}
+
+function notValid(): AppError {
+  return new AppError(
+    'forbidden',
+    'This address does not work, or not any more: it works once, for 15 minutes. Ask the operator for another, which "profilectl admins invite" prints.',
+  );
+}

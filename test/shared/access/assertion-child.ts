@@ -1,0 +1,27 @@
+import { consumeAssertion } from '../../../shared/access/assertions.ts';
+import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { readConfig } from '../../../shared/config/config.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { createDeps } from '../../../shared/deps.ts';
+import { AppError } from '../../../shared/errors.ts';
+
+// A process of its own that sends an assertion: it reads database, admin, assertion and decision as one line of JSON, says
+// that it is ready, and begins at the next line. Prints what came of it.
+
+const config = readConfig({ DATABASE_PATH: process.argv[2] ?? '', PUBLIC_URL: 'https://api.example.org' });
+const deps = createDeps(withTables(openDatabase(config.databasePath, 'use')), config);
+const access = { ...deps, sessions: openSessionsFile(config.databasePath) };
+
+const { admin, sent, decision } = JSON.parse(process.argv[3] ?? '');
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+say('ready');
+for await (const _ of console) {
+  try {
+    say(JSON.stringify(consumeAssertion(access, admin, sent, decision)));
+  } catch (error) {
+    say(error instanceof AppError ? error.code : String(error));
+  }
+  break;
+}

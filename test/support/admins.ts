@@ -1,0 +1,38 @@
+import type { Access, Client } from '../../shared/access/access.ts';
+import { addAdmin, unconfirmedPasskey } from '../../shared/access/admins.ts';
+import { beginSignIn, type SignedAdmin, signInByPasskey } from '../../shared/access/assertions.ts';
+import { beginRegistration, register } from '../../shared/access/enrolments.ts';
+import { confirmPasskey } from '../../shared/access/passkeys.ts';
+import { onBox } from './actors.ts';
+import { type Authenticator, createAuthenticator } from './authenticator.ts';
+
+/** Who asks in tests. */
+export const CLIENT: Client = { address: '192.0.2.7', agent: 'Test browser' };
+
+/** The secret of an address where a passkey is registered. */
+export function secretOf(address: string): string {
+  return new URL(address).hash.slice(1);
+}
+
+/** Registers a passkey of this authenticator, or of a new one, at such an address; it waits to be confirmed. */
+export function registerAt(access: Access, address: string, name = 'Laptop', made?: Authenticator): Authenticator {
+  const secret = secretOf(address);
+  const { challenge, party, user } = beginRegistration(access, secret, CLIENT);
+  const authenticator = made ?? createAuthenticator(party);
+  register(access, secret, { ...authenticator.register(challenge, user.handle), name }, CLIENT);
+  return authenticator;
+}
+
+/** Adds an admin with one confirmed passkey. */
+export function enrol(access: Access, name: string): Authenticator {
+  const authenticator = registerAt(access, addAdmin(access, name, onBox('root')).address);
+  confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
+  return authenticator;
+}
+
+/** Signs in with a passkey; returns the session's token, and who is signed in. */
+export function signIn(access: Access, authenticator: Authenticator): { token: string; signed: SignedAdmin } {
+  const { challenge } = beginSignIn(access, CLIENT);
+  const { token, session } = signInByPasskey(access, authenticator.assert(challenge), CLIENT);
+  return { token, signed: session.signed as SignedAdmin };
+}
