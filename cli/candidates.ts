@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import type { Db } from '../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../shared/db/key-columns.ts';
 import { AppError } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
@@ -60,6 +61,7 @@ async function candidatesAt(place: Place, typed: string): Promise<Candidate[]> {
   const last = command.registeredArguments.at(-1);
   const argument = command.registeredArguments[place.args] ?? (last?.variadic ? last : undefined);
   if (argument?.name() === 'identifier') return identifiers(place, STATES[command.name()] ?? []);
+  if (argument?.name() === 'admin') return admins(place);
   if (argument?.name() === 'file') return [{ value: FILES, about: '' }];
   if (argument?.name() === 'shell') return plain(['bash', 'zsh', 'fish']);
   return [];
@@ -95,18 +97,29 @@ const STATES: Record<string, KeyState[]> = {
   change: ['Active'],
 };
 
-async function identifiers({ db, envFile }: Place, states: readonly KeyState[]): Promise<Candidate[]> {
+async function identifiers(place: Place, states: readonly KeyState[]): Promise<Candidate[]> {
+  const { keyNames } = await import('../shared/keys/names.ts');
+  return fromDatabase(place, (db) =>
+    keyNames(db, states).map(({ identifier, state, profile, name }) => ({
+      value: identifier,
+      about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`),
+    })),
+  );
+}
+
+async function admins(place: Place): Promise<Candidate[]> {
+  const { adminNames } = await import('../shared/access/passkeys.ts');
+  return fromDatabase(place, (db) => plain(adminNames(db).map((name) => cleanForTerminal(name))));
+}
+
+async function fromDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[]): Promise<Candidate[]> {
   try {
     const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
     const { openDatabase } = await import('../shared/db/open.ts');
     const { withTables } = await import('../shared/db/tables.ts');
-    const { keyNames } = await import('../shared/keys/names.ts');
     const opened = openDatabase(databasePath, 'use');
     try {
-      return keyNames(withTables(opened), states).map(({ identifier, state, profile, name }) => ({
-        value: identifier,
-        about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`),
-      }));
+      return read(withTables(opened));
     } finally {
       opened.$client.close();
     }

@@ -22,6 +22,16 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
       import('./keys/check.ts'),
     ],
   ],
+  admins: [
+    'Add and end admins of the Developer Platform, who sign in with passkeys.',
+    () => [
+      import('./admins/add.ts'),
+      import('./admins/confirm.ts'),
+      import('./admins/list.ts'),
+      import('./admins/invite.ts'),
+      import('./admins/remove.ts'),
+    ],
+  ],
   profiles: [
     'Bring profiles in and out, list, change and erase them.',
     () => [

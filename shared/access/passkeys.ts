@@ -17,6 +17,16 @@ export type Passkey = typeof passkeys.$inferSelect;
 /** An admin as it is stored. */
 export type Admin = typeof admins.$inferSelect;
 
+/** The names of all admins, the oldest first. */
+export function adminNames(db: Db): string[] {
+  return db
+    .select({ name: admins.name })
+    .from(admins)
+    .orderBy(asc(admins.id))
+    .all()
+    .map(({ name }) => name);
+}
+
 /** All passkeys of the admin of this name, the oldest first, one that waits for its confirmation among them. */
 export function listPasskeys(db: Db | Tx, name: string): Passkey[] {
   return db

@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { notice, print, printJson } from '../output.ts';
+import { confirmOrYes } from '../values.ts';
+import { withAccess } from './access.ts';
+
+/** `admins confirm`: lets a passkey count that was registered at an address. */
+export function addTo(parent: Command): void {
+  parent
+    .command('confirm')
+    .description('Show when and from where an admin registered a passkey, and let it count.')
+    .argument('<admin>', 'the name of the admin')
+    .addHelpText(
+      'after',
+      `
+Ask that person whether it was so. If it was not, "profilectl admins invite" ends the passkey and prints a new address.
+
+Example:
+  profilectl admins confirm Grace`,
+    )
+    .action((admin: string, _options: unknown, command: Command) =>
+      withAccess(command, async ({ access, actor, json, yes }) => {
+        const { unconfirmedPasskey } = await import('../../shared/access/admins.ts');
+        const { confirmPasskey } = await import('../../shared/access/passkeys.ts');
+        const { passkeyText } = await import('./print.ts');
+        const { name, passkey } = unconfirmedPasskey(access, admin);
+        notice(passkeyText(name, passkey));
+        await confirmOrYes(yes, 'Let this passkey count?');
+        // By its number: what was shown is what is confirmed.
+        confirmPasskey(access, passkey.id, actor);
+        if (json) printJson({ name, passkey: passkey.name, confirmed: true });
+        else print(`${name} confirmed`);
+      }),
+    );
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { counted, notice } from '../output.ts';
+import { confirmOrYes } from '../values.ts';
+import { withAccess } from './access.ts';
+
+/** `admins invite`: a new address for an admin, which ends whatever that person signed in with. */
+export function addTo(parent: Command): void {
+  parent
+    .command('invite')
+    .description('End an admin’s passkeys and sessions, and print a new address.')
+    .argument('<admin>', 'the name of the admin')
+    .option('--keep-passkeys', 'leave the confirmed passkeys, to register one more')
+    .addHelpText(
+      'after',
+      `
+Sessions, tokens and older addresses end in any case, and a passkey that was not confirmed.
+
+Examples:
+  profilectl admins invite Grace                    # all passkeys are lost
+  profilectl admins invite Grace --keep-passkeys    # one more passkey`,
+    )
+    .action((admin: string, options: { keepPasskeys?: boolean }, command: Command) =>
+      withAccess(command, async (context) => {
+        const { access, actor, yes } = context;
+        const { findAdmin, inviteAdmin } = await import('../../shared/access/admins.ts');
+        const { listPasskeys } = await import('../../shared/access/passkeys.ts');
+        const { printInvitation } = await import('./print.ts');
+        const keepPasskeys = options.keepPasskeys === true;
+        const { name } = findAdmin(access.db, admin);
+        const confirmed = listPasskeys(access.db, name).filter(({ confirmedAt }) => confirmedAt !== null);
+        if (!keepPasskeys && confirmed.length > 0) {
+          await confirmOrYes(yes, `End ${counted(confirmed.length, 'passkey')} and all sessions of ${name}?`);
+        }
+        const invitation = inviteAdmin(access, name, { keepPasskeys }, actor);
+        if (invitation.endedPasskeys > 0) notice(`${counted(invitation.endedPasskeys, 'passkey')} of ${name} ended.`);
+        printInvitation(context, invitation);
+      }),
+    );
+}

@@ -1,0 +1,46 @@
+import type { AdminView, PasskeyView } from '../../shared/access/admins.ts';
+import type { Invitation } from '../../shared/access/enrolments.ts';
+import { factsText } from '../keys/print.ts';
+import { columnsOf, notice, print, printJson, table } from '../output.ts';
+import type { AccessContext } from './access.ts';
+
+/** Prints an address alone on stdout, or all of it as JSON, and on stderr what to do with it. */
+export function printInvitation({ json }: AccessContext, invitation: Invitation & { endedPasskeys?: number }): void {
+  const { name, address, expiresAt } = invitation;
+  notice(
+    `${name} registers a passkey at this address, once, until ${expiresAt}. Send it on a way that nobody else reads. Then "profilectl admins confirm ${name}" shows from where that was done, and lets ${name} in.`,
+  );
+  if (json) printJson(invitation);
+  else print(address);
+}
+
+/** A passkey as somebody sees it who is to confirm it, a fact a line. */
+export function passkeyText(admin: string, passkey: PasskeyView): string {
+  const facts: [string, string][] = [
+    ['Admin', admin],
+    ['Passkey', passkey.name],
+    ['Registered', passkey.registeredAt],
+    ['From', passkey.registeredFrom],
+    ['Browser', passkey.registeredBy || '–'],
+  ];
+  return factsText(facts, columnsOf(process.stderr));
+}
+
+/** Admins as a table. */
+export function adminsText(admins: readonly AdminView[]): string {
+  if (admins.length === 0) return 'No admins.';
+  const heads = ['Name', 'State', 'Passkeys', 'Last used', 'Added'];
+  return table(
+    heads,
+    admins.map(({ name, state, addedAt, invitedUntil, passkeys }) => [
+      name,
+      state === 'invited' ? `invited until ${invitedUntil}` : state,
+      passkeys.map((one) => (one.confirmedAt === null ? `${one.name} (to be confirmed)` : one.name)).join(', '),
+      passkeys
+        .flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
+        .sort()
+        .at(-1) ?? 'never',
+      addedAt,
+    ]),
+  );
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { counted, print, printJson } from '../output.ts';
+import { confirmOrYes } from '../values.ts';
+import { withAccess } from './access.ts';
+
+/** `admins remove`: ends an admin at once. */
+export function addTo(parent: Command): void {
+  parent
+    .command('remove')
+    .description('Remove an admin with passkeys and sessions, at once.')
+    .argument('<admin>', 'the name of the admin')
+    .addHelpText('after', '\nHistories keep the name.\n\nExample:\n  profilectl admins remove Grace --yes')
+    .action((admin: string, _options: unknown, command: Command) =>
+      withAccess(command, async ({ access, actor, json, yes }) => {
+        const { findAdmin, removeAdmin } = await import('../../shared/access/admins.ts');
+        const { listPasskeys } = await import('../../shared/access/passkeys.ts');
+        const { name } = findAdmin(access.db, admin);
+        const held = counted(listPasskeys(access.db, name).length, 'passkey');
+        await confirmOrYes(yes, `Remove the admin ${name} with ${held} and all sessions?`);
+        const { endedPasskeys } = removeAdmin(access, name, actor);
+        if (json) printJson({ name, removed: true, endedPasskeys });
+        else print(`${name} removed`);
+      }),
+    );
+}
