@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import type { RestoredPeople } from '../../shared/access/restored-people.ts';
 import type { Dropped } from '../../shared/notices/store.ts';
-import { configOf, globalsOf } from '../context.ts';
+import { configOf, globalsOf, operatorOf } from '../context.ts';
 import { counted, notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
@@ -10,6 +11,7 @@ export function addTo(parent: Command): void {
     .command('restore')
     .description('Put a backup in the place of the database; the old one is kept aside.')
     .argument('<file>', 'the backup, which stays as it is')
+    .option('--with-people', 'also put in admins and passkeys that the database does not have, or not any more')
     .addHelpText(
       'after',
       `
@@ -19,22 +21,27 @@ as <database>.before-restore-<UTC time>: remove it when you no longer want it. E
 Platform.
 
 Everything is again as it was then: keys that were revoked since work again, and profiles that were erased since are
-back. Look at "profilectl keys list --state Active" before you let clients in.
+back. Look at "profilectl keys list --state Active" before you let clients in. Admins and passkeys are not: those that the
+database has not (they were removed since, or there is no database) are listed and left out, unless --with-people is
+given.
 
 Examples:
   profilectl db restore /backups/profiles-2026-01-01.db
-  profilectl db restore /backups/profiles-2026-01-01.db --yes`,
+  profilectl db restore /backups/profiles-2026-01-01.db --yes
+  profilectl db restore /backups/profiles-2026-01-01.db --with-people    # after the database was lost`,
     )
-    .action(async (file: string, _options: unknown, command: Command) => {
+    .action(async (file: string, options: { withPeople?: boolean }, command: Command) => {
       const globals = globalsOf(command);
-      const { databasePath } = configOf(globals);
+      const config = configOf(globals);
+      const { databasePath } = config;
+      const isPutIn = options.withPeople === true;
       const { prepareRestore } = await import('../../shared/upkeep/restore.ts');
       const restore = prepareRestore(databasePath, file);
       try {
         const { profiles, keys, schema, isOlder } = restore.source;
         const what = `the backup ${file} (${counted(profiles, 'profile')}, ${counted(keys, 'key')})`;
         await confirmOrYes(globals.yes, `Put ${what} in the place of ${databasePath}?`);
-        const { kept, dropped } = restore.run();
+        const { kept, dropped, people } = restore.run({ isPutIn, by: operatorOf(config) });
         if (kept !== null) notice(`The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`);
         if (isOlder)
           notice(`The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`);
@@ -42,8 +49,11 @@ Examples:
           'Keys that were revoked and profiles that were erased since this backup, if any, are as they were then.',
         );
         if (dropped.length > 0) notice(droppedText(dropped));
-        if (globals.json) printJson({ file, profiles, keys, keptAside: kept?.path ?? null, droppedMails: dropped });
-        else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
+        if (people.admins.length + people.passkeys.length > 0) notice(peopleText(people, isPutIn));
+        const keptAside = kept?.path ?? null;
+        if (globals.json) {
+          printJson({ file, profiles, keys, keptAside, droppedMails: dropped, people: { ...people, isPutIn } });
+        } else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
       } finally {
         restore.release();
       }
@@ -53,4 +63,14 @@ Examples:
 function droppedText(dropped: readonly Dropped[]): string {
   const which = dropped.map(({ kind, identifier }) => `${kind} of ${identifier}`).join(', ');
   return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${which}.`;
+}
+
+function peopleText({ admins, passkeys }: RestoredPeople, isPutIn: boolean): string {
+  const who = [
+    ...admins.map((name) => `admin ${name}`),
+    ...passkeys.map(({ admin, name }) => `passkey "${name}" of admin ${admin}`),
+  ].join(', ');
+  return isPutIn
+    ? `Put in from the backup, though the database that it replaces did not have them: ${who}. "profilectl admins remove" ends an admin.`
+    : `Left out, because the database that the backup replaces does not have them: ${who}. They may have been removed since; to put them in, restore once more with --with-people.`;
 }

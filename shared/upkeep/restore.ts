@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, linkSync, mkdirSync, openSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type PeopleDecision, type RestoredPeople, settlePeople } from '../access/restored-people.ts';
 import { removeSessionsFile } from '../access/sessions-file.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
@@ -17,15 +18,19 @@ export type Restore = {
   source: Verified;
   /**
    * Replaces the database by the source. Mails that wait in the source are dropped: they may have been sent since the
-   * backup was made. Everybody is signed out of the Developer Platform.
+   * backup was made. Everybody is signed out of the Developer Platform, and admins and passkeys that the source has and the
+   * old database has not are left out or put in.
    */
-  run: () => Restored;
+  run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
   /** Lets servers start again. */
   release: () => void;
 };
 
-/** What a restore did: where the old database is now, null if there was none, and which waiting mails were dropped. */
-export type Restored = { kept: KeptAside | null; dropped: Dropped[] };
+/**
+ * What a restore did: where the old database is now, null if there was none, which waiting mails were dropped, and who was
+ * left out or put in.
+ */
+export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople };
 
 /**
  * The old database after a restore. If `isWhole`, it could be read and contains its write-ahead log; otherwise the log
@@ -50,7 +55,7 @@ export function prepareRestore(databasePath: string, file: string): Restore {
   try {
     return {
       source: verifyFile(file, 'read'),
-      run: () => replaceDatabase(path, file),
+      run: (people) => replaceDatabase(path, file, { ...people, atMs: systemClock.nowMs() }),
       release: () => lock.close(),
     };
   } catch (error) {
@@ -72,23 +77,29 @@ function statBackup(file: string): Stats {
   return found;
 }
 
-function replaceDatabase(path: string, file: string): Restored {
+function replaceDatabase(path: string, file: string, decision: PeopleDecision): Restored {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}.unfinished`;
   try {
     const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
     copyBackup(file, temporary);
-    const dropped = dropWaiting(temporary);
+    const dropped = withCopy(temporary, (copy) => dropRestoredNotices(copy, decision.atMs));
     giveToOwnerOf(like, temporary);
-    syncPath(temporary);
-    const kept = setAside(path, () => {
-      // Whoever was signed in may have been somebody else, or nobody, when the backup was made. Removed first, so that a
-      // crash in between leaves no session beside the restored database.
-      removeSessionsFile(path);
-      renameSync(temporary, path);
+    const { kept, prepared: people } = setAside(path, {
+      prepare: (old) => {
+        const found = withCopy(temporary, (copy) => settlePeople(copy, old, decision));
+        syncPath(temporary);
+        return found;
+      },
+      replace: () => {
+        // Whoever was signed in may have been somebody else, or nobody, when the backup was made. Removed first, so that a
+        // crash in between leaves no session beside the restored database.
+        removeSessionsFile(path);
+        renameSync(temporary, path);
+      },
     });
     syncPath(dirname(path));
-    return { kept, dropped };
+    return { kept, dropped, people };
   } catch (error) {
     throw error instanceof AppError ? error : (databaseFault(path, error) ?? error);
   } finally {
@@ -96,10 +107,10 @@ function replaceDatabase(path: string, file: string): Restored {
   }
 }
 
-function dropWaiting(path: string): Dropped[] {
+function withCopy<T>(path: string, act: (copy: Sqlite) => T): T {
   const copy = openBare(path, 'write');
   try {
-    return dropRestoredNotices(copy, systemClock.nowMs());
+    return act(copy);
   } finally {
     copy.close();
   }
@@ -122,12 +133,18 @@ export function copyBackup(file: string, temporary: string): void {
 
 /**
  * Gives the old database a second name, then lets `replace` put the new one under the first, so that there is always a
- * database under the first name. Throws `busy` while somebody else has the database open.
+ * database under the first name. Before that, while nobody can write to the old database any more, `prepare` may read it;
+ * it is given null where there is none, or it is too damaged. Throws `busy` while somebody else has the database open, and
+ * what `prepare` throws; the old database is then as it was.
  */
-function setAside(path: string, replace: () => void): KeptAside | null {
+function setAside<T>(
+  path: string,
+  { prepare, replace }: { prepare: (old: Sqlite | null) => T; replace: () => void },
+): { kept: KeptAside | null; prepared: T } {
   const aside = `${path}.before-restore-${fileTime()}`;
   const old = statSync(path, { throwIfNoEntry: false }) === undefined ? null : foldOld(path);
   try {
+    const prepared = prepare(old);
     if (old === null) {
       // Either there is no database, and what lies beside its name is of an earlier one; or it can't be read, and its
       // log may be worth something to whoever tries to save it.
@@ -135,11 +152,11 @@ function setAside(path: string, replace: () => void): KeptAside | null {
     }
     if (statSync(path, { throwIfNoEntry: false }) === undefined) {
       replace();
-      return null;
+      return { kept: null, prepared };
     }
     keepUnder(path, aside);
     replace();
-    return { path: aside, isWhole: old !== null };
+    return { kept: { path: aside, isWhole: old !== null }, prepared };
   } finally {
     old?.close();
   }

@@ -1,13 +1,11 @@
-import type { Access, Client } from '../../shared/access/access.ts';
+import type { Access } from '../../shared/access/access.ts';
 import { addAdmin, unconfirmedPasskey } from '../../shared/access/admins.ts';
 import { beginSignIn, type SignedAdmin, signInByPasskey } from '../../shared/access/assertions.ts';
 import { beginRegistration, register } from '../../shared/access/enrolments.ts';
 import { confirmPasskey } from '../../shared/access/passkeys.ts';
+import { CLIENT } from './access.ts';
 import { onBox } from './actors.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
-
-/** Who asks in tests. */
-export const CLIENT: Client = { address: '192.0.2.7', agent: 'Test browser' };
 
 /** The secret of an address where a passkey is registered. */
 export function secretOf(address: string): string {

@@ -78,7 +78,9 @@ describe('db restore', () => {
     const { folder, db, file, run, names, aside } = await world();
     const elsewhere = join(folder, 'new/place/profiles.db');
     const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
-    expect(JSON.parse(done.stdout)).toEqual({ file, profiles: 1, keys: 0, keptAside: null, droppedMails: [] });
+    const people = { admins: [], passkeys: [], isPutIn: false };
+    const shown = { file, profiles: 1, keys: 0, keptAside: null, droppedMails: [], people };
+    expect(JSON.parse(done.stdout)).toEqual(shown);
     expect(await names(elsewhere)).toEqual(['ada']);
     const sqlite = openDatabase(db, 'use').$client;
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");

@@ -15,9 +15,9 @@ import { type Decision, decisionText } from '../../../shared/access/decision.ts'
 import { openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { testAccess } from '../../support/access.ts';
+import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
-import { CLIENT, enrol, signIn } from '../../support/admins.ts';
+import { enrol, signIn } from '../../support/admins.ts';
 import type { Twist } from '../../support/authenticator.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { request } from '../../support/keys.ts';

@@ -19,6 +19,7 @@ import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { prepareRestore } from '../../../shared/upkeep/restore.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
+import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';
@@ -152,7 +153,7 @@ test('no backup holds it, and a restore removes it', async () => {
   for (const suffix of ['', '-wal', '-shm'])
     copyFileSync(sessionsPath(databasePath) + suffix, `${copy}.sessions${suffix}`);
   const restore = prepareRestore(copy, backup);
-  restore.run();
+  restore.run({ isPutIn: false, by: onBox('root') });
   restore.release();
   for (const suffix of ['', '-wal', '-shm']) expect(existsSync(`${copy}.sessions${suffix}`)).toBe(false);
 });

@@ -1,0 +1,81 @@
+import { eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
+import type { Sqlite } from '../db/connect.ts';
+import { admins, passkeys } from '../db/schema.ts';
+import { withTables } from '../db/tables.ts';
+import { write } from '../db/write.ts';
+import { addPeopleEvent } from './people-log.ts';
+
+/**
+ * Who is in a backup and not in the database that it replaces: admins, and passkeys of admins who are in both. They may have
+ * been removed since the backup was made.
+ */
+export type RestoredPeople = { admins: string[]; passkeys: { admin: string; name: string }[] };
+
+/** Whether they are put in, and who decides that, at which time. */
+export type PeopleDecision = { isPutIn: boolean; by: Actor; atMs: number };
+
+/**
+ * Finds those people in the copy of a backup, before it takes the place of `former`, the database (null where there is none,
+ * or it can't be read: then nobody is in it). Takes them out of the copy unless they are put in. Either is written to the
+ * log in the copy. Throws what SQLite throws.
+ */
+export function settlePeople(copy: Sqlite, former: Sqlite | null, decision: PeopleDecision): RestoredPeople {
+  const found: RestoredPeople = { admins: [], passkeys: [] };
+  // A copy of an older schema has no people.
+  if (!hasPeople(copy)) return found;
+  const known = readKnown(former);
+  const db = withTables({ $client: copy });
+  const { isPutIn, by, atMs } = decision;
+  const event = isPutIn ? 'put in by a restore' : 'left out of a restore';
+  const rows = db.select().from(admins).orderBy(admins.id).all();
+  const held = db.select().from(passkeys).orderBy(passkeys.id).all();
+  const newAdmins = rows.filter(({ userHandle }) => !known.admins.has(userHandle.toString('hex')));
+  const newPasskeys = held.filter(({ credentialId }) => !known.passkeys.has(credentialId.toString('hex')));
+  if (newAdmins.length + newPasskeys.length === 0) return found;
+  write(db, (tx) => {
+    for (const { id, name } of newAdmins) {
+      found.admins.push(name);
+      if (!isPutIn) {
+        tx.delete(passkeys).where(eq(passkeys.adminId, id)).run();
+        tx.delete(admins).where(eq(admins.id, id)).run();
+      }
+      addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name });
+    }
+    for (const { id, adminId, name } of newPasskeys) {
+      // Those of an admin who is not known either went with him.
+      if (newAdmins.some((one) => one.id === adminId)) continue;
+      const admin = rows.find((one) => one.id === adminId)?.name ?? '';
+      found.passkeys.push({ admin, name });
+      if (!isPutIn) tx.delete(passkeys).where(eq(passkeys.id, id)).run();
+      addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name: admin, detail: { passkey: name } });
+    }
+  });
+  return found;
+}
+
+function hasPeople(sqlite: Sqlite): boolean {
+  return sqlite.query("SELECT 1 FROM sqlite_schema WHERE name = 'people_events'").get() !== null;
+}
+
+/** The people of a database, by the bytes that their passkeys know, in hexadecimal. */
+function readKnown(former: Sqlite | null): { admins: ReadonlySet<string>; passkeys: ReadonlySet<string> } {
+  const column = (sql: string) =>
+    new Set(
+      former
+        ?.query<{ hex: string }, []>(sql)
+        .all()
+        .map(({ hex }) => hex.toLowerCase()),
+    );
+  try {
+    if (former !== null && hasPeople(former)) {
+      return {
+        admins: column('SELECT hex(user_handle) AS hex FROM admins'),
+        passkeys: column('SELECT hex(credential_id) AS hex FROM passkeys'),
+      };
+    }
+  } catch {
+    // It is too damaged; a restore is how one gets out of that.
+  }
+  return { admins: new Set(), passkeys: new Set() };
+}

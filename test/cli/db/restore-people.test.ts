@@ -1,0 +1,149 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Access } from '../../../shared/access/access.ts';
+import { inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
+import { confirmPasskey } from '../../../shared/access/passkeys.ts';
+import { listPeopleEvents } from '../../../shared/access/people-log.ts';
+import { readSession } from '../../../shared/access/sessions.ts';
+import { closeSessionsFile, openSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { openBare } from '../../../shared/db/connect.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { createDeps } from '../../../shared/deps.ts';
+import { onBox } from '../../support/actors.ts';
+import { enrol, registerAt, signIn } from '../../support/admins.ts';
+import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
+import { tempFolder, testConfig } from '../../support/world.ts';
+
+const OPERATOR = onBox('root');
+
+/** Opens the database with its sessions file, does something, and closes both. */
+function withAccess<T>(db: string, act: (access: Access) => T): T {
+  const opened = withTables(openDatabase(db, 'fill'));
+  const sessions = openSessionsFile(db);
+  try {
+    const config = testConfig({ DATABASE_PATH: db, PUBLIC_URL: 'https://api.example.org' });
+    return act({ ...createDeps(opened, config), sessions });
+  } finally {
+    closeSessionsFile(sessions);
+    opened.$client.close();
+    // Statements that Drizzle has prepared keep the file open until they are collected, and no restore may run so long.
+    Bun.gc(true);
+  }
+}
+
+const stateOf = (db: string) =>
+  withAccess(db, (access) =>
+    listAdmins(access).map(({ name, passkeys }) => `${name}: ${passkeys.map((one) => one.name).join(', ')}`),
+  );
+
+const logOf = (db: string) =>
+  withAccess(db, (access) =>
+    listPeopleEvents(access.db, 3).map(({ event, name, detail }) => ({ event, name, detail })),
+  );
+
+/**
+ * A database whose backup has Grace with two passkeys and Mallory, who is signed in. Since then Mallory was removed, Grace
+ * has lost one passkey of two, and a new Mallory has come.
+ */
+async function world() {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const file = join(folder, 'backup.sqlite');
+  const run = (...words: string[]) => profilectl([...words, '--db', db]);
+  const made = withAccess(db, (access) => {
+    const laptop = enrol(access, 'Grace');
+    registerAt(access, inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).address, 'Telephone');
+    confirmPasskey(access, unconfirmedPasskey(access, 'Grace').passkey.id, OPERATOR);
+    const mallory = enrol(access, 'Mallory');
+    return { laptop, mallory, token: signIn(access, mallory).token };
+  });
+  expect((await run('db', 'backup', file)).code).toBe(0);
+  withAccess(db, (access) => {
+    removeAdmin(access, 'Mallory', OPERATOR);
+    enrol(access, 'Mallory');
+    access.db.$client.run("DELETE FROM passkeys WHERE name = 'Telephone'");
+  });
+  return { folder, db, file, run, ...made };
+}
+
+const peopleIn = ({ stdout }: Finished) => JSON.parse(stdout).people;
+
+test('a restore leaves out admins and passkeys that were removed since the backup, and names them', async () => {
+  const { db, file, run, mallory, token, laptop } = await world();
+  const done = await run('db', 'restore', file, '--yes');
+  expect(done.code).toBe(0);
+  expect(done.stderr).toContain('Left out, because the database that the backup replaces does not have them');
+  expect(done.stderr).toContain('admin Mallory, passkey "Telephone" of admin Grace.');
+  expect(stateOf(db)).toEqual(['Grace: Laptop']);
+  expect(logOf(db).slice(0, 2)).toEqual([
+    { event: 'left out of a restore', name: 'Grace', detail: { passkey: 'Telephone' } },
+    { event: 'left out of a restore', name: 'Mallory', detail: null },
+  ]);
+  withAccess(db, (access) => {
+    expect(readSession(access, token)).toBeNull();
+    expect(() => signIn(access, mallory)).toThrow('not registered here');
+    expect(signIn(access, laptop).signed.name).toBe('Grace');
+  });
+  expect((await run('db', 'check')).code).toBe(0);
+  // Once more, now that they were seen.
+  const again = await run('db', 'restore', file, '--yes', '--json', '--with-people');
+  const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }] };
+  expect(peopleIn(again)).toEqual({ ...people, isPutIn: true });
+  expect(stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
+  expect(logOf(db)[1]).toEqual({ event: 'put in by a restore', name: 'Mallory', detail: null });
+  withAccess(db, (access) => {
+    expect(readSession(access, token)).toBeNull();
+    expect(signIn(access, mallory).signed.name).toBe('Mallory');
+  });
+});
+
+test('where there is no database, or it can’t be read, everybody is left out, unless put in', async () => {
+  const { folder, db, file, run } = await world();
+  const words = ['db', 'restore', file, '--yes', '--json', '--db', join(folder, 'elsewhere.db')];
+  const people = { admins: ['Grace', 'Mallory'], passkeys: [] };
+  expect(peopleIn(await profilectl(words))).toEqual({ ...people, isPutIn: false });
+  expect(stateOf(join(folder, 'elsewhere.db'))).toEqual([]);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });
+  await Bun.write(db, 'the disk has eaten it '.repeat(1000));
+  expect(peopleIn(await run('db', 'restore', file, '--yes', '--json', '--with-people'))).toEqual({
+    ...people,
+    isPutIn: true,
+  });
+  expect(stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
+});
+
+test('a restore that fails when it settles them changes nothing', async () => {
+  const { folder, db, file, run } = await world();
+  const sqlite = openBare(file, 'write');
+  sqlite.run("CREATE TRIGGER planted BEFORE INSERT ON people_events BEGIN SELECT RAISE(ABORT, 'planted'); END");
+  sqlite.close();
+  const before = stateOf(db);
+  expect((await run('db', 'restore', file, '--yes')).code).toBe(1);
+  expect(stateOf(db)).toEqual(before);
+  expect(readdirSync(folder).filter((name) => /before-restore|unfinished/.test(name))).toEqual([]);
+  expect((await run('db', 'check')).code).toBe(0);
+});
+
+test('a restore that is killed at any moment leaves nobody behind who was to be left out', async () => {
+  const { folder, db, file, run } = await world();
+  const before = stateOf(db);
+  const startedMs = performance.now();
+  expect((await profilectl(['db', 'restore', file, '--yes', '--db', join(folder, 'other.db')])).code).toBe(0);
+  const usualMs = performance.now() - startedMs;
+  for (const share of [0.4, 0.55, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1]) {
+    const child = Bun.spawn(profilectlWords(['db', 'restore', file, '--yes', '--db', db]), {
+      env: cleanEnvironment(),
+      stdio: ['ignore', 'ignore', 'ignore'],
+    });
+    await Promise.race([child.exited, Bun.sleep(usualMs * share)]);
+    child.kill('SIGKILL');
+    await child.exited;
+    expect(existsSync(db)).toBe(true);
+    const state = stateOf(db);
+    if (!Bun.deepEquals(state, before)) expect(state).toEqual(['Grace: Laptop']);
+  }
+  expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
+  expect(stateOf(db)).toEqual(['Grace: Laptop']);
+});
