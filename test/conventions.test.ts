@@ -91,6 +91,7 @@ test('nobody outside knows in which of its two ways limits are kept, but who ope
 
 /** The rooms of `shared/`, from the lowest to the highest; those in one line stand side by side and know nothing of each other. */
 const ROOM_ORDER = [
+  ['refusals'],
   ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'actor', 'user', 'file-mode'],
   ['db'],
   ['limits', 'mail'],
@@ -202,8 +203,8 @@ describe('one owner each', () => {
       ['shared/db/erasures.ts', 'shared/erasure/erase-profile.ts', 'shared/profiles/write/apply.ts'],
     ],
     // A number beside the word: `status: 404`, `status >= 500`, `statuses.includes(429)`.
-    ['error statuses', /\bstatus(es|Code)?\b[^\n;{}]{0,30}?\b[45]\d\d\b/i, ['shared/errors.ts']],
-    ['exit codes', /\b(exitCode|code): \d/, ['shared/errors.ts']],
+    ['error statuses', /\bstatus(es|Code)?\b[^\n;{}]{0,30}?\b[45]\d\d\b/i, ['shared/refusals.ts']],
+    ['exit codes', /\b(exitCode|code): \d/, ['shared/refusals.ts']],
   ];
   for (const [what, sign, files] of owners) {
     test(what, () => {

@@ -8,7 +8,7 @@ import { ERROR_STATUSES } from '../server/request/refusals.ts';
 import { VARIABLES } from '../shared/config/variables.ts';
 import { KEY_STATES } from '../shared/db/key-columns.ts';
 import { eraserFor } from '../shared/erasure/erase-profile.ts';
-import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, REFUSALS, refusalOf } from '../shared/errors.ts';
+import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, refusalOf } from '../shared/errors.ts';
 import { MAX_PROJECT_URL, TEXT_RULES } from '../shared/keys/fields.ts';
 import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
 import { RATE_LIMIT_BOUNDS } from '../shared/limits/rate-limit.ts';
@@ -18,6 +18,7 @@ import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name
 import { BOARD_SIZE } from '../shared/profiles/read/board-bounds.ts';
 import { importProfiles } from '../shared/profiles/write/import.ts';
 import { MAX_LINE_BYTES } from '../shared/profiles/write/line.ts';
+import { REFUSALS } from '../shared/refusals.ts';
 import { type Results, tableRow } from './bench/results.ts';
 import { onBox } from './support/actors.ts';
 import { PROJECT } from './support/cli.ts';

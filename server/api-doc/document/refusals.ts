@@ -1,4 +1,5 @@
-import { AppError, DOCUMENTED_CODES, type DocumentedCode, REFUSALS, refusalOf } from '../../../shared/errors.ts';
+import { AppError, DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../../shared/errors.ts';
+import { REFUSALS } from '../../../shared/refusals.ts';
 import type { Route } from '../../request/chain.ts';
 import { type ShownRefusal, shownOf } from '../../request/refusals.ts';
 import { COMMON_HEADERS, headerReferences } from './headers.ts';

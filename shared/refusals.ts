@@ -1,0 +1,176 @@
+/** What a refusal carries besides its sentence; each field is read by exactly one header. */
+export type ErrorDetails = {
+  /** Whole seconds after which trying again is sensible (RFC 9110, section 10.2.3). */
+  retryAfterSeconds?: number;
+  /** Whether a client is shown this sentence although the code's `isSentenceFixed`: then it is no fault of the server. */
+  isForClient?: boolean;
+  /** The permission that the key lacks (RFC 6750, section 3.1). */
+  scope?: string;
+  /** The methods that a path answers, separated by commas (RFC 9110, section 10.2.1). */
+  allow?: string;
+  /** The underlying fault, for the log only; never shown to a stranger. */
+  cause?: unknown;
+};
+
+/** What one error code means at each door. */
+export type Refusal = {
+  /** The HTTP status. Without one, no request should meet the code, and a request that does is answered as `internal`. */
+  status?: number;
+  /** The exit code of `profilectl`; 1 where it is left out. 75 is EX_TEMPFAIL of sysexits.h: trying again can help. */
+  exitCode?: number;
+  /** The sentence for a person, unless whoever throws the error gives a more exact one. */
+  sentence?: string;
+  /** True where clients are always shown `sentence`, because a more exact one was written for the operator. */
+  isSentenceFixed?: true;
+  /** When clients of the HTTP API meet it, for the OpenAPI document; left out where they can't. */
+  when?: string;
+  /** True where the server logs what caused it. */
+  isLogged?: true;
+  /** The headers that only this refusal has. */
+  headers?: (details: ErrorDetails) => Record<string, string>;
+};
+
+const REALM = 'Bearer realm="profile-lookup"';
+
+const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });
+
+/**
+ * Every way in which the product says no: the closed list of error codes, and all that the server, `profilectl` and the
+ * OpenAPI document need to know of each. No other file holds an error status or an exit code.
+ */
+export const REFUSALS = {
+  /** A missing or malformed value that the caller typed. */
+  usage: { exitCode: 2 },
+  /** A faulty environment variable or environment file. */
+  bad_config: { exitCode: 2 },
+  /** A rule of the product. */
+  refused: {},
+  /** Something of an import is in and something is not. */
+  done_in_part: { exitCode: 3 },
+  /** The person at the terminal gave up. */
+  cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
+  /** Somebody or something else is at it, or did not answer. */
+  try_later: { exitCode: 75 },
+  /** This kind of person may not do this, whatever it is about (`shared/operations.ts`). */
+  forbidden: { status: 403, sentence: 'You are not allowed to do this.' },
+  /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */
+  refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
+  /** A form whose bytes are not what a browser sends. */
+  bad_form: { status: 400, sentence: 'The form did not arrive as a browser sends it; nothing was done.' },
+  form_too_long: {
+    status: 413,
+    sentence: 'The form is longer than 64 KiB; nothing was done. Shorten its texts.',
+  },
+  not_a_form: { status: 415, sentence: 'This path takes forms only, as application/x-www-form-urlencoded.' },
+  cross_site: {
+    status: 403,
+    sentence: 'This form was not sent by a page of this site; nothing was done. Open the page here, and send it again.',
+  },
+  too_many_pages: {
+    status: 503,
+    sentence: 'Too many pages are asked for at this moment; try again.',
+    headers: retryAfter,
+  },
+  no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
+  signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
+  /** Something is not any more as the page showed on which an admin decided. */
+  changed_since: {
+    status: 409,
+    sentence: 'This has changed since the page showed it; look at it again. Nothing was done.',
+  },
+  /** Too many people begin to use a passkey, or one of them too often. */
+  too_many_challenges: {
+    status: 429,
+    exitCode: 75,
+    sentence: 'Passkeys were asked for too often; try again in a minute.',
+    headers: retryAfter,
+  },
+  bad_parameter: {
+    status: 400,
+    when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it',
+  },
+  bad_request: {
+    status: 400,
+    sentence: 'The request has no valid Host header.',
+    when: 'the request names no host',
+  },
+  no_credentials: {
+    status: 401,
+    sentence: 'An API key is required, sent as "Authorization: Bearer <API key>".',
+    when: 'there is no key, or Authorization is malformed or of another scheme',
+    headers: () => ({ 'WWW-Authenticate': REALM }),
+  },
+  invalid_token: {
+    status: 401,
+    sentence: 'This API key is not valid.',
+    when: 'the key is unknown, mistyped, not approved, withdrawn, revoked or expired: one sentence for all of these',
+    headers: () => ({ 'WWW-Authenticate': `${REALM}, error="invalid_token"` }),
+  },
+  plain_http: {
+    status: 403,
+    sentence: 'This API is served over HTTPS only.',
+    when: 'the request came by plain HTTP where that is not allowed',
+  },
+  insufficient_scope: {
+    status: 403,
+    when: 'the key lacks the permission; the sentence names it',
+    headers: ({ scope }) => ({ 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="${scope}"` }),
+  },
+  not_found: {
+    status: 404,
+    sentence: 'There is no such profile.',
+    when: 'there is no such profile',
+  },
+  unknown_path: {
+    status: 404,
+    sentence: 'There is nothing at this path.',
+    when: 'there is nothing at this path',
+  },
+  method_not_allowed: {
+    status: 405,
+    sentence: 'This path answers GET and HEAD only.',
+    when: 'the method is neither GET nor HEAD',
+    headers: ({ allow = 'GET, HEAD' }) => ({ Allow: allow }),
+  },
+  uri_too_long: {
+    status: 414,
+    sentence: 'The path is longer than 8192 bytes.',
+    when: 'the path has more than 8 KiB',
+  },
+  rate_limited: {
+    status: 429,
+    sentence: 'This API key has used up a rate limit.',
+    when: 'a rate limit of the key has no room; waiting for Retry-After is enough',
+    headers: retryAfter,
+  },
+  too_many_failures: {
+    status: 429,
+    sentence: 'Too many requests without a valid API key came from this address.',
+    when: 'the 31st request without a valid key from one address within a minute',
+    headers: retryAfter,
+  },
+  internal: {
+    status: 500,
+    sentence: 'The server failed to answer this request.',
+    isSentenceFixed: true,
+    isLogged: true,
+    when: 'a fault of the server; its log has the cause under the request id',
+  },
+  /** Another process or thread holds a lock. */
+  busy: {
+    status: 503,
+    exitCode: 75,
+    sentence: 'The database is busy; try again.',
+    isSentenceFixed: true,
+    isLogged: true,
+    when: 'the database is locked for a moment, or answers that were asked for with this key and not read yet leave no room for a big one',
+    headers: retryAfter,
+  },
+  not_ready: {
+    status: 503,
+    sentence: 'The database is not ready.',
+    isLogged: true,
+    when: 'the database is not open or not migrated',
+    headers: retryAfter,
+  },
+} as const satisfies Record<string, Refusal>;
