@@ -3,7 +3,7 @@ import { AppError } from '../shared/errors.ts';
 import { notice } from './output.ts';
 
 /** More than any text that a key can have; the rest is not read. */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /**
  * Reads a text from a file, or from stdin where `file` is "-". Throws `usage`, naming `flag`, where it can't be read, is
@@ -12,8 +12,7 @@ const MOST_BYTES = 65_536;
 export async function readTextFile(flag: string, file: string): Promise<string> {
   if (file === '-' && process.stdin.isTTY) notice('Reading from the terminal; Ctrl-D on an empty line ends it.');
   const bytes = await readBytes(flag, file);
-  if (bytes.length > MOST_BYTES)
-    throw new AppError('usage', `${flag} names more than ${MOST_BYTES / 1024} KiB of text.`);
+  if (bytes.length > MAX_BYTES) throw new AppError('usage', `${flag} names more than ${MAX_BYTES / 1024} KiB of text.`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -28,7 +27,7 @@ async function readBytes(flag: string, file: string): Promise<Buffer> {
     for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
       chunks.push(Buffer.from(chunk as Uint8Array));
       length += (chunk as Uint8Array).length;
-      if (length > MOST_BYTES) break;
+      if (length > MAX_BYTES) break;
     }
   } catch (cause) {
     throw new AppError('usage', `${flag} names a file that can't be read: ${file}.`, { cause });

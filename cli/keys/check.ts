@@ -4,7 +4,7 @@ import { globalsOf } from '../context.ts';
 import { canAsk, print, printJson } from '../output.ts';
 
 /** More than any secret and any sensible typing mistake; the rest of a stream is not read. */
-const MOST_CHARACTERS = 1_000;
+const MAX_CHARACTERS = 1_000;
 
 /** `keys check`: is it one of ours, is it mistyped; offline, and the secret is never an argument. */
 export function addTo(parent: Command): void {
@@ -43,7 +43,7 @@ async function readSecret(): Promise<string> {
   const decoder = new TextDecoder();
   for await (const chunk of process.stdin) {
     text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > MOST_CHARACTERS) break;
+    if (text.length > MAX_CHARACTERS) break;
   }
   return text;
 }

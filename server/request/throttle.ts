@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '../../shared/limits/ring.ts';
-import { freeLock, MOST_NAPS, releaseLock, takeLock } from '../../shared/limits/threads/lock.ts';
+import { freeLock, MAX_SLEEPS, releaseLock, takeLock } from '../../shared/limits/threads/lock.ts';
 import type { Random } from '../../shared/random.ts';
 
 /** How many failed log-ins an address may have in any window of this many seconds. */
@@ -55,7 +55,7 @@ export function countFailure({ words, fields, seed, holder, clock }: Throttle, b
   const first = Bun.hash.xxHash32(block, seed) | 1;
   const second = Bun.hash.xxHash32(block, seed + 1) | 0;
   const set = ((second >>> 0) % (words.length / SET_WORDS)) * SET_WORDS;
-  takeLock(words, set, holder, MOST_NAPS);
+  takeLock(words, set, holder, MAX_SLEEPS);
   let wait: number | null;
   try {
     const place = placeOf(words, fields, set, first, second);

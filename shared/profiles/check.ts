@@ -4,8 +4,8 @@ import { createProfileReader, lineOf, readAll, type StoredName } from './record.
 import { parseLine } from './write/line.ts';
 
 /**
- * What is wrong with stored profiles beyond what the schema forbids, a clause a fault: names that are not in order or not
- * folded as they are compared, and whatever an import would refuse in the profile's own line.
+ * Finds faults in stored profiles that the schema does not forbid: names that are out of order or not in folded form, and
+ * whatever an import would refuse in the profile's own export line. Returns one clause for each fault.
  */
 export function* profileFaults(sqlite: Sqlite): Generator<string> {
   const reader = createProfileReader(sqlite);

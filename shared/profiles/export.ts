@@ -6,10 +6,10 @@ import { createProfileReader, lineOf, readAll } from './record.ts';
 const CHUNK_CHARACTERS = 65_536;
 
 /**
- * Writes every profile as JSON Lines (docs/profiles.md), ordered by id, private fields too. `write` gets text of
- * whole lines and is waited for. Everything comes from one snapshot, however long the reader takes; at most a chunk and
- * a profile are in memory. The connection is busy with it until the end. `onProgress` hears how many lines of how many
- * are written. Throws what `write` throws.
+ * Writes every profile as JSON Lines (docs/profiles.md), ordered by id, private fields too. `write` gets
+ * texts of whole lines and is awaited each time. All lines come from one snapshot of the database, however long it takes.
+ * At most one chunk and one profile are in memory. The connection can do nothing else until the end. `onProgress` gets the
+ * number of lines written so far and in all. Throws what `write` throws.
  */
 export async function exportProfiles(
   db: Db,
@@ -23,7 +23,7 @@ export async function exportProfiles(
     const { total } = guardDatabase(path, () => db.$client.query('SELECT count(*) AS total FROM profiles').get()) as {
       total: number;
     };
-    // Joined once: a text that grows line by line is copied in pieces.
+    // The lines are joined at the end, because a text that is extended line by line is copied again and again.
     let chunk: string[] = [];
     let characters = 0;
     let written = 0;
@@ -50,7 +50,7 @@ export async function exportProfiles(
   }
 }
 
-/** One profile by its username or an alias, as the text of an export line. Throws `not_found`. */
+/** Returns the export line of the profile with this username or alias. Throws `not_found`. */
 export function exportProfile(db: Db, username: string): string {
   return guardDatabase(db.$client.filename, () =>
     db.transaction((tx) => {

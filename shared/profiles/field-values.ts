@@ -1,6 +1,6 @@
 import { type ColumnForm, KINDS, type Kind, LINK_FIELDS, PROFILE_FIELDS, type ProfileField } from './fields.ts';
 
-// What follows from the tables of fields: the types of rows and lines, and lists of fields.
+// Types of rows and lines, and lists of fields, all derived from the tables of fields.
 
 type Profile = typeof PROFILE_FIELDS;
 type Link = typeof LINK_FIELDS;
@@ -13,18 +13,18 @@ export type ColumnField = { [F in keyof Profile]: Profile[F]['column'] extends s
 
 type ByForm = { number: number; text: string; json: string; flag: number; time: number; rows: never };
 
-/** A value as a column holds it. */
+/** A value of each form as a column of the database holds it. */
 export type Stored<K extends Kind> = ByForm[(typeof KINDS)[K]['form']] | OrNull<K>;
 
 type OrNull<K extends Kind> = (typeof KINDS)[K]['nullable'] extends true ? null : never;
 
-/** A row of `profiles`, by the names of the fields: JSON as text, flags as 0 and 1, times as milliseconds since 1970. */
+/** A row of `profiles` with the fields' names: JSON as text, flags as 0 or 1, times as milliseconds since 1970. */
 export type StoredProfile = { [F in ColumnField]: Stored<Profile[F]['kind']> };
 
-/** What a line of an import may set in a row: all but the id and the username. */
+/** The part of a row that a line of an import may set: all but the id and the username. */
 export type ProfileColumns = Omit<StoredProfile, 'id' | 'username'>;
 
-/** A row of `links` without its profile and position; null is absent. */
+/** A row of `links` without its profile and position. A field that is null is absent in JSON. */
 export type StoredLink = { [F in keyof Link]: Stored<Link[F]['kind']> };
 
 /** A link in an export line. */
@@ -54,7 +54,7 @@ export type InLine = {
 /** A line of an export, parsed. */
 export type ExportedProfile = { [F in keyof Profile]: InLine[Profile[F]['kind']] };
 
-/** What clients see of a profile, parsed (specification 2.1). */
+/** A SimplifiedProfile, parsed: what clients see of a profile (specification 2.1). */
 export type ShownProfile = {
   [F in keyof Profile as Profile[F]['isPublic'] extends true ? F : never]:
     | ExportedProfile[F]
@@ -78,7 +78,7 @@ export const COLUMN_LIST: readonly Column[] = FIELD_LIST.flatMap((field) =>
 /** The columns of `profiles` that clients see, in the order of a SimplifiedProfile. */
 export const PUBLIC_LIST = COLUMN_LIST.filter(({ isPublic }) => isPublic);
 
-/** The columns of `profiles` that a line of an import may set on their own: all but the id and the username. */
+/** The columns of `profiles` that a line of an import may set: all but the id and the username. */
 export const SETTABLE_LIST = COLUMN_LIST.filter(({ kind }) => kind !== 'uid' && kind !== 'name') as readonly (Column & {
   name: keyof ProfileColumns;
   kind: Profile[keyof ProfileColumns]['kind'];

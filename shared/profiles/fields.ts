@@ -1,5 +1,5 @@
-// The fields of profiles and of links, told once: what reads, stores, exports, shows and documents them is made of these
-// tables. A new field of an existing kind needs an entry here, a column in `shared/db/schema.ts` and a migration.
+// The tables of the fields of profiles and of links. The code that reads, stores, exports, shows and documents fields is
+// made from these tables. A new field of an existing kind needs an entry here, a column in `shared/db/schema.ts` and a migration.
 
 /**
  * The kinds of values. `form` is how a column holds the value: `json` as compact JSON text, `flag` as 0 or 1, `time` as
@@ -29,7 +29,7 @@ export type Kind = keyof typeof KINDS;
 /** How a column holds a value. */
 export type ColumnForm = Exclude<(typeof KINDS)[Kind]['form'], 'rows'>;
 
-/** What is known about a field of a profile. */
+/** One row of the table of fields of a profile. */
 export type ProfileField = {
   kind: Kind;
   /** Its column in `profiles`; null where the values have a table of their own. */
@@ -40,11 +40,11 @@ export type ProfileField = {
   shownIf?: string;
   /** True where `profiles set` may not change it. An import may give every field. */
   isFixed?: boolean;
-  /** The stored value of a profile whose line lacks the field, or how to get it from the line's username and the time. */
+  /** The value stored for a new profile whose line lacks the field, or a function that makes it of username and time. */
   absent?: string | number | null | ((line: { username: string; nowMs: number }) => string | number);
   /** Its name in `profiles show`. */
   label: string;
-  /** What it means, as the document of the API tells it. */
+  /** Its description in the OpenAPI document. */
   meaning: string;
 };
 
@@ -186,7 +186,7 @@ export const PROFILE_FIELDS = {
   },
 } as const satisfies Record<string, ProfileField>;
 
-/** Every field of a link, by its name in JSON and in the order of answers. One that is null is absent in JSON. */
+/** Every field of a link, by its name in JSON and in the order of answers. A field that is null is absent in JSON. */
 export const LINK_FIELDS = {
   id: { kind: 'text', column: 'id', meaning: 'Unique among the links of the profile.' },
   name: { kind: 'text', column: 'name', meaning: 'The name of the link.' },

@@ -4,10 +4,10 @@ import { profileNames, profiles } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
 import { checkedFold } from './name.ts';
 
-/** Which profile a name leads to. */
+/** The id and the username of a profile that was found by a name. */
 export type ProfileRef = { id: number; username: string };
 
-/** The profile with this username or alias, compared in folded form. Throws `not_found`. */
+/** Finds the profile with this username or alias, compared in folded form. Throws `not_found`. */
 export function findProfile(db: Db | Tx, username: string): ProfileRef {
   const folded = checkedFold(username);
   const found =

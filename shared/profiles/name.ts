@@ -1,12 +1,12 @@
 import { codePoints } from '../text.ts';
 
-/** The most code points a username or an alias has, as spelled and as folded. */
+/** The greatest length of a username or an alias in code points, both as written and in folded form. */
 export const NAME_MAX_CODE_POINTS = 64;
 
-/** The most bytes of UTF-8 an auth ID has. */
+/** The greatest length of an auth ID in bytes of UTF-8. */
 export const AUTH_ID_MAX_BYTES = 255;
 
-// Most names: no other rule can touch them, and folding is lower-casing.
+// Most names match this. Such a name keeps all rules, and folding it is only lower-casing.
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/;
 
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
@@ -18,8 +18,8 @@ const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The form in which usernames and aliases are compared: Unicode NFKC and lower-casing, repeated until nothing changes
- * (one pass is not enough: lower-casing can undo normalisation, and the other way round).
+ * Returns the folded form of a username or alias, in which names are compared: Unicode NFKC and lower-casing, repeated until
+ * nothing changes. One pass is not enough, because lower-casing can undo normalisation, and the other way round.
  */
 export function foldName(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase();
@@ -32,8 +32,8 @@ export function foldName(text: string): string {
 }
 
 /**
- * What keeps a text from being a username or an alias, or null where nothing does. The rule holds for the name as spelled
- * and as folded; the answer reads on after the field's name: `may not hold a slash`.
+ * Checks a username or an alias, both as written and in folded form. Returns null, or what is wrong with it as the end of a
+ * sentence that begins with the field's name: `may not hold a slash`.
  */
 export function nameFault(text: string): string | null {
   if (PLAIN.test(text)) return null;
@@ -43,23 +43,23 @@ export function nameFault(text: string): string | null {
   return foldedFault === null ? null : `${foldedFault}, not even once it is normalised (NFKC, lower case)`;
 }
 
-/** The folded form of a name that could exist, or null: no profile can be found by a text that is no name. */
+/** Returns the folded form of a name, or null if the text can't be a name, so that no profile can have it. */
 export function checkedFold(name: string): string | null {
   if (PLAIN.test(name)) return name.toLowerCase();
   return nameFault(name) === null ? foldName(name) : null;
 }
 
-/** What keeps a text from being an auth ID (1 to 255 bytes of well-formed Unicode without NUL), or null. */
+/** Returns what is wrong with an auth ID (1 to 255 bytes of well-formed Unicode without NUL), or null. */
 export function authIdFault(text: string): string | null {
   if (!text.isWellFormed() || text.includes('\0')) return 'may not hold unpaired surrogates or NUL';
-  // Each UTF-16 unit takes at least a byte, so a long text needs no encoding.
+  // Each UTF-16 unit takes at least one byte, so a text with too many units need not be encoded to count bytes.
   const bytes = text.length > AUTH_ID_MAX_BYTES ? text.length : Buffer.byteLength(text);
   return bytes >= 1 && bytes <= AUTH_ID_MAX_BYTES ? null : `must have 1 to ${AUTH_ID_MAX_BYTES} bytes`;
 }
 
 function spellingFault(text: string): string | null {
   if (!text.isWellFormed()) return 'may not hold unpaired surrogates';
-  // Longer than any name could be: not worth counting.
+  // A text with this many UTF-16 units is too long, so its code points need not be counted.
   const length = text.length > 2 * NAME_MAX_CODE_POINTS ? text.length : codePoints(text);
   if (length < 1 || length > NAME_MAX_CODE_POINTS) return `must have 1 to ${NAME_MAX_CODE_POINTS} characters`;
   return FORBIDDEN.find(([pattern]) => pattern.test(text))?.[1] ?? null;

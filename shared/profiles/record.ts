@@ -5,7 +5,7 @@ import { LINK_JSON, memberInSql } from './read/public.ts';
 /** A row of `profile_names`, without its profile. */
 export type StoredName = { folded: string; name: string; position: number };
 
-/** The prepared statements that read whole profiles, private columns too. For the import and the export only. */
+/** Prepared statements that read whole profiles with their private columns. Only the import and the export use them. */
 export type ProfileReader = {
   /** The profile's own row, or null. */
   row: (id: number) => StoredProfile | null;
@@ -13,11 +13,11 @@ export type ProfileReader = {
   names: (id: number) => StoredName[];
   /** The links in the owner's order. */
   links: (id: number) => StoredLink[];
-  /** All of the profile as a line of JSON, with its stored aliases or with others; the profile must be there. */
+  /** The profile, which must exist, as a line of JSON with its stored aliases or with others. */
   line: (id: number, aliases?: readonly { name: string }[]) => string;
 };
 
-/** The row of a profile as JSON text: what stands before its aliases, and what stands between them and its links. */
+/** A profile's row as two JSON texts: the part before its aliases, and the part between its aliases and its links. */
 export type LineParts = { id: number; head: string; body: string };
 
 /** A link as JSON text. */
@@ -32,7 +32,7 @@ function membersOf(fields: typeof FIELD_LIST, before: string): string {
 
 const ALIASES = FIELD_LIST.findIndex(({ name }) => name === 'aliases');
 
-// SQLite joins the columns of a row in half the time that it takes in JavaScript.
+// SQLite makes this text in half the time that JavaScript takes.
 const PARTS = `id, concat(${membersOf(FIELD_LIST.slice(0, ALIASES), '{')}) AS head,
   concat(${membersOf(FIELD_LIST.slice(ALIASES), ',')}) AS body`;
 
@@ -62,12 +62,12 @@ export function createProfileReader(sqlite: Sqlite): ProfileReader {
   };
 }
 
-/** A whole profile; the aliases without the username, in order. */
+/** A whole profile. Its aliases are in order and don't include the username. */
 export type WholeProfile = { parts: LineParts; aliases: readonly { name: string }[]; links: LinkText[] };
 
 /**
- * Every profile, ordered by id, one in memory at a time. Three walks in step, each along an index, take half the time of
- * asking for the names and links of each profile.
+ * Yields every profile, ordered by id, with one in memory at a time. Three statements read profiles, names and links side by
+ * side, each along an index, in half the time that separate queries for each profile's names and links take.
  */
 export function* readAll(sqlite: Sqlite): Generator<WholeProfile> {
   const rows = sqlite.prepare<LineParts, []>(`SELECT ${PARTS} FROM profiles ORDER BY id`);
@@ -82,7 +82,7 @@ export function* readAll(sqlite: Sqlite): Generator<WholeProfile> {
   for (const parts of rows.iterate()) yield { parts, aliases: aliasesOf(parts.id), links: linksOf(parts.id) };
 }
 
-/** Hands out the rows of a statement owner by owner; ask for owners in the order of the statement. */
+/** Returns a function that returns the rows of one profile. Call it with ids in the order in which the statement has them. */
 function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
   const walk = sqlite.prepare<T & { owner: number }, []>(statement).iterate();
   let next = walk.next();
@@ -96,8 +96,8 @@ function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
 }
 
 /**
- * A profile as a line of JSON (docs/profiles.md), without its line end: every field is there, in the order of
- * the example there; only a link's optional fields are absent where they have no value.
+ * Returns a profile as a line of JSON (docs/profiles.md), without a line end. It has every field, in the order of the
+ * example in that document. Only the optional fields of a link are absent if they have no value.
  */
 export function lineOf({ parts, aliases, links }: WholeProfile): string {
   const names = aliases.map(({ name }) => JSON.stringify(name)).join(',');

@@ -50,7 +50,7 @@ export type MainThreadLimits = Pick<Limits, 'save' | 'close'> & {
  * How many milliseconds the main thread waits for a lock. It has to free the locks of workers that die, so it must not
  * block.
  */
-const MOST_NAPS = 20;
+const MAX_SLEEPS = 20;
 
 /** The state of the main thread's limits. */
 type MainThread = {
@@ -73,7 +73,7 @@ export function openMainThreadLimits(
   number: number,
   buffers: SharedBuffers = createSharedBuffers(),
 ): MainThreadLimits {
-  const memory = openSharedMemory(buffers, number, MOST_NAPS);
+  const memory = openSharedMemory(buffers, number, MAX_SLEEPS);
   const ledger = openLedger(databasePath, clock, report, accountsIn({ memory, lookAt: 0 }));
   return {
     shared: { ...buffers, timeline: ledger.timeline },

@@ -1,7 +1,7 @@
 import { RATE_LIMIT_BOUNDS, type RateLimit } from '../rate-limit.ts';
 import { MAX_GROUPS, ringLength } from '../ring.ts';
-import { freeLock, MOST_NAPS, releaseLock, takeLock } from './lock.ts';
-import { emptyPlace, placeOf } from './table.ts';
+import { freeLock, MAX_SLEEPS, releaseLock, takeLock } from './lock.ts';
+import { emptySlot, slotOf } from './table.ts';
 
 // The accounts of a server with several workers, in shared memory. Each account has a region, which a hash table finds
 // by the key's identifier. A thread may die at any step and leaves consistent memory behind: at worst a region that the
@@ -14,10 +14,10 @@ export type SharedBuffers = { arena: SharedArrayBuffer; table: SharedArrayBuffer
 export type SharedMemory = SharedBuffers & {
   /** This thread's number, which its locks contain; not 0. */
   readonly holder: number;
-  /** How many naps of 1 ms this thread waits for a lock before `busy` is thrown. */
-  readonly mostNaps: number;
+  /** How many sleeps of 1 ms this thread waits for a lock before `busy` is thrown. */
+  readonly maxSleeps: number;
   /** The hash table: three words for each slot (`table.ts`). */
-  readonly places: Int32Array;
+  readonly slots: Int32Array;
   /** The arena in 32-bit words, as far as it reached when {@link wordsOf} was last called. */
   words: Int32Array;
 };
@@ -48,7 +48,7 @@ export const HEAD_WORDS = 10;
 export const FIELDS = 6;
 
 /** A region has a ring for each limit of the key and, after a change, for the former limits still in use. */
-export const MOST_RINGS = 2 * RATE_LIMIT_BOUNDS.maxPerKey;
+export const MAX_RINGS = 2 * RATE_LIMIT_BOUNDS.maxPerKey;
 
 /** Regions consist of units of this many words, so that a region that was freed fits another account. */
 const UNIT_WORDS = 16;
@@ -60,26 +60,26 @@ const NEXT = 1;
 const COUNT = 2;
 const MADE = 3;
 const FREE = 16;
-const MOST_UNITS = Math.ceil((HEAD_WORDS + MOST_RINGS * (FIELDS * 2 + MAX_GROUPS)) / UNIT_WORDS);
-const FIRST = Math.ceil((FREE + MOST_UNITS + 1) / UNIT_WORDS) * UNIT_WORDS;
+const MAX_UNITS = Math.ceil((HEAD_WORDS + MAX_RINGS * (FIELDS * 2 + MAX_GROUPS)) / UNIT_WORDS);
+const FIRST = Math.ceil((FREE + MAX_UNITS + 1) / UNIT_WORDS) * UNIT_WORDS;
 
 /** The memory grows in steps of this size; it isn't large at once, because large shared memory delays garbage collection. */
 const GROWTH_BYTES = 1 << 20;
 
 /**
- * Allocates memory that can grow to `maxBytes`, and a hash table with `places` slots. The defaults are enough for about
+ * Allocates memory that can grow to `maxBytes`, and a hash table with `slots` slots. The defaults are enough for about
  * 200 000 keys with the default limits.
  */
-export function createSharedBuffers(maxBytes = 2 ** 30, places = 2 ** 18): SharedBuffers {
+export function createSharedBuffers(maxBytes = 2 ** 30, slots = 2 ** 18): SharedBuffers {
   const arena = new SharedArrayBuffer(GROWTH_BYTES, { maxByteLength: maxBytes });
   new Int32Array(arena)[NEXT] = FIRST;
-  return { arena, table: new SharedArrayBuffer(places * 12) };
+  return { arena, table: new SharedArrayBuffer(slots * 12) };
 }
 
 /** Makes the memory usable in the thread with this number. */
-export function openSharedMemory({ arena, table }: SharedBuffers, holder: number, mostNaps = MOST_NAPS): SharedMemory {
-  const words = new Int32Array(arena, 0, arena.byteLength / 4);
-  return { arena, table, holder, mostNaps, places: new Int32Array(table), words };
+export function openSharedMemory(buffers: SharedBuffers, holder: number, maxSleeps = MAX_SLEEPS): SharedMemory {
+  const words = new Int32Array(buffers.arena, 0, buffers.arena.byteLength / 4);
+  return { ...buffers, holder, maxSleeps, slots: new Int32Array(buffers.table), words };
 }
 
 /** How many accounts the memory holds. */
@@ -97,7 +97,7 @@ export function wordsOf(memory: SharedMemory): Int32Array {
 
 /** Runs a function under the table's lock: no other thread finds, makes or removes a region. Throws `busy`. */
 export function withTable<T>(memory: SharedMemory, act: () => T): T {
-  takeLock(memory.words, LOCK, memory.holder, memory.mostNaps);
+  takeLock(memory.words, LOCK, memory.holder, memory.maxSleeps);
   try {
     return act();
   } finally {
@@ -107,8 +107,8 @@ export function withTable<T>(memory: SharedMemory, act: () => T): T {
 
 /** The position of an identifier's region, or 0. Call inside {@link withTable}. */
 export function findRegion(memory: SharedMemory, first: number, second: number): number {
-  const place = placeOf(memory.places, first, second);
-  return memory.places[place] === 0 ? 0 : (memory.places[place + 2] as number);
+  const slot = slotOf(memory.slots, first, second);
+  return memory.slots[slot] === 0 ? 0 : (memory.slots[slot + 2] as number);
 }
 
 /**
@@ -129,10 +129,10 @@ export function putRegion(
   fill(at);
   // A thread that still knows the former region sees this 0 and looks the account up again.
   if (former !== 0) words[former + HEAD.first] = 0;
-  const place = placeOf(memory.places, first, second);
-  memory.places[place + 1] = second;
-  memory.places[place + 2] = at;
-  Atomics.store(memory.places, place, first);
+  const slot = slotOf(memory.slots, first, second);
+  memory.slots[slot + 1] = second;
+  memory.slots[slot + 2] = at;
+  Atomics.store(memory.slots, slot, first);
   nameRegion(memory, at, [first, second]);
   if (former === 0) Atomics.add(words, COUNT, 1);
   else freeRegion(memory, former);
@@ -152,7 +152,7 @@ export function nameRegion(memory: SharedMemory, at: number, [first, second]: re
 function takeRegion(memory: SharedMemory, layout: readonly RateLimit[], isMore: boolean): number {
   const stamps = layout.reduce((sum, { quota }) => sum + ringLength(quota), 0);
   const units = Math.ceil((HEAD_WORDS + layout.length * FIELDS * 2 + stamps) / UNIT_WORDS);
-  if (isMore && accountCount(memory) >= memory.places.length / 4) return 0;
+  if (isMore && accountCount(memory) >= memory.slots.length / 4) return 0;
   const free = memory.words[FREE + units] as number;
   const at = free === 0 ? (memory.words[NEXT] as number) : free;
   if (free !== 0) memory.words[FREE + units] = wordsOf(memory)[at + HEAD.next] as number;
@@ -179,10 +179,10 @@ function reach({ arena }: SharedMemory, endWord: number): boolean {
  * has another region or none for it, as after the death of a thread. Call inside {@link withTable}.
  */
 export function removeRegion(memory: SharedMemory, at: number, first: number, second: number): void {
-  const { places } = memory;
-  const place = placeOf(places, first, second);
-  if (places[place] !== 0 && places[place + 2] === at) {
-    emptyPlace(places, place);
+  const { slots } = memory;
+  const slot = slotOf(slots, first, second);
+  if (slots[slot] !== 0 && slots[slot + 2] === at) {
+    emptySlot(slots, slot);
     Atomics.sub(memory.words, COUNT, 1);
   }
   freeRegion(memory, at);

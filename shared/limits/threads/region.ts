@@ -2,7 +2,7 @@ import { refitRings } from '../account.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { createRing, fitRing, type Ring, ringLength, usedAt } from '../ring.ts';
 import { releaseLock, takeLock } from './lock.ts';
-import { FIELD, FIELDS, HEAD, HEAD_WORDS, MOST_RINGS, putRegion, type SharedMemory } from './memory.ts';
+import { FIELD, FIELDS, HEAD, HEAD_WORDS, MAX_RINGS, putRegion, type SharedMemory } from './memory.ts';
 
 // The layout of an account's rings in its region of shared memory. Rings are ordered by window, not as the limits were
 // granted, so that all threads find them at the same index.
@@ -100,7 +100,7 @@ export function regionFor(
     former.some((ring) => ring.windowMs === windowMs && ring.capacity === capacity);
   if (rings.every(isLaid)) return found;
   const others = former.filter((ring) => rings.every(({ windowMs }) => windowMs !== ring.windowMs));
-  const used = others.filter((ring) => usedAt(ring, now) > 0).slice(0, MOST_RINGS - rings.length);
+  const used = others.filter((ring) => usedAt(ring, now) > 0).slice(0, MAX_RINGS - rings.length);
   const all = [...rings, ...used].sort(byWindow);
   return putRegion(memory, words, layoutOf(all), found, (at) => {
     fillRegion(memory, at, all, 0);
@@ -124,7 +124,7 @@ export function byWindow(one: Ring, other: Ring): number {
  */
 export function withRegion<T>(memory: SharedMemory, at: number, act: () => T): T {
   const { head } = viewRegion(memory, at);
-  takeLock(head, HEAD.lock, memory.holder, memory.mostNaps);
+  takeLock(head, HEAD.lock, memory.holder, memory.maxSleeps);
   try {
     return act();
   } finally {

@@ -14,28 +14,28 @@ export function identifierOfWords(first: number, second: number): string {
 }
 
 /** The index of the slot with this identifier, or of the empty slot where the identifier belongs. */
-export function placeOf(places: Int32Array, first: number, second: number): number {
-  let place = homeOf(places, first, second);
-  while (places[place] !== 0 && (places[place] !== first || places[place + 1] !== second)) {
-    place = (place + 3) % places.length;
+export function slotOf(slots: Int32Array, first: number, second: number): number {
+  let slot = homeSlotOf(slots, first, second);
+  while (slots[slot] !== 0 && (slots[slot] !== first || slots[slot + 1] !== second)) {
+    slot = (slot + 3) % slots.length;
   }
-  return place;
+  return slot;
 }
 
-function homeOf(places: Int32Array, first: number, second: number): number {
+function homeSlotOf(slots: Int32Array, first: number, second: number): number {
   const mixed = Math.imul(Math.imul(first, 0x9e3779b1) ^ second, 0x85ebca6b);
-  return (((mixed ^ (mixed >>> 15)) >>> 0) % (places.length / 3)) * 3;
+  return (((mixed ^ (mixed >>> 15)) >>> 0) % (slots.length / 3)) * 3;
 }
 
 /** Empties a slot. Entries behind it move up where they can, so that no search ends early at the gap. */
-export function emptyPlace(places: Int32Array, place: number): void {
-  let hole = place;
-  for (let next = (hole + 3) % places.length; places[next] !== 0; next = (next + 3) % places.length) {
-    const home = homeOf(places, places[next] as number, places[next + 1] as number);
+export function emptySlot(slots: Int32Array, slot: number): void {
+  let hole = slot;
+  for (let next = (hole + 3) % slots.length; slots[next] !== 0; next = (next + 3) % slots.length) {
+    const home = homeSlotOf(slots, slots[next] as number, slots[next + 1] as number);
     const isBetween = hole <= next ? hole < home && home <= next : hole < home || home <= next;
     if (isBetween) continue;
-    places.copyWithin(hole, next, next + 3);
+    slots.copyWithin(hole, next, next + 3);
     hole = next;
   }
-  places.fill(0, hole, hole + 3);
+  slots.fill(0, hole, hole + 3);
 }

@@ -47,7 +47,7 @@ type SharedAccount = Account & {
   /** Null until the account is first locked, and after it was moved or dropped. */
   region: Region | null;
   /** The index of each ring in the region. */
-  places: readonly number[];
+  ringIndexes: readonly number[];
 };
 
 /**
@@ -77,7 +77,7 @@ function findAccount({ accounts, memory }: OneOfThreads, { identifier, rateLimit
   // More accounts are cached here than twice those in shared memory, so most were dropped: start an empty cache.
   if (accounts.size > 1_000 + 2 * accountCount(memory)) accounts.clear();
   const unused = rateLimits.map((limit) => createRing(limit));
-  const account = { ...newAccount(identifier, rateLimits, unused), region: null, places: [] };
+  const account = { ...newAccount(identifier, rateLimits, unused), region: null, ringIndexes: [] };
   accounts.set(identifier, account);
   return account;
 }
@@ -114,8 +114,8 @@ function look(state: OneOfThreads, account: SharedAccount): void {
 function hold(state: OneOfThreads, account: SharedAccount): number {
   const { memory } = state;
   for (;;) {
-    account.region ??= placeRegion(state, account);
-    takeLock(account.region.head, HEAD.lock, memory.holder, memory.mostNaps);
+    account.region ??= attachRegion(state, account);
+    takeLock(account.region.head, HEAD.lock, memory.holder, memory.maxSleeps);
     if (isStill(account.region)) {
       readRings(account);
       const now = state.now();
@@ -127,17 +127,17 @@ function hold(state: OneOfThreads, account: SharedAccount): number {
   }
 }
 
-function readRings({ region, rings, places }: SharedAccount): void {
+function readRings({ region, rings, ringIndexes }: SharedAccount): void {
   for (let index = 0; index < rings.length; index++) {
-    readRing(region as Region, places[index] as number, rings[index] as Ring);
+    readRing(region as Region, ringIndexes[index] as number, rings[index] as Ring);
   }
 }
 
-function writeTails({ region, rings, places }: SharedAccount): void {
+function writeTails({ region, rings, ringIndexes }: SharedAccount): void {
   const { fields } = region as Region;
   for (let index = 0; index < rings.length; index++) {
     const ring = rings[index] as Ring;
-    const at = (places[index] as number) * FIELDS;
+    const at = (ringIndexes[index] as number) * FIELDS;
     fields[at + FIELD.tail] = ring.tail;
     fields[at + FIELD.head] = ring.head;
   }
@@ -147,11 +147,11 @@ function writeTails({ region, rings, places }: SharedAccount): void {
  * Writes an account's rings back and releases its lock. `isSpent` marks the account as changed, so that it is saved.
  */
 function letGo(account: SharedAccount, isSpent: boolean): void {
-  const { region, rings, places } = account;
+  const { region, rings, ringIndexes } = account;
   const { head, fields } = region as Region;
   writeTails(account);
   for (let index = 0; index < rings.length; index++) {
-    fields[(places[index] as number) * FIELDS + FIELD.newestStep] = (rings[index] as Ring).newestStep;
+    fields[(ringIndexes[index] as number) * FIELDS + FIELD.newestStep] = (rings[index] as Ring).newestStep;
   }
   if (isSpent) head[HEAD.isChanged] = 1;
   releaseLock(head, HEAD.lock);
@@ -160,7 +160,7 @@ function letGo(account: SharedAccount, isSpent: boolean): void {
 /**
  * Finds or makes the region of an account and reads its layout into the account. Throws `busy` if no memory is left.
  */
-function placeRegion({ memory, now }: OneOfThreads, account: SharedAccount): Region {
+function attachRegion({ memory, now }: OneOfThreads, account: SharedAccount): Region {
   const words = wordsOfIdentifier(account.identifier);
   return withTable(memory, () => {
     const found = findRegion(memory, ...words);
@@ -169,11 +169,11 @@ function placeRegion({ memory, now }: OneOfThreads, account: SharedAccount): Reg
     if (at === 0) throw new AppError('busy', 'There is no memory left for the rate limits of one more key.');
     nameRegion(memory, at, words);
     const laid = ringsAt(memory, at);
-    account.places = account.limits.map(({ windowSeconds }) =>
+    account.ringIndexes = account.limits.map(({ windowSeconds }) =>
       laid.findIndex(({ windowMs }) => windowMs === windowSeconds * 1000),
     );
     account.rings = account.limits.map(({ quota }, index) => {
-      return { ...(laid[account.places[index] as number] as Ring), quota };
+      return { ...(laid[account.ringIndexes[index] as number] as Ring), quota };
     });
     account.isFitted = areFitted(account.rings);
     return viewRegion(memory, at);

@@ -1,15 +1,16 @@
-/** What a body is put together of: texts, and bytes of UTF-8. */
+/** The parts of a response body: texts, and bytes of UTF-8. */
 export type Part = string | Uint8Array;
 
-/** A body as it is sent: see {@link bodyOf} for how long it lasts. */
+/** A response body. {@link bodyOf} says how long its bytes are valid. */
 export type Body = Uint8Array<ArrayBuffer>;
 
-/** Bodies up to a third of this are put together in the one place that is kept; of it only what was used takes memory. */
+/** The size of the buffer that all bodies up to a third of it share. The system gives memory only for what was written. */
 const place = Buffer.allocUnsafeSlow(1024 * 1024);
 
 /**
- * Puts a body together. It lasts until the next one is: make its Response before, which copies it (Fetch, "extract a
- * body"). New bytes for each would outrun the garbage collector, and cost as much as all the rest of an answer.
+ * Joins the parts of a body. The result may lie in a buffer that the next call overwrites, so make the Response before the
+ * next call: it copies the bytes (Fetch, "extract a body"). New memory for each body would be allocated faster than the
+ * garbage collector frees it, and would take as long as the rest of the answer.
  */
 export function bodyOf(parts: readonly Part[]): Body {
   let most = 0;

@@ -1,16 +1,17 @@
-/** A cache that holds about so many bytes at most and forgets first what was not asked for the longest. */
+/** A cache with a limit in bytes. The entries that were read least recently are dropped first. */
 export type BoundedCache<K, V> = {
   get: (key: K) => V | undefined;
-  /** Keeps a value, not undefined; one that takes more than an eighth of all bytes is not kept. */
+  /** Adds or replaces an entry. The value may not be undefined. An entry larger than an eighth of the limit is not kept. */
   set: (key: K, value: V) => void;
   delete: (key: K) => void;
   clear: () => void;
 };
 
 /**
- * An empty cache; `bytesOf` says about how many bytes an entry takes, which may not change. It has two generations: what is
- * asked for moves to the young one; when that holds half of the bytes it becomes the old one, and what is left of the old
- * one goes. So a hit costs one look into a map, two at most, and an entry takes no object of its own.
+ * Makes an empty cache. `bytesOf` estimates the size of an entry and must always give the same size for the same entry. The
+ * cache has two generations, young and old. An entry that is read moves to the young one. When the young one holds half of
+ * `maxBytes`, it becomes the old one, and the entries left in the previous old one are dropped. So a hit takes one lookup
+ * in a map, two at most, and the cache allocates no object for each entry.
  */
 export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, value: V) => number): BoundedCache<K, V> {
   let young = new Map<K, V>();
@@ -58,15 +59,16 @@ export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, val
 }
 
 /**
- * Says of a number whether it comes again before another took its place among so many: what is asked for once should not
- * push out of a cache what is asked for often.
+ * Makes an admission filter for a cache: the function returns true if the id was asked for recently, and remembers it.
+ * Entries that are asked for only once are then not cached, so that they do not push out those asked for often. The filter
+ * has `slots` slots, and an id is remembered until another id with the same slot comes.
  */
-export function createDoor(places: number): (number: number) => boolean {
-  const door = new Float64Array(places).fill(Number.NaN);
-  return (number) => {
-    const place = number % places;
-    if (door[place] === number) return true;
-    door[place] = number;
+export function createAdmissionFilter(slots: number): (id: number) => boolean {
+  const lastIds = new Float64Array(slots).fill(Number.NaN);
+  return (id) => {
+    const slot = id % slots;
+    if (lastIds[slot] === id) return true;
+    lastIds[slot] = id;
     return false;
   };
 }

@@ -3,75 +3,75 @@ import type { Sqlite } from '../../db/connect.ts';
 import { onView, type Reader } from '../../db/reader.ts';
 import { AppError } from '../../errors.ts';
 import { foldName } from '../name.ts';
-import { type BoundedCache, createBoundedCache, createDoor } from './bounded-cache.ts';
+import { type BoundedCache, createAdmissionFilter, createBoundedCache } from './bounded-cache.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
-/** A JSON text that is sent. */
+/** A response body as JSON text. */
 export type Text = { readonly body: string };
 
-/** A reading of what the service shows of a profile: the SimplifiedProfile, or its links. Thousands are kept: one object each. */
-export type Shown = Text & {
+/** The public JSON of a profile (the SimplifiedProfile, or its links) as it was read from the database once. */
+export type CachedProfile = Text & {
   readonly id: number;
-  /** Differs from that of every other reading. */
+  /** A number that is different for each reading of the database, even of the same profile. */
   readonly stamp: number;
   readonly username: string;
-  /** The username as it is compared. */
+  /** The username in folded form. */
   readonly folded: string;
 };
 
 /**
- * Where lookups find one of the two, by what the ways lead to; null where there is no profile. Throws `internal` for a
- * profile whose stored values are damaged.
+ * Finds either SimplifiedProfiles or links by a folded name, an id or an auth ID. Each function returns null if there is no
+ * such profile, and throws `internal` if the profile's stored values are damaged.
  */
 export type Source = {
-  ofName: (folded: string) => Shown | null;
-  ofId: (id: number) => Shown | null;
-  ofAuthId: (authId: string) => Shown | null;
+  ofName: (folded: string) => CachedProfile | null;
+  ofId: (id: number) => CachedProfile | null;
+  ofAuthId: (authId: string) => CachedProfile | null;
 };
 
-/** What there is to find of profiles. */
+/** The sources that lookups and the leaderboard read from. */
 export type Sources = {
   profiles: Source;
-  /** A profile for who keeps what he makes of it: here it takes no place of what is asked for again. */
+  /** Reads a profile without caching it; the leaderboard keeps its own copy. */
   profileOnce: Source['ofId'];
   /** `{"links":[…]}`, in the owner's order. */
   links: Source;
-  /** Has a function told which profiles have changed, null where any may have, at the beginning of the view that sees it. */
+  /** Registers a function that gets the ids of changed profiles, or null if any may have changed, when a view begins. */
   onChange: (act: (ids: readonly number[] | null) => void) => void;
 };
 
-/** What is read of a profile at once; `body` is null where a stored value that it would show is damaged. */
+/** A row that the statements below return. `body` is null if a stored value that it would show is damaged. */
 type Row = { id: number; username: string; body: string | null };
 
-/** Where a name or an auth ID led: to this reading of a profile, and nowhere once that is no longer kept. */
-type Lead = { id: number; stamp: number };
+/** What is cached for a name or an auth ID: the profile's id. It counts only while the entry with this stamp is cached. */
+type NameEntry = { id: number; stamp: number };
 
-/** What is kept at most of each; names and auth IDs that lead there take half as much again. */
+/** The limits of both caches in bytes. The entries for names and auth IDs take half as much again. */
 const MAX_BYTES = { profiles: 8 * 1024 * 1024, links: 4 * 1024 * 1024 };
 
-/** What a reading takes beside its texts: an object, two strings' heads, the map's place. */
-const SHOWN_BYTES = 300;
+/** The size of a cached profile besides its texts: an object, the headers of two strings, a slot in the map. */
+const PROFILE_BYTES = 300;
 
-/** What a name or an auth ID takes beside its text. */
-const LEAD_BYTES = 100;
+/** The size of the entry for a name or an auth ID besides its text. */
+const NAME_BYTES = 100;
 
-/** So many profiles are remembered as asked for once: some times as many as are kept. More would let in more by chance. */
-const DOOR = 16_384;
+/** The slots of the admission filter: several times the number of profiles that the cache holds. */
+const FILTER_SLOTS = 16_384;
 
-/** The statements of a source: each gives a {@link Row}, or none. */
+/** The SQL statements of a source. Each returns a {@link Row}, or no row. */
 type Statements = Record<keyof Source, string>;
 
 const PROFILES = `SELECT id, username, ${PROFILE_BODY} AS body FROM profiles WHERE`;
 const LINKS = `SELECT id, username, ${linksBodyOf('profiles.id')} AS body FROM profiles WHERE`;
 
-// A join would take five times as long as the inner SELECT.
+// A join takes five times as long as this inner SELECT.
 const OF_PROFILES: Statements = {
   ofName: `${PROFILES} id = (SELECT profile_id FROM profile_names WHERE folded = ?)`,
   ofId: `${PROFILES} id = ?`,
   ofAuthId: `${PROFILES} auth_id = ?`,
 };
 
-// A username, which is the name at position 0, leads to its links past the profile's row.
+// The name at position 0 is the username, so that for a username the profile's row need not be read.
 const OF_LINKS: Statements = {
   ofName: `SELECT profile_id AS id, iif(position = 0, name, (SELECT username FROM profiles WHERE id = profile_id)) AS username,
     ${linksBodyOf('profile_names.profile_id')} AS body FROM profile_names WHERE folded = ?`,
@@ -80,20 +80,21 @@ const OF_LINKS: Statements = {
 };
 
 /**
- * After a commit with a note everything is dropped so many milliseconds later. This is for people who change the database
- * with SQL of their own: such a commit has no note, and drops everything at once, unless the same view sees it together
- * with a commit that has one. To read a hundred hot profiles again takes a few milliseconds, a full cache half a second.
+ * After a commit with a note, the whole cache is dropped this many milliseconds later. This is for people who change the
+ * database with SQL of their own. Such a commit has no note and drops the whole cache at once, unless the same view sees it
+ * together with a commit that has a note. Reading a hundred hot profiles again takes a few milliseconds, a full cache half
+ * a second.
  */
 const DROP_ALL_AFTER_MS = 10_000;
 
 /**
- * Prepares the reading of profiles and links, which are kept in memory until they change. A view that sees a commit drops
- * the profiles that the commit's note names (`shared/db/changes.ts`), or everything where there is no note.
+ * Prepares reading profiles and links, and caches them until they change. When a view sees a commit, the profiles named in
+ * the commit's note (`shared/db/changes.ts`) are dropped from the cache, or all profiles if the commit has no note.
  */
 export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   const { sqlite } = reader;
-  const profiles = keepingSource(sqlite, OF_PROFILES, maxBytes.profiles);
-  const links = keepingSource(sqlite, OF_LINKS, maxBytes.links);
+  const profiles = cachingSource(sqlite, OF_PROFILES, maxBytes.profiles);
+  const links = cachingSource(sqlite, OF_LINKS, maxBytes.links);
   const changes = prepareChanges(sqlite);
   const listeners: Parameters<Sources['onChange']>[0][] = [profiles.drop, links.drop];
   let seq = 0;
@@ -114,63 +115,67 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   return { profiles, profileOnce: profiles.once, links, onChange: (act) => void listeners.push(act) };
 }
 
-/** A reading as it is shown. Throws `internal` where the row has no body. */
-export function shownOf({ id, username, body }: Row, stamp: number): Shown {
+/** Makes a cache entry of a row. Throws `internal` if the row has no body. */
+function cachedProfileOf({ id, username, body }: Row, stamp: number): CachedProfile {
   if (body === null) {
     throw new AppError('internal', `What is stored of profile ${id} is damaged; import it again or restore a backup.`);
   }
   const folded = foldName(username);
-  // One string for both, where they are the same.
+  // If both are equal, the entry holds the same string twice, which takes the memory of one.
   return { id, stamp, username: folded === username ? folded : username, folded, body };
 }
 
-/** A source that keeps what is asked for again, until it is dropped: what there is of these profiles, or everything. */
-function keepingSource(sqlite: Sqlite, statements: Statements, maxBytes: number) {
-  const byId = createBoundedCache<number, Shown>(
+/**
+ * Makes a source that caches the profiles asked for more than once. `once` reads a profile without caching it. `drop`
+ * removes these profiles from the cache, or all of them if `ids` is null.
+ */
+function cachingSource(sqlite: Sqlite, statements: Statements, maxBytes: number) {
+  const byId = createBoundedCache<number, CachedProfile>(
     maxBytes,
-    (_, { username, body }) => SHOWN_BYTES + 2 * (2 * username.length + body.length),
+    (_, { username, body }) => PROFILE_BYTES + 2 * (2 * username.length + body.length),
   );
-  const byText: BoundedCache<string, Lead>[] = [];
-  const comesAgain = createDoor(DOOR);
+  const byText: BoundedCache<string, NameEntry>[] = [];
+  const askedBefore = createAdmissionFilter(FILTER_SLOTS);
   let stamp = 0;
 
-  function keep(shown: Shown): Shown {
-    byId.set(shown.id, shown);
-    return shown;
+  function keep(profile: CachedProfile): CachedProfile {
+    byId.set(profile.id, profile);
+    return profile;
   }
 
-  function by(statement: string): (text: string) => Shown | null {
+  function by(statement: string): (text: string) => CachedProfile | null {
     const read = sqlite.prepare<Row, [string]>(statement);
-    const leads = createBoundedCache<string, Lead>(maxBytes / 4, (text) => LEAD_BYTES + 2 * text.length);
-    byText.push(leads);
+    const entries = createBoundedCache<string, NameEntry>(maxBytes / 4, (text) => NAME_BYTES + 2 * text.length);
+    byText.push(entries);
     return (text) => {
-      const lead = leads.get(text);
-      // A lead is as fresh as the profile: taking a name or an auth ID away changes whom it is taken from.
-      const known = lead === undefined ? undefined : byId.get(lead.id);
-      if (known !== undefined && known.stamp === lead?.stamp) return known;
+      const entry = entries.get(text);
+      // Whoever takes a name or an auth ID from a profile notes that the profile changed. So the entry is right as long as
+      // the profile is cached.
+      const known = entry === undefined ? undefined : byId.get(entry.id);
+      if (known !== undefined && known.stamp === entry?.stamp) return known;
       const row = read.get(text);
       if (row === null) return null;
-      const shown = shownOf(row, ++stamp);
-      if (!comesAgain(row.id)) return shown;
-      const kept = byId.get(row.id) ?? keep(shown);
-      // One string for both, where they are the same.
-      leads.set(text === kept.folded ? kept.folded : text, { id: kept.id, stamp: kept.stamp });
+      const profile = cachedProfileOf(row, ++stamp);
+      if (!askedBefore(row.id)) return profile;
+      const kept = byId.get(row.id) ?? keep(profile);
+      // If both texts are equal, the string that is cached already is used, so that no second one takes memory.
+      entries.set(text === kept.folded ? kept.folded : text, { id: kept.id, stamp: kept.stamp });
       return kept;
     };
   }
 
   const readId = sqlite.prepare<Row, [number]>(statements.ofId);
-  function once(id: number): Shown | null {
+  function once(id: number): CachedProfile | null {
     const row = readId.get(id);
-    return row === null ? null : shownOf(row, ++stamp);
+    return row === null ? null : cachedProfileOf(row, ++stamp);
   }
   const source: Source = {
     ofName: by(statements.ofName),
     ofId: (id) => {
       const kept = byId.get(id);
       if (kept !== undefined) return kept;
-      const shown = once(id);
-      return shown !== null && comesAgain(id) ? keep(shown) : shown;
+      const profile = once(id);
+      return profile !== null && askedBefore(id) ? keep(profile) : profile;
     },
     ofAuthId: by(statements.ofAuthId),
   };

@@ -4,43 +4,43 @@ import { BOARD_SIZE } from './board-bounds.ts';
 import { BLOCK, type Block, type EntryAt, pageOf, readBlock } from './board-page.ts';
 import type { Body } from './body.ts';
 import { createBoundedCache } from './bounded-cache.ts';
-import type { Shown, Sources } from './cache.ts';
+import type { CachedProfile, Sources } from './cache.ts';
 import { isLong, type LongBody, putTogether, readInside } from './long-body.ts';
 
-/** One page of the board: `{"leaderboard":[…],"limit","offset","total"}`; `total`, how many profiles the board has. */
+/** One page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `total` is the number of its profiles. */
 export type BoardPage = { readonly page: Body | LongBody; readonly total: number };
 
-/** Reads pages of the leaderboard. Throws `busy` where the database is locked. */
+/** Reads a page of the leaderboard. Throws `busy` if the database is locked. */
 export type Leaderboard = (limit: number, offset: number) => BoardPage;
 
-/** Who, with how many views. */
+/** A profile's id and its number of views. */
 export type Standing = readonly [id: number, viewsCount: number];
 
-/** The board's order: most views first, then the least id. */
+/** The order of the leaderboard: by views, the highest first, then by id, the lowest first. */
 export type Order = readonly Standing[];
 
-/** A board's pages, and what puts it in another order, where only these profiles have `changed`; null: any may have. */
+/** A leaderboard. `reorder` gives it another order; `changed` are the profiles that changed, null if any may have. */
 export type Board = { page: Leaderboard; reorder: (next: Order, changed: ReadonlySet<number> | null) => void };
 
-/** What a block takes beside its entries. */
+/** The size of a cached block besides its entries. */
 const BLOCK_BYTES = 2048;
 
-/** Is kept in the place of neighbours that are too big to be kept together. */
+/** Is cached for a block whose entries are too big to be cached together. */
 const TOO_BIG: Block = { bytes: new Uint8Array(), starts: [] };
 
-/** How much of entries is kept at most: a board of usual profiles. */
+/** The limit of the cache of blocks: enough for a whole leaderboard of usual profiles. */
 const BLOCKS_BYTES = 16 * 1024 * 1024;
 
-/** Where more have changed, the whole order (about a millisecond) takes less time to read than where these stand now. */
-const FEW = 250;
+/** If more profiles have changed, reading the whole order (about a millisecond) is faster than reading their views. */
+const MAX_PARTIAL_REORDER = 250;
 
 /**
- * Prepares the leaderboard: the top profiles by viewsCount, then id, without banned ones; `size` is {@link BOARD_SIZE}, or
- * less. Its entries are read as they are asked for, and again once the profile, its place or its rank has changed.
+ * Prepares the leaderboard: the first `size` profiles by viewsCount, then id, without banned ones. Entries are read when a
+ * page with them is requested, and again after the profile, its place or its rank has changed.
  */
 export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOARD_SIZE): Leaderboard {
   const { sqlite } = reader;
-  // The index profiles_board answers this alone, without touching a profile's row.
+  // SQLite reads this from the index profiles_board alone, without the rows of profiles.
   const readOrder = sqlite.prepare<[id: number, viewsCount: number], [number]>(
     'SELECT id, views_count FROM profiles WHERE banned = 0 ORDER BY views_count DESC, id LIMIT ?',
   );
@@ -48,29 +48,29 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
     'SELECT id, views_count FROM profiles WHERE banned = 0 AND id IN (SELECT value FROM json_each(?))',
   );
   let order: Order = [];
-  // Since the order was read; null where any profile may have.
+  // The profiles that have changed since the order was read; null if any may have.
   let changed: Set<number> | null = null;
   sources.onChange((ids) => {
-    // While nobody asks for the board these would only take memory.
+    // If no one requests the leaderboard for long, the list would grow and take memory for nothing.
     if (ids === null || changed === null || changed.size + ids.length > BOARD_SIZE) changed = null;
     else for (const id of ids) changed.add(id);
   });
   const board = boardIn(order, (id) => {
     try {
-      const shown = sources.profileOnce(id);
-      if (shown !== null) return shown;
+      const profile = sources.profileOnce(id);
+      if (profile !== null) return profile;
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'internal')) throw error;
       reader.report('A profile is left out of the leaderboard.', error);
       return null;
     }
-    // Deleted by hand in the same moment as a noted change.
+    // Somebody deleted the profile with SQL of his own in the same moment as a change that has a note.
     changed = null;
     throw new AppError('busy', 'The leaderboard is not what it was; try again.');
   });
 
   function orderNow(): Order {
-    if (changed !== null && changed.size <= FEW) {
+    if (changed !== null && changed.size <= MAX_PARTIAL_REORDER) {
       const standings = readStandings.values(JSON.stringify([...changed])) as [number, number][];
       const next = reordered(order, changed, standings, size);
       if (next !== null) return next;
@@ -93,13 +93,14 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
 }
 
 /**
- * The order once these profiles have `changed`, of which `standings` has those that are there and not banned: the same one
- * where none of them was on the board or is. Null where others must be read to fill a board that was full.
+ * The new order after these profiles have `changed`. `standings` are those of them that exist and are not banned. Returns
+ * `order` itself if none of them was or is on the board. Returns null if the whole order has to be read, because a full
+ * board has lost profiles and it is not known which ones follow.
  */
 function reordered(order: Order, changed: ReadonlySet<number>, standings: Order, size: number): Order | null {
   const last = order[size - 1];
   const staying = order.filter(([id]) => !changed.has(id));
-  // Below the last one others that are not known stand before them.
+  // A profile that comes after the last one stays away: others that are not known may come before it.
   const coming = last === undefined ? standings : standings.filter((standing) => compare(standing, last) <= 0);
   if (coming.length === 0 && staying.length === order.length) return order;
   const next = [...staying, ...coming].sort(compare).slice(0, size);
@@ -111,10 +112,10 @@ function compare([id, viewsCount]: Standing, [otherId, otherViewsCount]: Standin
 }
 
 /**
- * A board, first in this order. `profileOf` reads the profile of an id; where that is null the profile's place stays empty,
- * and all others keep theirs.
+ * Makes a leaderboard that begins with the order `first`. `profileOf` reads a profile by its id. If it returns null, the
+ * profile's place stays empty and all others keep their places.
  */
-export function boardIn(first: Order, profileOf: (id: number) => Shown | null): Board {
+export function boardIn(first: Order, profileOf: (id: number) => CachedProfile | null): Board {
   let order = first;
   let ranks = ranksIn(order);
   const blocks = createBoundedCache<number, Block>(BLOCKS_BYTES, (_, { bytes }) => bytes.length + BLOCK_BYTES);
@@ -130,12 +131,12 @@ export function boardIn(first: Order, profileOf: (id: number) => Shown | null): 
     ranks = nextRanks;
   }
 
-  /** Reads entries in the order of now, whatever the order is by the time they are read. */
+  /** Returns a function that reads entries in the present order, even if the order changes before it is called. */
   function entriesNow(): EntryAt {
     const [orderThen, ranksThen] = [order, ranks];
     return (place) => {
-      const shown = profileOf(orderThen[place]?.[0] as number);
-      return Buffer.from(shown === null ? '' : `,{"rank":${ranksThen[place]},${shown.body.slice(1)}`);
+      const profile = profileOf(orderThen[place]?.[0] as number);
+      return Buffer.from(profile === null ? '' : `,{"rank":${ranksThen[place]},${profile.body.slice(1)}`);
     };
   }
 
@@ -156,7 +157,7 @@ export function boardIn(first: Order, profileOf: (id: number) => Shown | null): 
   return { page, reorder };
 }
 
-/** Competition ranks (1, 2, 2, 4), the same on whatever page one is shown. */
+/** Competition ranks (1, 2, 2, 4). They count from the beginning of the board, not of a page. */
 function ranksIn(order: Order): number[] {
   let rank = 1;
   return order.map(([, viewsCount], index) => {

@@ -2,21 +2,21 @@ import { type Reader, readInView } from '../../db/reader.ts';
 import { AppError } from '../../errors.ts';
 import { authIdFault, checkedFold } from '../name.ts';
 import type { Body } from './body.ts';
-import type { Shown, Source, Sources, Text } from './cache.ts';
+import type { CachedProfile, Source, Sources, Text } from './cache.ts';
 import { isLong, type LongBody, putTogether, type Reading, readInside } from './long-body.ts';
 
-/** The ways to a profile: a username or an alias, the UID in decimal, the auth ID. */
+/** By what a profile is looked up: a username or an alias, the UID in decimal, or the auth ID. */
 export type Way = 'username' | 'uid' | 'authId';
 
-/** What was found, and the primary username where the name that was asked for is an alias. */
+/** The result of a lookup. `aliasOf` is the username if the name in the request is an alias, otherwise null. */
 export type Found = { text: Text; aliasOf: string | null };
 
-/** One of many that are looked up: as the client put it, which is how it is echoed. */
+/** One of the profiles of a batch, with the value as the client wrote it. The answer repeats it in this form. */
 export type Asked = { way: Way; value: string };
 
 /**
- * Lookups on one database. All throw `bad_parameter` for what is no UID and `busy` where the database is locked; those of
- * one profile throw `not_found`, with one sentence for every way.
+ * Lookups in one database. All throw `bad_parameter` for a malformed UID and `busy` if the database is locked. Those of one
+ * profile throw `not_found`, with the same sentence however the profile was looked up.
  */
 export type Lookup = {
   /** The SimplifiedProfile. */
@@ -24,8 +24,8 @@ export type Lookup = {
   /** `{"links":[…]}` in the owner's order. */
   links: (way: Way, value: string) => Found;
   /**
-   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order asked, read in one transaction. A long body is
-   * read in several: each of its profiles is as it was when it was first read.
+   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction. A long
+   * body is read in several transactions, each profile in one of them.
    */
   many: (asked: readonly Asked[]) => Body | LongBody;
 };
@@ -41,7 +41,7 @@ export function parseUid(text: string): number {
   return uid;
 }
 
-/** Prepares the lookups of a server: each reads in the view that is open, or opens one. */
+/** Prepares the lookups of a server. Each reads in the open view, or opens one. */
 export function prepareLookup(reader: Reader, sources: Sources): Lookup {
   const { profile, links, many } = lookupIn(sources);
   return {
@@ -54,7 +54,7 @@ export function prepareLookup(reader: Reader, sources: Sources): Lookup {
   };
 }
 
-/** The lookups, wherever the profiles come from: the database, or the sample that the API's document shows. */
+/** The lookups on any sources: the database, or the sample profiles in the OpenAPI document. */
 export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
   return {
     profile: (way, value) => found(sources.profiles, way, value),
@@ -63,7 +63,7 @@ export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
   };
 }
 
-/** The answer to a lookup of many. */
+/** The answer to a batch lookup. */
 function foundProfiles(source: Source, asked: readonly Asked[]): LongBody {
   return { open: () => readProfiles(source, asked) };
 }
@@ -75,13 +75,13 @@ function readProfiles(source: Source, asked: readonly Asked[]): Reading {
   return (to) => {
     while (position < asked.length) {
       const { way, value } = asked[position++] as Asked;
-      const shown = find(source, way, value);
+      const profile = find(source, way, value);
       const query = echo(way, value);
-      if (shown === null) {
+      if (profile === null) {
         missing.push(query);
         continue;
       }
-      to.push(`${isFirst ? HEAD : '},'}{"query":${query},"profile":`, shown.body);
+      to.push(`${isFirst ? HEAD : '},'}{"query":${query},"profile":`, profile.body);
       isFirst = false;
       return true;
     }
@@ -92,7 +92,7 @@ function readProfiles(source: Source, asked: readonly Asked[]): Reading {
 
 const HEAD = '{"profiles":[';
 
-function find(source: Source, way: Way, value: string): Shown | null {
+function find(source: Source, way: Way, value: string): CachedProfile | null {
   if (way === 'uid') return source.ofId(parseUid(value));
   if (way === 'authId') return authIdFault(value) === null ? source.ofAuthId(value) : null;
   const folded = checkedFold(value);
@@ -100,23 +100,23 @@ function find(source: Source, way: Way, value: string): Shown | null {
 }
 
 function found(source: Source, way: Way, value: string): Found {
-  const shown = find(source, way, value);
-  if (shown === null) throw MISSING;
-  const { username, folded } = shown;
-  // Folding is what tells an alias: it is not what the username is folded to.
+  const profile = find(source, way, value);
+  if (profile === null) throw MISSING;
+  const { username, folded } = profile;
+  // A name that leads to this profile and is folded otherwise than its username is an alias.
   const isAlias = way === 'username' && value !== folded && checkedFold(value) !== folded;
-  return { text: shown, aliasOf: isAlias ? username : null };
+  return { text: profile, aliasOf: isAlias ? username : null };
 }
 
-/** The parameter of a lookup of many for each way; its value is echoed as it was decoded, a UID as the number it is. */
+/** One query of a batch as JSON text: the parameter and its decoded value, a UID as a number. */
 function echo(way: Way, value: string): string {
   if (way === 'uid') return `{"uid":${value}}`;
   const text = UNESCAPED.test(value) ? `"${value}"` : JSON.stringify(value);
   return way === 'username' ? `{"username":${text}}` : `{"authid":${text}}`;
 }
 
-/** What JSON quotes as it is; most names are. */
+/** Texts that JSON writes without escapes, as most names are. */
 const UNESCAPED = /^[\w-]*$/;
 
-/** Made once: nobody reads its stack, and taking one costs as much as the lookup. */
+/** Made once, because capturing a stack trace takes as long as a lookup, and no one reads this trace. */
 const MISSING = new AppError('not_found');

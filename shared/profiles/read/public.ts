@@ -1,12 +1,12 @@
 import { type Column, LINK_LIST, PUBLIC_LIST } from '../field-values.ts';
 import type { ColumnForm } from '../fields.ts';
 
-// The one projection: SQL that writes what clients see of a profile as JSON text, made of the public fields. No other column
-// can leave the service: the lookups don't even read it.
+// SQL that writes the public fields of a profile as JSON text, made of the table of fields. Everything that clients see of
+// profiles comes from here, and lookups read no other column.
 
 /**
- * Each form as JSON text by SQLite: json_quote writes a text as JSON.stringify does, and null as null. strftime gives NULL for
- * a damaged time outside the years that SQLite knows.
+ * SQL that writes a column of each form as JSON text. json_quote writes a text as JSON.stringify does, and null as null.
+ * strftime returns NULL for a damaged time outside the years that SQLite knows.
  */
 const IN_SQL: Record<ColumnForm, (column: string) => string> = {
   number: (column) => column,
@@ -16,12 +16,12 @@ const IN_SQL: Record<ColumnForm, (column: string) => string> = {
   time: (column) => `coalesce(strftime('"%FT%H:%M:%fZ"', ${column} / 1000.0, 'unixepoch'), 'null')`,
 };
 
-/** SQL for `"name":value` with a text before it, such as a comma: the value of a column as JSON text, hidden or not. */
+/** SQL for `"name":value` as JSON text after another text, such as a comma. It does not look whether the field is hidden. */
 export function memberInSql(before: string, { name, column, form }: Pick<Column, 'name' | 'column' | 'form'>): string {
   return `'${before}"${name}":', ${IN_SQL[form](column)}`;
 }
 
-/** The same as clients may see it: a hidden field is null. It is decided in SQL, so that the setting stays in the table. */
+/** The same as clients may see it: the value of a hidden field is null. */
 function publicMember(field: Column, at: number): string {
   const { column, shownIf } = field;
   const shown = shownIf === undefined ? column : `iif(${shownIf} = 1, ${column}, 'null')`;
@@ -40,21 +40,21 @@ const SOUND_IN_SQL: Partial<Record<ColumnForm, (column: string) => string>> = {
 const IS_SOUND = PUBLIC_LIST.flatMap(({ column, form }) => SOUND_IN_SQL[form]?.(column) ?? []).join(' AND ');
 
 /**
- * A SimplifiedProfile as JSON text, of a row of `profiles` in SQL: one text costs less to hand over than its columns. NULL
- * where a stored value is damaged, so that no broken JSON is sent.
+ * SQL for a SimplifiedProfile as JSON text, from a row of `profiles`. Reading one text is faster than reading many columns. The
+ * value is NULL if a stored value is damaged, so that no broken JSON is sent.
  */
 export const PROFILE_BODY = `iif(${IS_SOUND}, concat(${PUBLIC_LIST.map(publicMember).join(', ')}, '}'), NULL)`;
 
-/** A link (specification 2.2) as JSON text, of a row of `links` in SQL. A field that is null is absent. */
+/** SQL for a link (specification 2.2) as JSON text, from a row of `links`. A field that is null is absent. */
 export const LINK_JSON = `concat(${LINK_LIST.map(({ name, column, form, nullable }, at) => {
   const key = `${at === 0 ? '{' : ','}"${name}":`;
-  // What is joined with NULL is NULL, and concat leaves that out.
+  // For a column that is NULL, the name joined with it is NULL too, and concat leaves that out.
   return nullable ? `'${key}' || nullif(${IN_SQL[form](column)}, 'null')` : `'${key}', ${IN_SQL[form](column)}`;
 }).join(', ')}, '}')`;
 
-/** `{"links":[…]}` in the owner's order as JSON text in SQL, of the profile whose id this column holds. */
+/** SQL for `{"links":[…]}` in the owner's order as JSON text. `profileId` is the column with the id of the profile. */
 export function linksBodyOf(profileId: string): string {
-  // In the order of the inner SELECT, which SQLite keeps for group_concat; ORDER BY inside it sorts once more.
+  // SQLite keeps the order of the inner SELECT for group_concat; an ORDER BY inside group_concat would sort again.
   return `concat('{"links":[', (SELECT group_concat(json)
     FROM (SELECT ${LINK_JSON} AS json FROM links WHERE profile_id = ${profileId} ORDER BY position)), ']}')`;
 }

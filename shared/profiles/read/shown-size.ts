@@ -2,7 +2,7 @@ import type { Sqlite } from '../../db/connect.ts';
 import { LINK_LIST, PUBLIC_LIST } from '../field-values.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
-/** Prepares measuring: how many bytes of JSON lookups show of a profile, its links included; it must be there. */
+/** Prepares a function that counts the bytes of JSON that lookups show of an existing profile, its links included. */
 export function prepareShownSize(sqlite: Sqlite): (id: number) => number {
   const measure = sqlite.prepare<{ bytes: number }, [number]>(
     `SELECT octet_length(${PROFILE_BODY}) + octet_length(${linksBodyOf('profiles.id')}) AS bytes FROM profiles WHERE id = ?`,
@@ -10,23 +10,23 @@ export function prepareShownSize(sqlite: Sqlite): (id: number) => number {
   return (id) => measure.get(id)?.bytes ?? 0;
 }
 
-// No number, flag or time takes more bytes in JSON; neither do the quotes, colon and comma beside a text.
+// An upper bound for the bytes of a number, a flag or a time in JSON, and of the quotes, colon and comma beside a text.
 const OTHER_BYTES = 32;
 
-/** SQL for a length in bytes of which these columns, with their names, take at most six times as much as JSON text. */
+/** SQL for a length in bytes. As JSON text, these columns with their names take at most six times that length. */
 function lengthInSql(fields: readonly { name: string; column: string; form: string }[]): string {
   const long = fields.filter(({ form }) => form === 'text' || form === 'json');
   const lengths = long.map(({ column }) => `coalesce(octet_length(${column}), 0)`);
   return [String(fields.reduce((sum, { name }) => sum + name.length + OTHER_BYTES, 0)), ...lengths].join(' + ');
 }
 
-// Lengths are in the headers of the rows, so that long texts are not read. Written as JSON a text takes at most six times
-// as many bytes. Where the profile and its links show more than so many bytes, one of the two shows more than half of them.
+// SQLite finds lengths in the headers of rows, so that long texts are not read. Written as JSON, a text takes at most six
+// times as many bytes. If a profile and its links together show more than a limit, one of the two shows more than half.
 const MAY_SHOW_MORE = `
   SELECT id FROM profiles WHERE ?1 < 12 * (${lengthInSql(PUBLIC_LIST)})
   UNION SELECT profile_id FROM links GROUP BY profile_id HAVING ?1 < 12 * sum(${lengthInSql(LINK_LIST)})`;
 
-/** The ids of the profiles that show more than so many bytes. Reads through all rows: about a second for a million profiles. */
+/** The ids of profiles that show more than a number of bytes. It reads all rows: about a second for a million profiles. */
 export function oversizedIds(sqlite: Sqlite, maxBytes: number): number[] {
   const sizeOf = prepareShownSize(sqlite);
   const candidates = sqlite.prepare<{ id: number }, [number]>(MAY_SHOW_MORE).all(maxBytes);

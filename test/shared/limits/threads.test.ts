@@ -19,7 +19,7 @@ import {
   openSharedMemory,
   regionsOf,
 } from '../../../shared/limits/threads/memory.ts';
-import { emptyPlace, identifierOfWords, placeOf, wordsOfIdentifier } from '../../../shared/limits/threads/table.ts';
+import { emptySlot, identifierOfWords, slotOf, wordsOfIdentifier } from '../../../shared/limits/threads/table.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { limitsTime } from '../../../shared/limits/time.ts';
 import { systemRandom } from '../../../shared/random.ts';
@@ -330,20 +330,20 @@ test('the table finds each identifier that was put in and not taken out, in any 
   const step = fc.tuple(fc.constantFrom('put', 'put', 'take'), identifier);
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
-      // Sixteen places, of which twelve are used at most.
-      const places = new Int32Array(16 * 3);
+      // Sixteen slots, of which twelve are used at most.
+      const slots = new Int32Array(16 * 3);
       const model = new Map<string, number>();
       for (const [index, [what, text]] of steps.entries()) {
         const [first, second] = wordsOfIdentifier(text);
-        const place = placeOf(places, first, second);
-        expect(places[place] === 0 ? undefined : places[place + 2]).toBe(model.get(text));
+        const slot = slotOf(slots, first, second);
+        expect(slots[slot] === 0 ? undefined : slots[slot + 2]).toBe(model.get(text));
         if (what === 'put' && (model.has(text) || model.size < 12)) {
-          places.set([first, second, index + 1], place);
+          slots.set([first, second, index + 1], slot);
           model.set(text, index + 1);
-        } else if (what === 'take' && model.delete(text)) emptyPlace(places, place);
+        } else if (what === 'take' && model.delete(text)) emptySlot(slots, slot);
       }
       for (const [text, value] of model) {
-        expect(places[placeOf(places, ...wordsOfIdentifier(text)) + 2]).toBe(value);
+        expect(slots[slotOf(slots, ...wordsOfIdentifier(text)) + 2]).toBe(value);
         expect(identifierOfWords(...wordsOfIdentifier(text))).toBe(text);
       }
     }),

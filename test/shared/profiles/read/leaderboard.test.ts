@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BOARD_SIZE } from '../../../../shared/profiles/read/board-bounds.ts';
 import type { Body } from '../../../../shared/profiles/read/body.ts';
-import type { Shown } from '../../../../shared/profiles/read/cache.ts';
+import type { CachedProfile } from '../../../../shared/profiles/read/cache.ts';
 import { type BoardPage, boardIn, type Order } from '../../../../shared/profiles/read/leaderboard.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
@@ -70,7 +70,7 @@ describe('a page', () => {
   const SIZE = 300;
   const order: Order = Array.from({ length: SIZE }, (_, index) => [index + 1, SIZE - index]);
   const bodyAt = (id: number) => `{"id":${id},"displayName":"${'★ü'.repeat(id % 9)}"}`;
-  const shown = (body: (id: number) => string) => (id: number) => ({ body: body(id) }) as Shown;
+  const shown = (body: (id: number) => string) => (id: number) => ({ body: body(id) }) as CachedProfile;
   const { page: board } = boardIn(order, shown(bodyAt));
   const entries = order.map(([id], index) => `{"rank":${index + 1},${bodyAt(id).slice(1)}`);
   const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.nat(SIZE + 20) });
