@@ -1,3 +1,5 @@
+import { dlopen, ptr } from 'bun:ffi';
+
 /** The two clocks of the program, which tests replace. */
 export type Clock = {
   /** The wall clock: whole milliseconds since 1970 (UTC). For dates that people see: requested, decided, expires. */
@@ -14,16 +16,16 @@ export const systemClock: Clock = {
 
 /**
  * Returns the machine's clocks with one monotonic time for all threads of the process; `performance.now()` starts at
- * zero in each thread. Calls the C library, so use it only if there are several threads. Rejects if the C library can't
+ * zero in each thread. Calls the C library, so use it only if there are several threads. Throws if the C library can't
  * be loaded.
  */
-export async function openThreadClock(): Promise<Clock> {
-  const { dlopen, ptr } = await import('bun:ffi');
+export function openThreadClock(): Clock {
   const [library, monotonic] = process.platform === 'darwin' ? ['libSystem.B.dylib', 6] : ['libc.so.6', 1];
   const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
   // struct timespec has seconds and nanoseconds of 64 bits each; the lower 32 bits of both are enough, also of the
-  // seconds, which count from the start of the machine.
-  const time = new Int32Array(4);
+  // seconds, which count from the start of the machine. The array gets an ArrayBuffer of its own, because the compiler of
+  // JavaScript may move the content of an array without one to another address, where the C library does not write.
+  const time = new Int32Array(new ArrayBuffer(16));
   const address = ptr(time);
   return {
     nowMs: systemClock.nowMs,

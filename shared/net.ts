@@ -1,10 +1,4 @@
-let loaded: typeof import('node:net') | null = null;
-
-/** `node:net`, loaded on first use: loading takes 5 ms, and a server with default settings does not need it. */
-export function net(): typeof import('node:net') {
-  loaded ??= require('node:net') as typeof import('node:net');
-  return loaded;
-}
+import { isIPv6 } from 'node:net';
 
 /** True if only this machine can reach the host: 127.0.0.0/8, ::1 or `localhost`. */
 export function isLoopback(host: string): boolean {
@@ -13,7 +7,7 @@ export function isLoopback(host: string): boolean {
 
 /** The network of so many bits that an IPv6 address belongs to; an IPv4 address, or a text that is no address, as it is. */
 export function networkOf(address: string, bits: 48 | 64): string {
-  if (!net().isIPv6(address)) return address;
+  if (!isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');
   const before = head === '' ? [] : head.split(':');
   // An IPv4 address at the end (`::1.2.3.4`) stands for two groups.

@@ -122,6 +122,11 @@ test('each room imports only itself and rooms below it, types too', () => {
   });
 });
 
+test('the product imports at the top of files, except for the mailer; doors may import later', () => {
+  const late = inFolder('shared').filter(({ text }) => /\bimport\(|\brequire\(/.test(withoutComments(text)));
+  expect(late.map(({ path }) => path)).toEqual(['shared/deps.ts']);
+});
+
 describe('circles and length', () => {
   test('no file leads back to itself by what it imports, types too', () => {
     expect(importsInCircles(SOURCES)).toEqual([]);

@@ -1,5 +1,5 @@
-import type { BlockList } from 'node:net';
-import { net, networkOf } from '../../shared/net.ts';
+import { type BlockList, isIPv4, isIPv6 } from 'node:net';
+import { networkOf } from '../../shared/net.ts';
 
 /**
  * The form in which an address is compared and logged: without a zone, in lower case, and as IPv4 where it is an IPv4-mapped
@@ -20,7 +20,6 @@ export type IsProxy = (address: string) => boolean;
 
 /** Makes the check of a list. It remembers its last result, as nearly all requests come through the same proxy. */
 export function proxyCheck(proxies: BlockList): IsProxy {
-  const { isIPv4, isIPv6 } = net();
   let last = '';
   let isProxy = false;
   return (address) => {
@@ -43,7 +42,7 @@ export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFo
   const entries = forwardedFor.split(',');
   while (entries.length > 0 && isProxy(address)) {
     const entry = (entries.pop() as string).trim();
-    if (!net().isIPv4(entry) && !net().isIPv6(entry)) return address;
+    if (!isIPv4(entry) && !isIPv6(entry)) return address;
     address = normaliseAddress(entry);
   }
   return address;

@@ -1,11 +1,11 @@
+import { isIP } from 'node:net';
 import { AppError } from '../errors.ts';
-import { net } from '../net.ts';
 import type { RelyingParty } from './webauthn.ts';
 
 /** The web site that passkeys are made for, by PUBLIC_URL. Throws `refused`, saying what to set, where browsers make none for it. */
 export function relyingPartyOf(publicUrl: string): RelyingParty {
   const { protocol, hostname, origin, port } = new URL(publicUrl);
-  const isAddress = net().isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+  const isAddress = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
   const local = `http://localhost${port === '' ? '' : `:${port}`}`;
   if (isAddress) {
     throw new AppError(

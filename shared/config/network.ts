@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import type { BlockList } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { AppError } from '../errors.ts';
-import { isLoopback, net } from '../net.ts';
+import { isLoopback } from '../net.ts';
 
 // The variables that say where the server listens and who reaches it. Each check throws `bad_config`, naming its variable.
 
@@ -21,7 +21,7 @@ export function exposureFault(at: {
 /** An IP address or `localhost`. */
 export function checkHost(text: string): string {
   if (text === 'localhost' || text === '127.0.0.1') return text;
-  if (net().isIP(text) === 0 || text.includes('%')) throw badVariable('HOST', 'must be an IP address or localhost');
+  if (isIP(text) === 0 || text.includes('%')) throw badVariable('HOST', 'must be an IP address or localhost');
   return text;
 }
 
@@ -60,10 +60,10 @@ export function checkPublicUrl(text: string | null, host: string, port: number, 
 export function checkProxies(text: string | null): BlockList | null {
   if (text === null) return null;
   const rule = 'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8';
-  const list = new (net().BlockList)();
+  const list = new BlockList();
   for (const block of text.split(',').map((part) => part.trim())) {
     const [address = '', bits, ...more] = block.split('/');
-    const version = net().isIP(address);
+    const version = isIP(address);
     const most = version === 4 ? 32 : 128;
     const length = bits === undefined ? most : Number(bits);
     if (version === 0 || more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || length > most) {

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { type Attempt, activateKey, beginAttempt, checkOpenable, closeAttempt, type Grant } from './attempt.ts';
+import { approvalMail } from './mails.ts';
 import { hashSecret, newSecret } from './secret.ts';
 
 const STORE_RETRY_MS = 250;
@@ -53,7 +54,6 @@ async function requireMailer(deps: Deps): Promise<Mailer> {
 
 /** Step 2: hands the mail over. Returns only when it was accepted; else closes the attempt and says what happened. */
 async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: string): Promise<void> {
-  const { approvalMail } = await import('./mails.ts');
   const { key, owner, address, grant, predecessor } = attempt;
   const delivery = await mailer.send(
     approvalMail({

@@ -6,6 +6,7 @@ import type { Outcome, Step } from '../keys/lifecycle.ts';
 import type { Report } from '../limits/ledger.ts';
 import { isMailAddress } from '../mail/address.ts';
 import type { Delivery, Mailer } from '../mail/mail.ts';
+import { noticeMail } from './kinds.ts';
 import { storeReminders } from './reminders.ts';
 import {
   type Claimed,
@@ -130,8 +131,6 @@ async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean> {
     return true;
   }
   const { publicUrl, contact } = config;
-  // Loaded where a mail is really written: the server starts without.
-  const { noticeMail } = await import('./kinds.ts');
   const mail = noticeMail({ ...claimed, to, nowMs: clock.nowMs(), publicUrl, contact });
   if (mail === null) {
     await store(sending, claimed, { result: 'moot' });

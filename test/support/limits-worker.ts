@@ -19,7 +19,7 @@ export type Task = { number: number; shared: SharedLimits } & (
 self.onmessage = ({ data }) => void work(data).then((result) => postMessage(result));
 
 async function work(task: Task): Promise<unknown> {
-  const clock: Clock = await openThreadClock();
+  const clock: Clock = openThreadClock();
   if (task.kind === 'hold') {
     takeLock(new Int32Array(task.shared.arena), task.at, task.number, 0);
     return 'held';

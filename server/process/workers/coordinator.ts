@@ -46,7 +46,7 @@ export async function startWorkers(
   const url = urlOf(given.config, port);
   const publicUrl = given.config.publicUrl.endsWith(':0') ? url : given.config.publicUrl;
   const config = { ...given.config, publicUrl };
-  const deps = { ...given, clock: await openCommonClock(), config };
+  const deps = { ...given, clock: openCommonClock(), config };
   const log = createLog(config.logLevel, deps.clock.nowMs, output.write);
   const coordinator = await createCoordinator(deps, options, { tls, port, output, log });
   const { pool, shared, drainMs, failed } = coordinator;
@@ -110,9 +110,9 @@ async function reloadTls(coordinator: Coordinator): Promise<void> {
   await orderAll(coordinator.pool, { kind: 'reload', tls });
 }
 
-async function openCommonClock(): Promise<Clock> {
+function openCommonClock(): Clock {
   try {
-    return await openThreadClock();
+    return openThreadClock();
   } catch (cause) {
     const sentence = "WORKERS must be 1 here: this system's C library has no clock for all threads that is known.";
     throw new AppError('bad_config', sentence, { cause });

@@ -82,7 +82,7 @@ async function carryOutServing(serving: Serving, order: Exclude<Order, { kind: '
 }
 
 async function startServing({ number, config, port, tls, drainMs, ...memory }: Start): Promise<Serving> {
-  const clock = await openThreadClock();
+  const clock = openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
     post({ kind: 'log', lines });

@@ -62,7 +62,7 @@ function startThread(): { run: (task: Task) => Promise<unknown>; end: () => Prom
 /** A keeper on a real clock, limits that this thread has joined, and what other threads need to join them. */
 async function sharedWorld(path = newPath()) {
   const buffers = createSharedBuffers();
-  const clock = await openThreadClock();
+  const clock = openThreadClock();
   const keeper = openMainThreadLimits(path, clock, quiet, KEEPER, buffers);
   const limits = joinLimits(keeper.shared, 8, clock);
   const now = limitsTime(clock, keeper.shared.timeline);
@@ -197,7 +197,7 @@ describe('a thread that ends', () => {
   test('while it holds the table as the file appears: what the file has comes in once that lock is freed', async () => {
     const path = newPath();
     const one = key('AAAAAAAA', [5, 3_600]);
-    const clock = await openThreadClock();
+    const clock = openThreadClock();
     const before = openLimits(path, clock, quiet);
     use(before, { ...one }, 3);
     before.close();
