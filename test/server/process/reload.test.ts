@@ -13,6 +13,9 @@ const HURRIED_CLIENTS = 3;
 /** A steady client's pause between an answer and its next request. */
 const LONGEST_PAUSE_MS = 600;
 
+/** The pause of the others is so short that some request is nearly always under way. */
+const SHORT_PAUSE_MS = 3;
+
 /** A connection that was silent for longer is promised nothing: the old listener ends after a second. */
 const PROMISED_MS = 950;
 
@@ -89,7 +92,7 @@ for (const WORKERS of ['1', '2']) {
     const counts: Counts = { answered: 0, closing: 0, lost: [], isOver: false };
     const clients = [
       ...Array.from({ length: STEADY_CLIENTS }, () => keepAsking(server.port, LONGEST_PAUSE_MS, counts)),
-      ...Array.from({ length: HURRIED_CLIENTS }, () => keepAsking(server.port, 0, counts)),
+      ...Array.from({ length: HURRIED_CLIENTS }, () => keepAsking(server.port, SHORT_PAUSE_MS, counts)),
     ];
     for (let reload = 1; reload <= RELOADS; reload++) {
       const before = counts.answered;
