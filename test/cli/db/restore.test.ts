@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   lstatSync,
   readdirSync,
@@ -22,17 +23,28 @@ import { KEY, openTerminal } from '../../support/terminal.ts';
 import { makeOlderDatabase } from '../../support/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
-/** A database with Ada, a backup of it, and then Bob in the database too. */
-async function world() {
-  const folder = tempFolder();
+/** The commands that the tests run on the database and the backup of a folder. */
+function commandsIn(folder: string) {
   const db = join(folder, 'profiles.db');
   const file = join(folder, 'backup.sqlite');
   const run = (...words: string[]) => profilectl([...words, '--db', db]);
   const put = (...lines: object[]) =>
     profilectl(['profiles', 'import', '-', '--db', db], { stdin: jsonLines(...lines) });
-  await put({ id: 1, username: 'ada' });
-  expect((await run('db', 'backup', file)).code).toBe(0);
-  await put({ id: 2, username: 'bob' });
+  return { db, file, run, put };
+}
+
+/** The folder that each test gets a copy of. */
+const made = tempFolder();
+const { file: madeBackup, run: runOnMade, put: putIntoMade } = commandsIn(made);
+await putIntoMade({ id: 1, username: 'ada' });
+expect((await runOnMade('db', 'backup', madeBackup)).code).toBe(0);
+await putIntoMade({ id: 2, username: 'bob' });
+
+/** A database with Ada, a backup of it, and then Bob in the database too. */
+async function world() {
+  const folder = tempFolder();
+  cpSync(made, folder, { recursive: true });
+  const { db, file, run, put } = commandsIn(folder);
   const names = async (path = db) =>
     (await profilectl(['profiles', 'export', '--db', path])).stdout
       .split('\n')
