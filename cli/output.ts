@@ -1,9 +1,9 @@
 import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
-import { isClosedOutput, outputColumns, writeOutput } from './stdout.ts';
+import { outputColumns, writeOutput } from './stdout.ts';
 
 /** Writes a result of one or more lines to stdout, without control and bidirectional characters. */
 export function print(text: string): void {
-  writeResult(`${cleanForTerminal(text, true)}\n`);
+  writeOutput(`${cleanForTerminal(text, true)}\n`);
 }
 
 /** Writes one JSON value to stdout, such characters escaped: the whole result of a command under `--json`. */
@@ -13,16 +13,7 @@ export function printJson(value: unknown): void {
 
 /** The same of a value that is JSON text already. */
 export function printJsonText(json: string): void {
-  writeResult(`${escapeJsonForTerminal(json)}\n`);
-}
-
-/** Where nobody reads stdout any more, the command goes on: its exit code is still its own. */
-function writeResult(text: string): void {
-  try {
-    writeOutput(text);
-  } catch (error) {
-    if (!isClosedOutput(error)) throw error;
-  }
+  writeOutput(`${escapeJsonForTerminal(json)}\n`);
 }
 
 /** Writes everything that is not a result (warnings, what happened) to stderr, without such characters. */

@@ -1,58 +1,42 @@
-import { fstatSync } from 'node:fs';
-
-// Standard output, but for `process.stdout`: Bun takes 6 ms to make that, a quarter of what `--help` takes.
-
-/** Standard output takes no more; `code` is the system's: EPIPE where nobody reads on, ENOSPC on a full disk. */
+/** An error of standard output. `code` is the system's: EPIPE if no one reads it any more, ENOSPC on a full disk. */
 export class OutputFault extends Error {
   constructor(readonly code: string) {
     super(`The output can not be written (${code}).`);
   }
 }
 
-/** Whether an error means that nobody reads standard output any more. */
+/** True for the error that no one reads standard output any more. */
 export function isClosedOutput(error: unknown): boolean {
   return error instanceof OutputFault && error.code === 'EPIPE';
 }
 
-const STDOUT = 1;
-const output = Bun.stdout.writer();
-let lastWrite: Promise<unknown> | null = null;
+/** The first error of standard output; null while there is none. */
+let fault: unknown = null;
 
-/** Writes a text; where there is no room for it now, {@link flushOutput} waits. Throws {@link OutputFault}. */
+let lastWrite = Promise.resolve();
+
+// Each write gets its error itself. Without a listener an error would also end the process.
+process.stdout.on('error', () => undefined);
+
+/** Writes a text. {@link flushOutput} waits until it is written. */
 export function writeOutput(text: string): void {
-  try {
-    const written = keep(output.write(text));
-    lastWrite = keep(Promise.all([written, output.flush()]));
-  } catch (cause) {
-    throw outputFault(cause);
-  }
+  const { promise, resolve } = Promise.withResolvers<void>();
+  process.stdout.write(text, (cause) => {
+    fault ??= cause ?? null;
+    resolve();
+  });
+  lastWrite = promise;
 }
 
-/** What becomes of it later, {@link flushOutput} tells. */
-function keep(step: unknown): Promise<unknown> {
-  const kept = Promise.resolve(step);
-  kept.catch(() => {});
-  return kept;
-}
-
-/** Resolves when everything is written. Throws as {@link writeOutput}. */
+/** Waits until everything is written. Throws {@link OutputFault} if that failed. */
 export async function flushOutput(): Promise<void> {
-  try {
-    await lastWrite;
-    await output.flush();
-  } catch (cause) {
-    throw outputFault(cause);
-  }
+  await lastWrite;
+  if (fault === null) return;
+  const code = fault instanceof Error && 'code' in fault ? fault.code : null;
+  throw typeof code === 'string' ? new OutputFault(code) : fault;
 }
 
-function outputFault(cause: unknown): unknown {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : null;
-  return typeof code === 'string' ? new OutputFault(code) : cause;
-}
-
-/** How many columns the terminal has that standard output goes to, 0 where it does not say; undefined where it is none. */
+/** The number of columns of the terminal, 0 if it does not tell; undefined if standard output is no terminal. */
 export function outputColumns(): number | undefined {
-  // Only a character device can be a terminal.
-  if (!fstatSync(STDOUT).isCharacterDevice() || !process.stdout.isTTY) return undefined;
-  return process.stdout.columns ?? 0;
+  return process.stdout.isTTY ? (process.stdout.columns ?? 0) : undefined;
 }

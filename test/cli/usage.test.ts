@@ -122,7 +122,7 @@ test('--json counts where it is an option, and nowhere else', async () => {
 test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, without what was in it', async () => {
   const preload = join(folder, 'preload.ts');
   const fault = 'throw new TypeError("hunter2\\n    at ada@example.org", { cause: new Error("hunter2") })';
-  writeFileSync(preload, `Bun.stdout.writer = () => ({ write: function planted() { ${fault}; }, flush: () => 0 });`);
+  writeFileSync(preload, `process.stdout.write = function planted() { ${fault}; };`);
   const [bun = '', ...words] = profilectlWords(['completion', 'bash']);
   const run = (more: Record<string, string>, ...last: string[]) => {
     const child = Bun.spawnSync([bun, '--preload', preload, ...words, ...last], { env: cleanEnvironment(more) });
