@@ -3,14 +3,14 @@ import { request as requestHttps } from 'node:https';
 import type { Config } from '../shared/config/config.ts';
 import { AppError } from '../shared/errors.ts';
 
-// How commands speak to the server that runs beside them.
+// How commands ask the server that runs on this machine.
 
 const PATIENCE_MS = 5_000;
 
-/** What the server answered. */
+/** The server's answer. */
 export type ServerAnswer = { status: number; body: string };
 
-/** Where this machine reaches the server; a server on all addresses is asked on loopback. Throws `usage`. */
+/** The server's address for commands on this machine: loopback if it listens on all addresses. Throws `usage`. */
 export function serverUrl({ host, port, tls }: Config, path: string): URL {
   if (port === 0) throw new AppError('usage', 'PORT is 0: nobody knows which port the server got; set it.');
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
@@ -19,13 +19,14 @@ export function serverUrl({ host, port, tls }: Config, path: string): URL {
 }
 
 /**
- * Asks the server of this machine, with a token where one is given. Throws `refused` where nobody answers. Not by
- * `fetch`, which would ask a proxy of the environment.
+ * Sends a GET request to the server on this machine, with a bearer token if one is given. Throws `refused` if there is no
+ * answer. It does not use `fetch`, which would send the request to a proxy named in the environment.
  */
 export async function askServer(url: URL, token: string | null = null): Promise<ServerAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ServerAnswer>();
   const options = {
-    // The certificate names the public host, not this address, and the question stays on this machine.
+    // The certificate is for the public host, not for this address. It need not be checked, because the request does not
+    // leave this machine.
     rejectUnauthorized: false,
     agent: false,
     signal: AbortSignal.timeout(PATIENCE_MS),

@@ -5,18 +5,18 @@ import { AppError } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf } from './context.ts';
 
-/** Something that may come next on a command line, and what it is in a few words. */
+/** A word that may come next on a command line, with a short description. */
 export type Candidate = { value: string; about: string };
 
-/** Stands alone for a place where a file is named: the shell knows those. */
+/** The only candidate where a file name is expected: it tells the shell to complete file names itself. */
 export const FILES = ':files';
 
-/** Where a command line stands: which command, how many arguments it has, and the flag that waits for its value. */
+/** The state of an unfinished command line: its command, the number of arguments, and the flag that still needs a value. */
 type Place = { command: Command; args: number; flag: Option | null; db?: string; envFile?: string };
 
 /**
- * What the last word, as far as it is typed, may become: subcommands, flags, values. `words` are those after the
- * program's name. Nothing is said where nothing is known, or the database can't be read.
+ * Returns what the last word may be completed to: subcommands, flags or values. `words` are the words after the program's
+ * name. The list is empty if nothing is known, or if the database can't be read.
  */
 export async function candidatesFor(program: Command, words: readonly string[]): Promise<Candidate[]> {
   const typed = words.at(-1) ?? '';
@@ -73,7 +73,7 @@ function flagCandidates(command: Command): Candidate[] {
   return [...all, { value: '--help', about: 'display help for command' }];
 }
 
-/** The command's own flags and those of every command. */
+/** The flags of the command itself and those that every command has. */
 function flagsOf(command: Command): Option[] {
   return [...command.options, ...(command.parent === null ? [] : flagsOf(command.parent))];
 }
@@ -88,7 +88,7 @@ function plain(values: readonly string[]): Candidate[] {
   return values.map((value) => ({ value, about: '' }));
 }
 
-/** Which keys a command can do something with; all, where none is named here. */
+/** The states of keys that a command accepts. A command that is not listed here accepts all keys. */
 const STATES: Record<string, KeyState[]> = {
   approve: ['pending'],
   reject: ['pending'],
@@ -124,7 +124,7 @@ async function fromDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[
       opened.$client.close();
     }
   } catch (error) {
-    // A word less to choose from; the command itself will say why.
+    // Without a readable database there are no identifiers to offer; the command itself will say what is wrong.
     if (error instanceof AppError) return [];
     throw error;
   }

@@ -3,8 +3,8 @@ import { AppError } from '../shared/errors.ts';
 import { candidatesFor, FILES } from './candidates.ts';
 import { writeOutput } from './stdout.ts';
 
-// The scripts hold no names: at each TAB they hand the words to profilectl itself, which reads its own command tree. A
-// line is a candidate and, after a tab, what it is; the one line `:files` leaves it to the shell.
+// The scripts contain no names of commands. At each TAB they call profilectl with the words typed so far, and it prints the
+// candidates: one a line, with a description after a tab. The single line `:files` tells the shell to complete file names.
 
 const BASH = `# Completion of profilectl for bash.
 _profilectl() {
@@ -57,7 +57,7 @@ complete -c profilectl -f -k -a '(__profilectl_candidates)'`;
 
 const SCRIPTS: Record<string, string> = { bash: BASH, zsh: ZSH, fish: FISH };
 
-/** `completion`: a script that makes the shell complete commands, flags and identifiers. */
+/** Adds `completion`, which prints a script that makes the shell complete commands, flags and identifiers. */
 export function addTo(command: Command): void {
   command
     .argument('[shell]', 'bash, zsh or fish')

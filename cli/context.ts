@@ -12,22 +12,22 @@ import { notice } from './output.ts';
 /** The options that every command takes. */
 export type Globals = { json: boolean; yes: boolean; db?: string; envFile?: string };
 
-/** What a command works with. */
+/** What a command needs to run. */
 export type Context = Globals & {
   deps: Deps;
-  /** Who acts. The name is asked of the operating system only when it is read, since that starts a process. */
+  /** The actor. Its name is read from the operating system when it is needed, because that starts a process. */
   actor: Person;
 };
 
-/** The global options as given before or after the command's name. */
+/** The global options, which may stand before or after the command's name. */
 export function globalsOf(command: Command): Globals {
   const { json = false, yes = false, db, envFile } = command.optsWithGlobals<Partial<Globals>>();
   return { json, yes, ...(db !== undefined && { db }), ...(envFile !== undefined && { envFile }) };
 }
 
 /**
- * Reads and checks the environment, with `--env-file` and `--db`. Warns on stderr first of what may not be as one thinks,
- * since a mistyped name can be why a variable is missing. Throws `bad_config`.
+ * Reads and checks the environment, with `--env-file` and `--db`. Before it throws, it warns on stderr of variables that
+ * are probably mistyped, because that may be why another one is missing. Throws `bad_config`.
  */
 export function configOf(globals: Globals): Config {
   const environment = readEnvironment(globals.envFile);
@@ -37,8 +37,8 @@ export function configOf(globals: Globals): Config {
 }
 
 /**
- * Opens the database for a command, runs it and closes the database again. Warns on stderr of files that others can
- * read. Throws what `openDatabase` and the command throw.
+ * Opens the database for a command, runs it and closes the database again. Warns on stderr of files that other users
+ * can read. Throws what `openDatabase` and the command throw.
  */
 export async function withDatabase<T>(
   command: Command,
@@ -62,7 +62,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** The same with everything that the rules need. */
+/** Does the same as {@link withDatabase} for commands that need more than the database: {@link Deps} and an actor. */
 export async function withContext<T>(
   command: Command,
   mode: OpenMode,
@@ -75,7 +75,7 @@ export async function withContext<T>(
   });
 }
 
-/** Whoever runs this command: the operator, by the name of the operating system's user, the one behind sudo first. */
+/** The actor of a command: the operator, named after the user who called sudo, otherwise after the process's user. */
 export function operatorOf(config: Config): Person {
   let name: string | undefined;
   return {

@@ -11,7 +11,7 @@ import { print } from './output.ts';
 const PORT = 3000;
 const PROFILE = 'Ada';
 
-/** `demo`: the newcomer's run, on sample profiles in a folder of its own that is gone afterwards. */
+/** Adds `demo`, which runs a server with sample profiles in a temporary folder and deletes the folder at the end. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
@@ -44,7 +44,7 @@ async function runDemo(folder: string): Promise<void> {
     const deps = createDeps(withTables(db), config);
     const imported = await importSample(deps);
     const identifier = await issueKey(deps);
-    // Nobody reads a certificate here: a closed terminal ends the demo, so that its folder goes.
+    // The demo has no certificate to read again at SIGHUP. A closed terminal ends it, so that its folder is deleted.
     process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
     await serve(deps, {}, () => explain(deps, folder, imported, identifier));
   } finally {
@@ -65,7 +65,7 @@ async function importSample(deps: Deps): Promise<number> {
   return imported;
 }
 
-/** Requests a key and approves it, by the same operations as the commands `keys request` and `keys approve`. */
+/** Requests a key and approves it with the operations that `keys request` and `keys approve` also use. */
 async function issueKey(deps: Deps): Promise<string> {
   const { OPERATIONS, perform } = await import('../shared/operations.ts');
   const actor = operatorOf(deps.config);
@@ -101,17 +101,17 @@ Or look inside:
 Ctrl-C stops it and removes ${folder}.`);
 }
 
-/** How a shell runs this program again from any folder, with nothing installed but what it was started with. */
+/** The words with which a shell runs this program again from any folder. */
 function invocation(): string {
   return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
 }
 
-/** A text as one word of a shell's. */
+/** Quotes a text so that a shell reads it as one word. */
 function shellWord(text: string): string {
   return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** 3000, or a free port where it is taken. */
+/** Returns 3000, or a free port if 3000 is taken. */
 function freePort(): number {
   for (const port of [PORT, 0]) {
     try {
@@ -119,7 +119,7 @@ function freePort(): number {
       probe.stop(true);
       return probe.port;
     } catch {
-      // Taken: try the next.
+      // The port is taken, so the next one is tried.
     }
   }
   return PORT;

@@ -3,12 +3,12 @@ import { AppError, exitCodeOf } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { OutputFault } from './stdout.ts';
 
-/** What ends a command: its exit code, one sentence, and where it happened when that is asked for. */
+/** The error that ends a command: exit code, one sentence, and the lines of code where it happened, if they are shown. */
 export type Fault = { code: number; sentence: string; places: string[] };
 
 /**
- * A sentence and an exit code for whatever was thrown; no library's text reaches a person. `words` are the arguments as
- * typed. With `isDebugging` a fault of our own also says where it happened.
+ * Returns a sentence and an exit code for anything that was thrown. Messages of libraries are never shown. `words` are the
+ * arguments as typed. With `isDebugging`, an unexpected error also shows where it happened.
  */
 export function describeFault(error: unknown, program: Command, words: readonly string[], isDebugging: boolean): Fault {
   if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, places: [] };
@@ -24,7 +24,7 @@ export function describeFault(error: unknown, program: Command, words: readonly 
   return { code, sentence: `${sentence} LOG_LEVEL=debug shows where it happened.`, places: [] };
 }
 
-/** What Commander found wrong with the words, as a sentence with advice; `path` is the command, `profilectl keys`. */
+/** Turns a usage error of Commander into a sentence with advice. `path` is the command, such as `profilectl keys`. */
 function usageSentence(error: CommanderError, path: string): string {
   const [, text = '', suggestion = ''] = /^(?:error: )?(.*?)(?:\n\(Did you mean (.*)\?\))?$/s.exec(error.message) ?? [];
   const named = cleanForTerminal(/'(.*)'/s.exec(text)?.[1] ?? '');
@@ -42,14 +42,14 @@ function usageSentence(error: CommanderError, path: string): string {
     case 'commander.optionMissingArgument':
       return `The option ${named} has no value; see ${see}`;
     case 'commander.excessArguments':
-      // The words themselves stay out: one may be a secret.
+      // The sentence does not repeat the words, because one may be a secret.
       return `There are too many arguments (${/Expected (\d+)/.exec(text)?.[1]} expected); see ${see}`;
     default:
       return `${cleanForTerminal(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.?$/, '')}; see ${see}`;
   }
 }
 
-/** The command that the words lead to, with its groups. Options go anywhere, some with a value of their own. */
+/** The command named by the words, with its groups before it. Options, some of them with a value, may stand anywhere. */
 function commandPath(program: Command, words: readonly string[]): string {
   const path = [program.name()];
   let command = program;
@@ -66,7 +66,7 @@ function commandPath(program: Command, words: readonly string[]): string {
   return path.join(' ');
 }
 
-/** Functions and lines of an error and of what caused it; no message, since one could hold a secret or an address. */
+/** The functions and lines of an error and its causes. Messages are left out: they may contain a secret or an address. */
 function placesOf(error: unknown): string[] {
   const places: string[] = [];
   for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth++) {

@@ -1,13 +1,13 @@
 import { getPriority, setPriority } from 'node:os';
 
-/** As with `nice`: on a busy machine those who ask the server come first. */
+/** The priority, as of `nice`: on a busy machine the server gets the processor first. */
 const NICENESS = 10;
 
-/** Lowers the priority of this process, which has much to do while a server may run beside it. */
+/** Lowers the priority of this process. For commands that take long while a server may run on the same machine. */
 export function giveWay(): void {
   try {
     setPriority(Math.max(NICENESS, getPriority()));
   } catch {
-    // Where the system forbids it, this process is as any other.
+    // If the system forbids it, the process keeps its priority.
   }
 }

@@ -6,7 +6,7 @@ import { print, printJson } from './output.ts';
 
 const FORBIDDEN = 403;
 
-/** `healthcheck`: asks the server that these variables describe whether it is ready, as a container's engine does. */
+/** Adds `healthcheck`, which asks the server that the variables describe whether it is ready. Containers run it. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
@@ -26,7 +26,7 @@ Example:
     });
 }
 
-/** Throws `refused` with what is wrong. */
+/** Throws `refused` with what is wrong if the server is not ready. */
 async function expectReady(url: URL): Promise<void> {
   const { status } = await askServer(url);
   if (status === FORBIDDEN) {

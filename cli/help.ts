@@ -4,7 +4,7 @@ import { cleanForTerminal } from '../shared/text.ts';
 import { writeOutput } from './stdout.ts';
 import { variablesHelp } from './variables-help.ts';
 
-/** `help`: what `--help` prints for a command of any depth, or the table of variables. */
+/** Adds `help`, which prints the same as `--help` of any command, or the table of variables. */
 export function addTo(command: Command): void {
   command
     .argument('[words...]', 'a command, such as "keys approve", or "environment"')
@@ -18,7 +18,7 @@ export function addTo(command: Command): void {
     });
 }
 
-/** The command that the words lead to from the program. Throws `usage` where there is none. */
+/** The command that the words name. Throws `usage` if there is none. */
 function findCommand(program: Command, words: readonly string[]): Command {
   let found = program;
   for (const word of words) {

@@ -1,8 +1,8 @@
 import { AppError } from '../shared/errors.ts';
 
 /**
- * Waits for something, or until Ctrl-C. Throws what `act` throws, and `cancelled` with the sentence that `stateText` gives
- * at Ctrl-C: what state things are in then. Only what waits now and then can be interrupted so.
+ * Runs `act` until it ends, or until Ctrl-C. Throws what `act` throws. At Ctrl-C throws `cancelled` with the sentence that
+ * `stateText` returns, which says what state things are in. Ctrl-C is noticed only while `act` waits for something.
  */
 export async function untilInterrupted<T>(act: Promise<T>, stateText: () => string | Promise<string>): Promise<T> {
   const interrupted = Promise.withResolvers<never>();

@@ -1,22 +1,22 @@
 import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
 import { outputColumns, writeOutput } from './stdout.ts';
 
-/** Writes a result of one or more lines to stdout, without control and bidirectional characters. */
+/** Writes a result of one or more lines to stdout. Control and bidirectional characters are left out. */
 export function print(text: string): void {
   writeOutput(`${cleanForTerminal(text, true)}\n`);
 }
 
-/** Writes one JSON value to stdout, such characters escaped: the whole result of a command under `--json`. */
+/** Writes the result of a command with `--json` to stdout as one JSON value, with such characters escaped. */
 export function printJson(value: unknown): void {
   printJsonText(JSON.stringify(value));
 }
 
-/** The same of a value that is JSON text already. */
+/** Does the same as {@link printJson} for a value that is JSON text already. */
 export function printJsonText(json: string): void {
   writeOutput(`${escapeJsonForTerminal(json)}\n`);
 }
 
-/** Writes everything that is not a result (warnings, what happened) to stderr, without such characters. */
+/** Writes what is not a result, such as a warning, to stderr. Control and bidirectional characters are left out. */
 export function notice(text: string): void {
   process.stderr.write(`${cleanForTerminal(text, true)}\n`);
 }
@@ -26,12 +26,12 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** How many columns a stream's terminal has, 100 where it does not say; without end where it is no terminal. */
+/** The columns of a stream's terminal, 100 if it does not tell. Infinity if the stream is no terminal. */
 export function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
   return isTTY === true ? columns || 100 : Number.POSITIVE_INFINITY;
 }
 
-/** Breaks a line at its spaces so that each part fits into so many columns; a word that is longer stays whole. */
+/** Breaks a line at its spaces so that each part fits into `columns`. A word that is longer is not broken. */
 export function wrapLine(line: string, columns: number): string[] {
   if (Bun.stringWidth(line) <= columns) return [line];
   const lines: string[] = [];
@@ -46,14 +46,14 @@ export function wrapLine(line: string, columns: number): string[] {
   return [...lines, current ?? ''];
 }
 
-/** Whether a person is there to be asked: prompts read stdin and write stderr. */
+/** True if a person can be asked. Prompts read stdin and write stderr, so both must be terminals. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
 /**
- * Lays out rows under their heads, columns padded by display width; cells are cleaned of control characters. On a
- * terminal the widest columns are cut so that each row fits its line; elsewhere everything is there.
+ * Lays out rows below their heads, with columns padded by display width. Control characters in cells are left out. If
+ * `columns` is not 0, the widest columns are cut so that each row fits into one line of the terminal.
  */
 export function table(
   heads: readonly string[],
@@ -75,7 +75,7 @@ export function table(
 
 const GAP = 2;
 
-/** Eight, so that an identifier is never cut. */
+/** Columns are never cut below this width: an identifier has eight characters. */
 const NARROWEST = 8;
 
 function narrow(widths: number[], columns: number): void {

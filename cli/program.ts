@@ -1,10 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
 import { outputColumns, writeOutput } from './stdout.ts';
 
-/** A file of the tree: `addTo` gives a command its options, its help and what it does, or a group one more command. */
+/** A file of a command. `addTo` adds options, help and action to a command, or adds one more command to a group. */
 type Part = { addTo: (command: Command) => void };
 
-/** The whole command tree: what each word is, and the files behind it, which are loaded where the word is typed. */
+/** The first words of all commands: their descriptions and their files. The files are loaded when the word is typed. */
 const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
   keys: [
     'Request, decide on and look at API keys.',
@@ -51,7 +51,7 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
     () => [import('./db/backup.ts'), import('./db/restore.ts'), import('./db/check.ts'), import('./db/vacuum.ts')],
   ],
   config: ['Look at the configuration.', () => [import('./config/check.ts')]],
-  mail: ['Try the way that mail takes.', () => [import('./mail/test.ts')]],
+  mail: ['Send a test mail.', () => [import('./mail/test.ts')]],
   serve: ['Run the HTTP server; creates and migrates the database.', () => [import('./serve.ts')]],
   status: [
     'Show how the service is: server, database, keys, queue, last backup, warnings.',
@@ -71,9 +71,9 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
 };
 
 /**
- * The program, with as much of the tree as the words on the command line name; without words all of it. Nothing is
- * exited here: usage errors, help and the wish for the version are thrown as `CommanderError`, everything else as
- * `AppError`, and `main.ts` turns both into an exit code.
+ * Makes the program. Only the commands that the words name are loaded; without words all are. Nothing here ends the process:
+ * usage errors, help and version are thrown as `CommanderError`, everything else as `AppError`. `main.ts` turns both into an
+ * exit code.
  */
 export async function createProgram(words: readonly string[] = Object.keys(TREE)): Promise<Command> {
   const program = new Command('profilectl')

@@ -1,13 +1,13 @@
 import type { Clock } from '../shared/clock.ts';
 import { notice } from './output.ts';
 
-/** A line on stderr that says how far a long command is; silent where stderr is no terminal or has no width. */
+/** A line on stderr that shows the progress of a long command. Nothing is shown if stderr is no terminal or has no width. */
 export type ProgressLine = {
-  /** `done` of `total`, in bytes or lines; `total` is null where the end is unknown, and `done` then bytes. */
+  /** Shows that `done` of `total` bytes or lines are finished. `total` is null if it is unknown; `done` is in bytes then. */
   show: (lines: number, done: number, total: number | null) => void;
-  /** Writes a whole line above the progress line, or just a line where there is none. */
+  /** Writes a line above the progress line, if there is one. */
   notice: (text: string) => void;
-  /** Takes the progress line away. */
+  /** Removes the progress line. */
   clear: () => void;
 };
 
@@ -15,7 +15,7 @@ const EVERY_MS = 100;
 const BAR_CELLS = 20;
 const CLEAR = '\r\u001b[K';
 
-/** A progress line that times itself by the given clock. */
+/** Makes a progress line that takes the time from this clock. */
 export function createProgress(clock: Clock, terminal: NodeJS.WriteStream = process.stderr): ProgressLine {
   const columns = terminal.isTTY === true ? (terminal.columns ?? 0) : 0;
   const startedMs = clock.monotonicMs();
@@ -43,7 +43,7 @@ export function createProgress(clock: Clock, terminal: NodeJS.WriteStream = proc
   };
 }
 
-/** `[#####               ] 25 %  12000 lines, 24000/s, 2 s left`; without an end: bytes instead of bar and time left. */
+/** `[#####               ] 25 %  12000 lines, 24000/s, 2 s left`; without a total it shows bytes instead of the bar and the time left. */
 export function progressText(lines: number, done: number, total: number | null, elapsedSeconds: number): string {
   const perSecond = elapsedSeconds > 0 ? Math.round(lines / elapsedSeconds) : 0;
   const rate = `${lines} lines, ${perSecond}/s`;

@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { AppError } from '../shared/errors.ts';
 import { notice } from './output.ts';
 
-/** More than any text that a key can have; the rest is not read. */
+/** The greatest number of bytes that is read: more than any text of a key may have. */
 const MAX_BYTES = 65_536;
 
 /**
- * Reads a text from a file, or from stdin where `file` is "-". Throws `usage`, naming `flag`, where it can't be read, is
+ * Reads a text from a file, or from stdin if `file` is "-". Throws `usage`, naming `flag`, if the text can't be read, is
  * longer than 64 KiB or is not UTF-8.
  */
 export async function readTextFile(flag: string, file: string): Promise<string> {

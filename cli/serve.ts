@@ -13,7 +13,7 @@ const STDOUT = 1;
 const SAYS = `On a terminal it says in words where it listens and what it answers; its output that goes
 elsewhere is the log, one JSON object a line.`;
 
-/** `serve`: the HTTP server, until SIGTERM or SIGINT. */
+/** Adds `serve`, which runs the HTTP server until SIGTERM or SIGINT. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
@@ -21,9 +21,9 @@ export function addTo(command: Command): void {
       () => `\n${SAYS}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
     )
     .action((_options: unknown) => {
-      // Begun first, since other threads read it while the database is opened.
+      // Loading begins first, because other threads read the files while this one opens the database.
       const loading = Promise.all([import('../shared/deps.ts'), import('../server/main.ts')]);
-      // Awaited below, or of no interest: the database can't be opened.
+      // The promise is awaited below, unless the database can't be opened: then an error of loading does not matter.
       loading.catch(() => {});
       return withDatabase(command, 'serve', async (db, config) => {
         const [{ createDeps }, { serve }] = await loading;
@@ -34,7 +34,7 @@ export function addTo(command: Command): void {
     });
 }
 
-/** Serves for a person at a terminal: says where it listens and what is missing, and logs in words. */
+/** Runs the server for a person at a terminal: it says where it listens and what is missing, and logs in words. */
 async function serveInWords(deps: ServerDeps, options: ServerOptions): Promise<void> {
   const { serve } = await import('../server/main.ts');
   const { openLogOutput } = await import('../server/watching/log-output.ts');
@@ -54,7 +54,7 @@ ${warnings.join('')}Ctrl-C stops it.
   });
 }
 
-/** The words that run `db vacuum` on this database: of the binary alone, or of Bun and the file that it was started with. */
+/** The words that run `db vacuum` on this database, with the binary, or with Bun and the file it was started with. */
 function vacuumWords(databasePath: string): string[] {
   const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
   return [...program, 'db', 'vacuum', '--json', '--db', resolve(databasePath)];

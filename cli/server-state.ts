@@ -5,7 +5,7 @@ import { askServer, serverUrl } from './ask-server.ts';
 import { ageText } from './keys/print.ts';
 import { counted } from './output.ts';
 
-/** What the running server says; null is what it was not asked, or does not tell. */
+/** What the running server tells about itself. A field is null if the server was not asked or does not tell it. */
 export type ServerState = {
   running: boolean;
   url: string | null;
@@ -18,8 +18,8 @@ export type ServerState = {
 const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null, requestsPerSecond: null };
 
 /**
- * What the server that holds the database's lock says, and a sentence where it does not say what it should. Where the lock
- * does not tell (`isServed` is null), the server runs if it answers.
+ * Asks the server about its state, and returns a warning if it does not answer as it should. `isServed` tells whether a
+ * server holds the lock of the database. If it is null, the lock tells nothing, and the server runs if it answers.
  */
 export async function askState(
   config: Config,
@@ -43,7 +43,7 @@ export async function askState(
 
 const SAMPLE_MS = 1_000;
 
-/** Reads the metrics twice. */
+/** Reads the server's metrics twice, with a pause, to compute the rate of requests. */
 async function measure(config: Config, token: string) {
   const read = async () => {
     const { status, body } = await askServer(serverUrl(config, '/metrics'), token);
@@ -61,7 +61,7 @@ async function measure(config: Config, token: string) {
   };
 }
 
-/** How many requests below /api the server has answered. */
+/** The number of requests below /api that the server has answered. */
 function apiRequests(metrics: string): number {
   const lines = metrics.matchAll(/^profile_lookup_http_requests_total\{route="\/api[^"]*",[^}]*\} (\S+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);

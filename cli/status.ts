@@ -11,7 +11,7 @@ import { ageText } from './keys/print.ts';
 import { counted, print, printJson, table } from './output.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
 
-/** `status`: how the service is, on one screen. */
+/** Adds `status`, which shows the state of the service on one screen. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
@@ -109,10 +109,10 @@ function signInsLine(signIns: SessionStatus | null): string {
   return `${counted(sessions, 'session')}; ${mailsLastHour} sign-in mails in the last hour, at most ${mailsPerHour}`;
 }
 
-/** So many undelivered mails are shown; `--json` has all. */
+/** At most this many undelivered mails are shown; `--json` has all. */
 const SHOWN_MAILS = 10;
 
-/** The latest undelivered mails as a table, after an empty line; nothing where there are none. */
+/** The latest undelivered mails as a table after an empty line, or an empty list if there are none. */
 function undeliveredLines(notices: NoticeStatus | null): string[] {
   const latest = notices?.undelivered.slice(-SHOWN_MAILS) ?? [];
   if (latest.length === 0) return [];
@@ -138,7 +138,7 @@ function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): 
   return `texts may be left in the file since ${tracesSince}, until it is vacuumed${vacuumed}`;
 }
 
-/** What an erasure does not reach: the files that are known by name, and kinds of files that may be anywhere. */
+/** Lists the files in which erased data may remain: files known by name, and kinds of files that may be anywhere. */
 function notReachedLine(erasure: ErasureStatus | null): string {
   const { keptCopies = [], mailFolder = null } = erasure ?? {};
   const known = [...keptCopies, ...(mailFolder === null ? [] : [`mails in ${mailFolder}`])];

@@ -1,13 +1,13 @@
 import { AppError } from '../shared/errors.ts';
 import { canAsk } from './output.ts';
 
-/** The value of a flag that this run can't do without. Throws `usage`, naming the flag. */
+/** Returns the value of a flag that is required here. Throws `usage`, naming the flag, if it is missing. */
 export function needed<T>(value: T | undefined, flag: string): T {
   if (value === undefined) throw new AppError('usage', `${flag} is missing.`);
   return value;
 }
 
-/** The sentence with which a check refuses, or null: what a prompt shows while one types. Throws what is no refusal. */
+/** Runs a check and returns the sentence of its refusal, or null. Prompts show it while one types. Throws other errors. */
 export function faultOf(check: () => unknown): string | null {
   try {
     check();
@@ -19,8 +19,8 @@ export function faultOf(check: () => unknown): string | null {
 }
 
 /**
- * Whether a command asks for what is missing and for a yes: on a terminal, without `--yes`. Throws `usage` where a person
- * is at the keyboard but could not see a question: going on would be taken for a yes.
+ * True if a command asks for what is missing and for a confirmation: on a terminal, without `--yes`. Throws `usage` if stdin
+ * is a terminal but stderr is not: the person could not see a question, and going on would count as a yes.
  */
 export function isAsking(yes: boolean): boolean {
   if (!yes && process.stdin.isTTY && !canAsk()) {
@@ -30,8 +30,8 @@ export function isAsking(yes: boolean): boolean {
 }
 
 /**
- * Lets an act that can't be undone go on: with `--yes`, or after a yes on a terminal. Throws `cancelled` after a no, and
- * `usage` where nobody can be asked.
+ * Asks for a confirmation before something that can't be undone, unless `--yes` was given. Throws `cancelled` after a no,
+ * and `usage` if no one can be asked.
  */
 export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
   if (yes) return;

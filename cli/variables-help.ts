@@ -2,7 +2,7 @@ import { VARIABLES } from '../shared/config/variables.ts';
 import { wrapLine } from './output.ts';
 import { outputColumns } from './stdout.ts';
 
-/** As wide as Commander's help where the output goes to no terminal, or to one that does not say. */
+/** The width if the output is no terminal, or one that does not tell: the same as in Commander's help. */
 const DEFAULT_COLUMNS = 80;
 
 const HEAD = `Variables, from the environment or the file that --env-file names, and where the
@@ -10,7 +10,7 @@ source is run from .env in the current folder too; an empty one is unset:`;
 
 const NAME_WIDTH = 2 + Math.max(...Object.keys(VARIABLES).map((name) => name.length));
 
-/** Every variable, what it is for and its default, for the help: what the README's table says, made of the same one. */
+/** The help's table of all variables with meaning and default. It is made of the same table as the one in the documents. */
 export function variablesHelp(columns = outputColumns() || DEFAULT_COLUMNS): string {
   const rows = Object.entries(VARIABLES).map(([name, variable]) => {
     const text = variable.default === '' ? variable.meaning : `${variable.meaning} (default: ${variable.default})`;

@@ -3,14 +3,14 @@ import { isDumbTerminal } from '../shared/config/environment.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { notice } from './output.ts';
 
-/** Nothing is shown of a wait that is over sooner. */
+/** The display of a wait changes this often, in milliseconds. A shorter wait is not shown at all. */
 const EVERY_MS = 1_000;
 
 const CLEAR = '\r\u001b[K';
 
 /**
- * Waits for the mail server, which may take a minute, or until Ctrl-C. On a terminal it shows for how long already; without
- * columns or with TERM=dumb it says once that it waits. Throws what {@link untilInterrupted} throws.
+ * Waits for the mail server, which may take a minute, or until Ctrl-C. On a terminal it shows how long it has waited; on one
+ * without columns or with TERM=dumb it says once that it waits. Throws what {@link untilInterrupted} throws.
  */
 export async function waitForMail<T>(clock: Clock, act: Promise<T>, stateText: () => Promise<string>): Promise<T> {
   const stopShowing = showWait(clock);
@@ -21,7 +21,7 @@ export async function waitForMail<T>(clock: Clock, act: Promise<T>, stateText: (
   }
 }
 
-/** Shows on stderr that something is waited for; returns how to stop, which takes the line away again. */
+/** Shows on stderr that the program waits. Returns a function that stops this and removes the line. */
 function showWait(clock: Clock, terminal: NodeJS.WriteStream = process.stderr): () => void {
   if (terminal.isTTY !== true) return () => {};
   const startedMs = clock.monotonicMs();

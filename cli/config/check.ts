@@ -7,7 +7,7 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
 import { counted, print, printJson, table } from '../output.ts';
 
-/** `config check`: every variable, where it comes from, and all that is wrong with it. */
+/** Adds `config check`, which shows every variable, where it comes from, and everything that is wrong with it. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
@@ -37,6 +37,6 @@ function reportText({ variables, faults, warnings }: ConfigReport): string {
   const rows = variables.map(({ name, value, from }) => [name, value ?? '–', from]);
   const remarks = [...faults.map((text) => `Fault: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
   const below = remarks.length === 0 ? 'No faults.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
-  // Never cut: a value is looked at to be compared or copied.
+  // The table is never cut, because people compare or copy the values.
   return `${table(['Variable', 'Value', 'From'], rows, 0)}\n\n${below}`;
 }

@@ -3,7 +3,7 @@ import { withContext } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
-/** `db backup`: a verified copy of the database in a new file, while the server goes on. */
+/** Adds `db backup`, which writes a verified copy of the database to a new file while the server goes on. */
 export function addTo(parent: Command): void {
   parent
     .command('backup')

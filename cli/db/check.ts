@@ -19,7 +19,7 @@ const STEPS: Record<RestoreTestStep, string> = {
   keys: 'Checking keys',
 };
 
-/** `db check`: is the file sound, and does it hold only what the rules allow? The database's own, or a backup's. */
+/** Adds `db check`, which checks that a database or a backup is undamaged and contains only what the rules allow. */
 export function addTo(parent: Command): void {
   parent
     .command('check')

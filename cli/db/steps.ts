@@ -2,17 +2,17 @@ import { statSync } from 'node:fs';
 import type { Clock } from '../../shared/clock.ts';
 import { notice } from '../output.ts';
 
-/** What a command of several long steps says on stderr, where that is a terminal; elsewhere only the warnings. */
+/** The messages of a command with several long steps. They go to stderr; if that is no terminal, only warnings do. */
 export type Steps = {
-  /** Names the step that begins now, which may take long; ends the one before with the time it took. */
+  /** Shows the step that begins now, and how long the one before took. */
   begin: (what: string) => void;
   end: () => void;
   warn: (sentence: string) => void;
 };
 
 /**
- * Steps that are timed by the given clock. SQLite copies and checks in one go and says nothing meanwhile, so there is no
- * share to show: only what is being done, and how long it took.
+ * Makes the messages; `clock` measures the steps. They show no percentage, because SQLite copies or checks a whole database in
+ * one call.
  */
 export function createSteps(clock: Clock): Steps {
   const isSeen = process.stderr.isTTY === true;

@@ -6,7 +6,7 @@ import { giveWay } from '../give-way.ts';
 import { print, printJson } from '../output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
-/** `db vacuum`: the database file is written anew, without the copies of erased texts that SQLite left in it. */
+/** Adds `db vacuum`, which rewrites the database file without the copies of erased texts that SQLite left in it. */
 export function addTo(parent: Command): void {
   parent
     .command('vacuum')

@@ -9,7 +9,8 @@ import { isAsking } from '../values.ts';
 import { askGrant, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
-/** `keys approve`: an admin fixes the grant, and the secret goes out by mail; without an identifier, one by one. */
+/** Adds `keys approve`: it approves a request, and the owner gets the secret by mail. Without an identifier it asks about each
+ * pending request. */
 export function addTo(parent: Command): void {
   parent
     .command('approve')

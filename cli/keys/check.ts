@@ -3,10 +3,10 @@ import { AppError } from '../../shared/errors.ts';
 import { globalsOf } from '../context.ts';
 import { canAsk, print, printJson } from '../output.ts';
 
-/** More than any secret and any sensible typing mistake; the rest of a stream is not read. */
+/** Longer than any secret, even with typing mistakes. The rest of the input is not read. */
 const MAX_CHARACTERS = 1_000;
 
-/** `keys check`: is it one of ours, is it mistyped; offline, and the secret is never an argument. */
+/** Adds `keys check`, which checks the form of a secret without a database. The secret is read from stdin or a prompt. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
@@ -37,7 +37,7 @@ async function readSecret(): Promise<string> {
     const { askSecret } = await import('../prompts.ts');
     return askSecret('Secret');
   }
-  // What is typed or pasted would be shown.
+  // Without a prompt the terminal would show the secret while it is typed or pasted.
   if (process.stdin.isTTY) throw new AppError('usage', 'The hidden prompt needs stderr to be the terminal too.');
   let text = '';
   const decoder = new TextDecoder();

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { withContext } from '../context.ts';
 import { needed } from '../values.ts';
 
-/** `keys edit`: renames a key. */
+/** Adds `keys edit`, which renames a key. */
 export function addTo(parent: Command): void {
   parent
     .command('edit')

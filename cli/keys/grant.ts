@@ -8,16 +8,16 @@ import type { Context } from '../context.ts';
 import { notice } from '../output.ts';
 import { faultOf } from '../values.ts';
 
-/** The flags that say what to grant. */
+/** The flags for what an approval grants. */
 export type GrantOptions = { permission?: string[]; rateLimit?: string[]; expires?: string; retireOld?: string };
 
-/** What the refusal of a malformed `--retire-old` calls it. */
+/** The name of the value of `--retire-old` in error messages. */
 const RETIREMENT = 'end of the old key';
 
 /** How `--expires` is described in the help. */
 export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
 
-/** What the flags grant; what they leave open is undefined. Throws `usage`. */
+/** Reads the grant from the flags. Fields without a flag are undefined. Throws `usage`. */
 export function parseGrant({ deps }: Context, options: GrantOptions): Grant {
   const { permission, rateLimit, expires, retireOld } = options;
   const nowMs = deps.clock.nowMs();
@@ -34,8 +34,8 @@ function parseExpires(text: string, nowMs: number): number | null {
 }
 
 /**
- * Asks for what the flags leave open, and then, after the address that the secret goes to, for one yes; null after a no.
- * Throws `cancelled`.
+ * Asks for what the flags don't give, shows the address to which the secret goes, and asks for a confirmation. Returns null
+ * after a no. Throws `cancelled`.
  */
 export async function askGrant(context: Context, key: KeyView, given: Grant, address: string): Promise<Grant | null> {
   const { confirm } = await import('../prompts.ts');

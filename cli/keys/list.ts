@@ -6,7 +6,7 @@ import { withContext } from '../context.ts';
 import { print, printJson } from '../output.ts';
 import { keysText } from './print.ts';
 
-/** `keys list`: pending keys first, oldest first. */
+/** Adds `keys list`, which lists pending keys first, and the oldest first. */
 export function addTo(parent: Command): void {
   parent
     .command('list')
@@ -39,7 +39,7 @@ Examples:
 
 type Options = { state?: string[]; profile?: string; unused?: string };
 
-/** The state that a text names in any case; the text itself where it names none, which the operation's rule refuses. */
+/** The state with this name in upper or lower case. Returns an unknown name as it is, and the operation refuses it. */
 function stateNamed(text: string): KeyState {
   return KEY_STATES.find((state) => state.toLowerCase() === text.toLowerCase()) ?? (text as KeyState);
 }

@@ -7,8 +7,8 @@ import { notice, print, printJson } from '../output.ts';
 import { waitForMail } from '../waiting.ts';
 
 /**
- * Does something that changes a key, as the operator, then prints: warnings to stderr, and the key (`--json`) or its
- * identifier and state to stdout. Returns and throws what {@link performAndWait} does.
+ * Performs an operation that changes a key, as the operator. Prints warnings to stderr, and the key's identifier and state
+ * (the whole key with `--json`) to stdout. Returns and throws what {@link performAndWait} does.
  */
 export async function performAndPrint<Input extends object>(
   context: Context,
@@ -23,9 +23,9 @@ export async function performAndPrint<Input extends object>(
 }
 
 /**
- * Does something that changes a key, as the operator, and says on stderr what it warns of. While a mail is on its way, a
- * terminal shows that. Returns what the operation left behind. Throws what `perform` throws, and `cancelled` after Ctrl-C
- * with the state that the key is in.
+ * Performs an operation that changes a key, as the operator, and prints its warnings to stderr. While a mail is being sent, a
+ * terminal shows the wait. Returns the operation's result. Throws what `perform` throws, and `cancelled` after Ctrl-C with
+ * the state of the key.
  */
 export async function performAndWait<Input extends object>(
   context: Context,
@@ -48,11 +48,11 @@ async function show({ deps, actor }: Context, identifier: string): Promise<KeyVi
   return (await perform(deps, actor, OPERATIONS.show, { identifier })).key;
 }
 
-/** An interrupted approval ends with this process, but its attempt holds until its lease is over. */
+/** The state of a key after Ctrl-C. The attempt to approve it keeps others away until its lease is over. */
 function interruptedText({ deps }: Context, { identifier, state, attempt }: KeyView, begunMs: number): string {
   if (state === 'Active') return `Interrupted; key ${identifier} is Active, and the mail with its secret is out.`;
   if (state !== 'pending') return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
-  // An attempt that is older is somebody else's, which goes on.
+  // An older attempt belongs to somebody else and goes on.
   if (attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs)
     return `Interrupted; key ${identifier} is pending as before.`;
   const until = isoTime(Date.parse(attempt.startedAt) + deps.approvalLeaseMs);

@@ -10,8 +10,8 @@ const NONE = '–';
 const LABEL_WIDTH = 16;
 
 /**
- * A key as a person reads it: one fact a line, texts of strangers cleaned, wrapped at so many columns and their further
- * lines indented. What only a grant fixes is left out where there was none.
+ * A key as text for people, one field a line. Texts from owners are cleaned of control characters, wrapped at `columns` and
+ * indented. Fields of the grant are left out if there was no approval.
  */
 export function keyText(key: KeyView, columns: number): string {
   const facts: [string, string][] = [
@@ -30,7 +30,7 @@ export function keyText(key: KeyView, columns: number): string {
   return factsText(facts, columns);
 }
 
-/** Labels and values, a fact a line; values are cleaned, wrapped at so many columns, and their further lines indented. */
+/** Labels and values, one pair a line. Values are cleaned of control characters, wrapped at `columns` and indented. */
 export function factsText(facts: readonly [label: string, value: string][], columns: number): string {
   return facts.map(([label, value]) => factText(label, value, columns)).join('\n');
 }
@@ -97,8 +97,8 @@ function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, success
 }
 
 /**
- * Keys as a table, pending ones with their age, or a sentence where there is none. With `lastUses` (milliseconds since
- * 1970 by identifier) it shows when each was last used.
+ * Keys as a table, pending ones with their age, or a sentence if there are none. `lastUses` (milliseconds since 1970 by
+ * identifier) adds a column with the last use of each key.
  */
 export function keysText(keys: readonly KeyView[], nowMs: number, lastUses?: ReadonlyMap<string, number>): string {
   if (keys.length === 0) return 'No keys.';
@@ -128,7 +128,7 @@ function lastUseText({ state }: KeyView, at: number | undefined, nowMs: number):
   return state === 'Active' ? 'never' : '';
 }
 
-/** How long ago that was, in its largest whole unit: `3d`, `5h`, `12m`, `40s`. */
+/** The time since then in the largest whole unit: `3d`, `5h`, `12m`, `40s`. */
 export function ageText(since: string, nowMs: number): string {
   const seconds = Math.max(0, Math.floor((nowMs - Date.parse(since)) / 1000));
   const [unit = 's', length = 1] = UNITS.find(([, unitSeconds]) => seconds >= unitSeconds) ?? [];

@@ -17,13 +17,13 @@ const CHOICES = [
   { value: 'quit', name: 'Stop here' },
 ] as const;
 
-/** What the walk has done so far. */
+/** The keys that were decided on so far, and the errors of decisions that failed. */
 type Walk = { decided: string[]; failures: AppError[] };
 
 /**
- * Goes through the pending requests, the oldest first, and asks of each what to do; `given` is granted without asking.
- * A decision that fails is said, and the next request is shown. Throws the first such failure at the end, and
- * `cancelled` after Ctrl-C or Ctrl-D; what was decided before stays decided.
+ * Goes through the pending requests, the oldest first, and asks about each. The fields in `given` are granted without asking.
+ * If a decision fails, the error is printed and the next request follows. At the end it throws an error with the
+ * code of the first of them. Throws `cancelled` after Ctrl-C or Ctrl-D; decisions made before stay.
  */
 export async function walkQueue(context: Context, given: Grant): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
@@ -31,7 +31,7 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
   if (queue.length > 0) await warnWithoutMail(context);
   try {
     for (const [index, { identifier }] of queue.entries()) {
-      // Somebody else may have decided meanwhile.
+      // Somebody else may have decided about this request meanwhile.
       const { key, history } = await show(context, identifier);
       if (key.state !== 'pending') continue;
       await layOut(context, key, history, `Request ${index + 1} of ${queue.length}`);
@@ -50,7 +50,7 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
   );
 }
 
-/** Says before the first question that nothing can be approved now; rejecting and looking go on. */
+/** Warns before the first question if no mail can be sent, so that nothing can be approved. Rejecting still works. */
 async function warnWithoutMail({ deps }: Context): Promise<void> {
   try {
     await checkMailer(deps);
@@ -60,7 +60,7 @@ async function warnWithoutMail({ deps }: Context): Promise<void> {
   }
 }
 
-/** A cancelled question has changed nothing, but what was decided before it stays; an interrupted mail says its own. */
+/** Adds to the error after Ctrl-C that earlier decisions stay. Other errors are returned as they are. */
 function withEarlierDecisions(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'cancelled') return error;
   const isQuestion = error.message === refusalOf('cancelled').sentence;
@@ -96,7 +96,7 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
     if (choice === 'skip') return 'next';
     try {
       const isDone = choice === 'approve' ? await approve(context, key, given) : await reject(context, key);
-      // After a no the same question again.
+      // After a no, the same request is asked about again.
       if (!isDone) continue;
       walk.decided.push(key.identifier);
       if (!context.json) print(`${key.identifier} ${(await show(context, key.identifier)).key.state}`);
@@ -111,7 +111,7 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
 
 async function approve(context: Context, key: KeyView, given: Grant): Promise<boolean> {
   const address = await checkApproval(context.deps, key.identifier);
-  // An end for old keys concerns only requests that succeed one.
+  // `--retire-old` applies only to requests for a successor.
   const grantable = key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given;
   const grant = await askGrant(context, key, grantable, address);
   if (grant === null) return false;

@@ -13,9 +13,9 @@ const QUESTIONS = {
 } as const;
 
 /**
- * Rejects a request or revokes a key. On a terminal, without `--yes`, it shows the key, asks for a reason that was not
- * given, and then for one yes. Throws `usage` where the reason is missing elsewhere, `cancelled`, and what the operation
- * throws.
+ * Rejects a request or revokes a key. On a terminal, without `--yes`, it shows the key, asks for the reason if it was not
+ * given, and asks for a confirmation. Throws `usage` if the reason is missing and no one can be asked, `cancelled`, and what
+ * the operation throws.
  */
 export async function endWithReason(
   context: Context,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { withContext } from '../context.ts';
 import { REASON_HELP } from './reason-help.ts';
 
-/** `keys reject`: an admin turns a pending request down, with a reason. */
+/** Adds `keys reject`: an admin rejects a pending request and gives the reason. */
 export function addTo(parent: Command): void {
   parent
     .command('reject')

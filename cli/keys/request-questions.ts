@@ -9,7 +9,7 @@ import { askChoice, askLongText, askPermissions, askText } from '../prompts.ts';
 import { faultOf } from '../values.ts';
 import { factsText } from './print.ts';
 
-/** What a request says: what is given by flags, and later what is asked for. */
+/** The fields of a request: at first those given by flags, later also those asked for. */
 export type RequestInput = {
   profile?: string;
   name?: string;
@@ -21,10 +21,10 @@ export type RequestInput = {
   successorOf?: string;
 };
 
-/** A request without a gap. */
+/** A request with all of its fields. */
 type Whole = Required<Omit<RequestInput, 'successorOf'>> & Pick<RequestInput, 'successorOf'>;
 
-/** The fields of a request in the order in which they are asked for and shown, and what each is called. */
+/** The fields of a request and their labels, in the order in which they are asked for and shown. */
 const LABELS = {
   profile: 'Profile',
   name: 'Name of the key',
@@ -39,8 +39,8 @@ type FieldName = keyof typeof LABELS;
 const FIELD_NAMES = Object.keys(LABELS) as FieldName[];
 
 /**
- * Asks for what is missing of a request, each answer checked as it is typed, then shows the whole and asks whether to send
- * it; any answer can be changed before. What is given is checked before anything is asked. Throws `usage`, `cancelled`.
+ * Asks for the missing fields of a request and checks each answer as it is typed. Then it shows the whole request and asks
+ * whether to send it or to change a field. Given fields are checked before anything is asked. Throws `usage`, `cancelled`.
  */
 export async function askForRequest({ deps }: Context, given: RequestInput): Promise<Whole> {
   if (given.profile !== undefined) checkProfile(deps, given.profile);
@@ -55,7 +55,7 @@ export async function askForRequest({ deps }: Context, given: RequestInput): Pro
   return review(deps, request as Whole);
 }
 
-/** Shows the whole request until it is to be sent. Throws `cancelled`. */
+/** Shows the whole request, and again after each change, until the person sends it. Throws `cancelled`. */
 async function review(deps: Deps, request: Whole): Promise<Whole> {
   const { successorOf } = request;
   const facts: [string, string][] = [
@@ -73,7 +73,7 @@ async function review(deps: Deps, request: Whole): Promise<Whole> {
   return review(deps, (await askFor(deps, choice, request)) as Whole);
 }
 
-/** The request with a new answer for one field; the answer that is there is what one begins with. */
+/** Asks for one field again, beginning with its present value. Returns the changed request. */
 async function askFor(deps: Deps, field: FieldName, request: RequestInput): Promise<RequestInput> {
   const message = LABELS[field];
   if (field === 'permissions') {
@@ -92,7 +92,7 @@ const HINTS = {
   expectedUsage: 'Optional: Enter for none.',
 } as const;
 
-/** The rule of a field: the operation's own, and of a profile also whether it can have one more key. */
+/** The rule of a field: that of the operation. A profile must also be able to have one more key. */
 function ruleOf(deps: Deps, field: FieldName): (value: unknown) => string | null {
   if (field === 'profile') return (value) => faultOf(() => checkProfile(deps, String(value)));
   return OPERATIONS.request.input[field].fault;

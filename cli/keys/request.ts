@@ -17,7 +17,7 @@ type Options = {
   successorOf?: string;
 };
 
-/** `keys request`: an owner asks for a key. */
+/** Adds `keys request`: an owner requests a key. */
 export function addTo(parent: Command): void {
   parent
     .command('request')
@@ -49,9 +49,9 @@ Examples:
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         const given = await prefill(context, options.successorOf, await readGiven(options));
-        // Stdin that holds the description has no answers.
+        // If the description comes from stdin, stdin can't also be used for answers.
         const mayAsk = canAsk() && !context.yes && options.descriptionFile !== '-';
-        // What a successor takes over has not been seen yet by who asks for it.
+        // The person has not seen yet which fields the successor takes over.
         const isToBeSeen = !isComplete(given) || options.successorOf !== undefined;
         const ask = async () => (await import('./request-questions.ts')).askForRequest(context, given);
         const input = mayAsk && isToBeSeen ? await ask() : requireAll(given);
@@ -60,7 +60,7 @@ Examples:
     );
 }
 
-/** What the flags say, the description read from its file. Throws `usage`. */
+/** Reads the fields of a request from the flags, the description from its file. Throws `usage`. */
 async function readGiven({ descriptionFile, permission, ...texts }: Options): Promise<RequestInput> {
   const given = { ...texts, ...(permission && { permissions: permission as Permission[] }) };
   if (descriptionFile === undefined) return given;
@@ -71,7 +71,7 @@ async function readGiven({ descriptionFile, permission, ...texts }: Options): Pr
   return { ...given, description: await readTextFile('--description-file', descriptionFile) };
 }
 
-/** What is not given for a successor is what the key before it has. Throws `not_found`, `refused`. */
+/** Fills fields that are not given for a successor with those of the earlier key. Throws `not_found`, `refused`. */
 async function prefill(
   { deps, actor }: Context,
   successorOf: string | undefined,

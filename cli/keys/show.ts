@@ -3,7 +3,7 @@ import { withContext } from '../context.ts';
 import { columnsOf, print, printJson } from '../output.ts';
 import { historyText, keyText } from './print.ts';
 
-/** `keys show`: everything about one key, with its history. */
+/** Adds `keys show`, which shows everything about one key, with its history. */
 export function addTo(parent: Command): void {
   parent
     .command('show')

@@ -8,7 +8,7 @@ import { outputColumns } from '../stdout.ts';
 
 const DEFAULT_DAYS = 30;
 
-/** `keys usage`: what a key was used for, day by day. */
+/** Adds `keys usage`, which shows the requests made with a key day by day. */
 export function addTo(parent: Command): void {
   parent
     .command('usage')
@@ -36,12 +36,12 @@ Examples:
     );
 }
 
-/** NaN where the text is no whole number; the operation's rule refuses that. */
+/** Returns NaN if the text is no whole number, and the operation refuses it. */
 function parseWhole(text: string): number {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** Where the output goes to no terminal, or to one that does not say. */
+/** The width if the output is no terminal, or one that does not tell its width. */
 const DEFAULT_COLUMNS = 80;
 
 const OK_CELL = '█';
@@ -56,7 +56,7 @@ const WORDS: Record<UsageOutcome, string> = {
   failed: 'failed',
 };
 
-/** A bar for each day, the longest as wide as `columns` allow, and below what the cells stand for with the sums. */
+/** A bar for each day, the longest as wide as `columns` allow. Below stand the meaning of the cells and the sums. */
 export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: number): string {
   const totals = days.map((day) => USAGE_OUTCOMES.reduce((sum, outcome) => sum + day[outcome], 0));
   const most = Math.max(...totals);
@@ -72,7 +72,7 @@ export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: 
   return [head, '', ...bars, '', legend(days)].join('\n');
 }
 
-/** Whatever is there at all has a cell. */
+/** The number of cells of a count: at least one if the count is not 0. */
 function bar(ok: number, total: number, most: number, width: number): string {
   if (total === 0) return '';
   const cells = Math.max(1, Math.round((total / most) * width));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { withContext } from '../context.ts';
 
-/** `keys withdraw`: an owner takes a pending request back. */
+/** Adds `keys withdraw`: an owner withdraws a pending request. */
 export function addTo(parent: Command): void {
   parent
     .command('withdraw')

@@ -5,7 +5,7 @@ import { print, printJson } from '../output.ts';
 
 const INTERRUPTED = 'Interrupted; whether the mail went out is not known.';
 
-/** `mail test`: does mail go out? */
+/** Adds `mail test`, which sends a test mail. */
 export function addTo(parent: Command): void {
   parent
     .command('test')

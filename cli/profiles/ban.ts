@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { changeOne } from './change.ts';
 
-/** `profiles ban`: marked as banned, off the leaderboard, no new keys; and `profiles unban`. */
+/** Adds `profiles ban` and `profiles unban`. A banned profile is not on the leaderboard and gets no new keys. */
 export function addTo(parent: Command): void {
   parent
     .command('ban')

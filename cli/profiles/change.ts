@@ -4,7 +4,7 @@ import type { Changes } from '../../shared/profiles/write/change.ts';
 import { withContext } from '../context.ts';
 import { printProfile } from './show.ts';
 
-/** Runs a command that changes one profile, and prints the profile as it is then. */
+/** Runs a command that changes one profile, and prints the changed profile. */
 export function changeOne(
   command: Command,
   username: string,

@@ -3,7 +3,7 @@ import { withContext } from '../context.ts';
 import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
-/** `profiles erase`: a profile and every trace of it, after one confirmation. */
+/** Adds `profiles erase`, which erases a profile and every trace of it after a confirmation. */
 export function addTo(parent: Command): void {
   parent
     .command('erase')

@@ -3,7 +3,7 @@ import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withContext } from '../context.ts';
 import { flushOutput, outputColumns, writeOutput } from '../stdout.ts';
 
-/** `profiles export`: every profile as JSON Lines on stdout, private fields too. */
+/** Adds `profiles export`, which writes every profile to stdout as JSON Lines, with its private fields. */
 export function addTo(parent: Command): void {
   parent
     .command('export')
@@ -20,7 +20,7 @@ Example:
       withContext(command, 'use', async ({ deps }) => {
         const { exportProfiles } = await import('../../shared/profiles/export.ts');
         const { createProgress } = await import('../progress.ts');
-        // On the terminal that the lines go to, a progress line would only be in their way.
+        // If the lines go to a terminal, a progress line would get between them.
         const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
         const write = async (chunk: string) => {
           writeOutput(escapeJsonForTerminal(chunk));

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { changeOne } from './change.ts';
 
-/** `profiles links set`: all links of a profile at once, in their order. */
+/** Adds `profiles links set`, which replaces all links of a profile, in the given order. */
 export function addTo(parent: Command): void {
   parent
     .command('links')
@@ -38,7 +38,7 @@ function parseLinks(text: string): unknown[] {
     const links: unknown = JSON.parse(text);
     if (Array.isArray(links)) return links;
   } catch {
-    // The parser's own message repeats the text.
+    // The parser's own message is not shown, because it repeats the text.
   }
   throw new AppError(
     'usage',

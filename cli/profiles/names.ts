@@ -3,7 +3,7 @@ import { changeOne } from './change.ts';
 
 const WHOSE = "the profile's username or an alias of it";
 
-/** `profiles rename`, `profiles alias add` and `profiles alias remove`. */
+/** Adds `profiles rename`, `profiles alias add` and `profiles alias remove`. */
 export function addTo(parent: Command): void {
   parent
     .command('rename')

@@ -11,7 +11,7 @@ const SETTABLE = FIELD_LIST.filter(({ isFixed }) => isFixed !== true).map(({ nam
   ...KINDS[kind],
 }));
 
-/** The fields whose value is given as a text, those whose value is JSON, and those that can be taken away. */
+/** The fields whose value is written as plain text, those whose value is JSON, and those that can be null. */
 const TEXTS = namesOf(({ form }) => form === 'text' || form === 'time');
 const OTHERS = namesOf(({ form }) => form !== 'text' && form !== 'time');
 const NULLABLE = namesOf(({ nullable }) => nullable);
@@ -20,7 +20,7 @@ function namesOf(isOne: (field: (typeof SETTABLE)[number]) => boolean): ProfileF
   return SETTABLE.filter(isOne).map(({ name }) => name);
 }
 
-/** `profiles set`: some fields of one profile, by hand. */
+/** Adds `profiles set`, which changes some fields of one profile. */
 export function addTo(parent: Command): void {
   parent
     .command('set')

@@ -5,7 +5,7 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../context.ts';
 import { print, printJsonText, table } from '../output.ts';
 
-/** `profiles show`: everything about one profile, private fields too. */
+/** Adds `profiles show`, which shows everything about one profile, with its private fields. */
 export function addTo(parent: Command): void {
   parent
     .command('show')
@@ -23,7 +23,7 @@ export function addTo(parent: Command): void {
     );
 }
 
-/** Prints a profile that is given as a line of an export: for a person, or as it is. */
+/** Prints a profile, given as a line of an export: laid out for people, or with `--json` as it is. */
 export function printProfile(line: string, json: boolean): void {
   if (json) printJsonText(line);
   else print(profileText(JSON.parse(line) as ExportedProfile));
@@ -32,7 +32,7 @@ export function printProfile(line: string, json: boolean): void {
 const plain = (value: string | number | null) => String(value ?? 'none');
 const json = (value: unknown) => JSON.stringify(value);
 
-/** How a value of each kind is written for a person. */
+/** Writes a value of each kind for people. */
 const AS_TEXT: { [K in Exclude<Kind, 'links'>]: (value: InLine[K]) => string } = {
   uid: plain,
   name: plain,
@@ -50,7 +50,7 @@ const AS_TEXT: { [K in Exclude<Kind, 'links'>]: (value: InLine[K]) => string } =
   time: plain,
 };
 
-// In the order of export lines, but what may be long comes after the rest.
+// The order is that of export lines, but fields that may be long come last.
 const isLong = (kind: Kind) => Number(KINDS[kind].form === 'json');
 const SHOWN = FIELD_LIST.filter(({ kind }) => kind !== 'links').toSorted((a, b) => isLong(a.kind) - isLong(b.kind));
 

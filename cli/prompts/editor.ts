@@ -10,8 +10,8 @@ const CUT_LINE = '# ------------------------ >8 ------------------------';
 const STDERR = 2;
 
 /**
- * Has a text written in an editor, `command` as the shell reads it. Where the text breaks its rule, that is said and
- * `askAgain` decides whether the editor is opened again. Throws `cancelled`, and `refused` where the editor fails.
+ * Lets the person write a text in an editor. `command` is a line for the shell. If the text breaks its rule, that is said,
+ * and `askAgain` asks whether to open the editor again. Throws `cancelled`, and `refused` if the editor fails.
  */
 export async function editText(
   command: string,
@@ -32,17 +32,17 @@ function instructions({ message, hint }: TextQuestion): string {
   return `${CUT_LINE}\n# ${message}: ${hint}\n# Write it above that line, save and close. What stands below it is left out.\n`;
 }
 
-/** Opens the editor on a file with this content; returns what was written above the cut line. */
+/** Opens the editor on a file with this content. Returns the text above the cut line. */
 async function runEditor(command: string, content: string, message: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'profilectl-'));
-  // Ctrl-C in the editor is the editor's own.
+  // Ctrl-C while the editor is open is for the editor, so this process ignores it.
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {
     const file = join(folder, `${message.toLowerCase().replaceAll(' ', '-')}.txt`);
     writeFileSync(file, content, { mode: 0o600 });
     notice(`${message}: waiting for ${command} to close the file…`);
-    // stdout is for results, so the editor writes where the prompts do.
+    // stdout is for results, so the editor writes to stderr, as prompts do.
     const editor = spawn('/bin/sh', ['-c', `${command} "$1"`, 'sh', file], { stdio: ['inherit', STDERR, STDERR] });
     const { promise, resolve } = Promise.withResolvers<boolean>();
     editor.once('error', () => resolve(false)).once('exit', (code) => resolve(code === 0));

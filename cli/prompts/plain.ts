@@ -3,19 +3,19 @@ import { AppError } from '../../shared/errors.ts';
 import { isPermission } from '../../shared/keys/permissions.ts';
 import type { Choice, TextQuestion } from './question.ts';
 
-// Prompts for a terminal that can't move its cursor (TERM=dumb): a question is a line, and the answer is the next one.
+// Prompts for a terminal that can't move its cursor (TERM=dumb): each question is a line, and its answer the next line.
 
-/** The line that ends a text of several lines. */
+/** A line with only this ends a text of several lines. */
 const LAST_LINE = '.';
 
-/** Ctrl-C and Ctrl-D, and the two erase keys, as a raw terminal sends them. */
+/** The characters that a raw terminal sends for Ctrl-C and Ctrl-D, and for the two erase keys. */
 const CANCEL_KEYS = ['\u0003', '\u0004'];
 const ERASE_KEYS = ['\u0008', '\u007f'];
 
-/** What was read beyond the line that was asked for. */
+/** Input that was read after the end of the last answer. It belongs to the next one. */
 let ahead = '';
 
-/** Asks for a text until it keeps its rule. Throws `cancelled`. */
+/** Asks for a text, again until it is valid. Throws `cancelled`. */
 export async function askText({ message, hint, initial = '', isLong = false, fault }: TextQuestion): Promise<string> {
   const kept = initial === '' ? '' : `\n[${initial}] Enter keeps it.`;
   const ending = isLong ? `\nA line with only a dot ends it.` : '';
@@ -28,7 +28,7 @@ export async function askText({ message, hint, initial = '', isLong = false, fau
   }
 }
 
-/** Asks which permissions, by their names; at least one. Throws `cancelled`. */
+/** Asks for the names of one or more permissions. Throws `cancelled`. */
 export async function askPermissions(message: string, checked: readonly Permission[]): Promise<Permission[]> {
   for (;;) {
     const line = await readLine(`${message}: ${PERMISSIONS.join(', ')}; one or both [${checked.join(', ')}]\n> `);
@@ -39,7 +39,7 @@ export async function askPermissions(message: string, checked: readonly Permissi
   }
 }
 
-/** Asks which of these, by number. Throws `cancelled`. */
+/** Asks for the number of one of several choices. Throws `cancelled`. */
 export async function askChoice<T extends string>(message: string, choices: readonly Choice<T>[]): Promise<T> {
   const list = choices.map(({ name }, index) => `${index + 1}) ${name}\n`).join('');
   for (;;) {
@@ -50,12 +50,12 @@ export async function askChoice<T extends string>(message: string, choices: read
   }
 }
 
-/** Asks yes or no, no being the default. Throws `cancelled`. */
+/** Asks for yes or no; no is the default. Throws `cancelled`. */
 export async function confirm(message: string): Promise<boolean> {
   return /^y(es)?$/i.test((await readLine(`${message} (y/N)\n> `)).trim());
 }
 
-/** Asks for a secret; the terminal is told to show nothing of what is typed. Throws `cancelled`. */
+/** Asks for a secret. The terminal does not show what is typed. Throws `cancelled`. */
 export async function askSecret(message: string): Promise<string> {
   process.stdin.setRawMode(true);
   try {
@@ -74,13 +74,13 @@ async function readLines(question: string): Promise<string> {
   const lines: string[] = [];
   for (;;) {
     const line = await readLine(lines.length === 0 ? question : '');
-    // Enter alone at once leaves the text as it was, or empty.
+    // Enter on the first line leaves the text as it was, or empty.
     if (line === LAST_LINE || (line === '' && lines.length === 0)) return lines.join('\n');
     lines.push(line);
   }
 }
 
-/** Asks, and reads up to the end of a line, which is left out. Throws `cancelled` at Ctrl-C, Ctrl-D and the end of the input. */
+/** Asks, and reads one line without its end. Throws `cancelled` at Ctrl-C, Ctrl-D and the end of the input. */
 async function readLine(question: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const cancel = () => reject(new AppError('cancelled'));
@@ -104,7 +104,7 @@ async function readLine(question: string): Promise<string> {
   return withoutErased(line);
 }
 
-/** A raw terminal sends the erase key as a character. */
+/** Applies the erase keys in a line, which a raw terminal sends as characters. */
 function withoutErased(line: string): string {
   let text = '';
   for (const character of line) text = ERASE_KEYS.includes(character) ? text.slice(0, -1) : text + character;

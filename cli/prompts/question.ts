@@ -1,15 +1,15 @@
-/** A question for a text. */
+/** A question that is answered with a text. */
 export type TextQuestion = {
   message: string;
-  /** What is expected, shown while nothing is typed. */
+  /** A hint that is shown while nothing is typed. */
   hint: string;
-  /** What is there to begin with. */
+  /** The text to begin with. */
   initial?: string;
-  /** Whether the text may have several lines, which a paste then keeps. */
+  /** True if the text may have several lines. Then line ends in pasted text stay. */
   isLong?: boolean;
-  /** The rule itself, as the product checks it: a sentence that says what is wrong with a text, or null. */
+  /** Checks the text by the rule of `shared/`: returns a sentence about what is wrong with it, or null. */
   fault: (text: string) => string | null;
 };
 
-/** One of the answers to choose from, and what a person reads for it. */
+/** One of several choices, with the text that is shown for it. */
 export type Choice<T extends string> = { value: T; name: string };

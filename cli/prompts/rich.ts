@@ -6,12 +6,12 @@ import { MARK_NO_PASTES, MARK_PASTES, type PastedLineEnds, textPrompt } from './
 
 // Prompts for a terminal that can move its cursor.
 
-/** Asks for a text, checking it against its rule as it is typed. Throws `cancelled`. */
+/** Asks for a text and checks it while it is typed. Throws `cancelled`. */
 export function askText(question: TextQuestion): Promise<string> {
   return ask(({ lineEnds, ...streams }) => textPrompt({ ...question, lineEnds }, streams));
 }
 
-/** Asks which permissions, as checkboxes; at least one. Throws `cancelled`. */
+/** Asks for one or more permissions with checkboxes. Throws `cancelled`. */
 export function askPermissions(message: string, checked: readonly Permission[]): Promise<Permission[]> {
   return askOne<Permission[]>({
     type: 'checkbox',
@@ -21,12 +21,12 @@ export function askPermissions(message: string, checked: readonly Permission[]):
   });
 }
 
-/** Asks which of these. Throws `cancelled`. */
+/** Asks for one of several choices. Throws `cancelled`. */
 export function askChoice<T extends string>(message: string, choices: readonly Choice<T>[]): Promise<T> {
   return askOne<T>({ type: 'select', message, choices: [...choices] });
 }
 
-/** Asks yes or no, no being the default. Throws `cancelled`. */
+/** Asks for yes or no; no is the default. Throws `cancelled`. */
 export function confirm(message: string): Promise<boolean> {
   return askOne<boolean>({ type: 'confirm', message, default: false });
 }
@@ -46,12 +46,12 @@ function askOne<T>(question: Record<string, unknown>): Promise<T> {
   });
 }
 
-/** On Bun a prompt waits for ever at Ctrl-D and at the end of input, so both cancel it here, as Ctrl-C does by itself. */
+/** Runs a prompt and cancels it at Ctrl-D and at the end of the input. On Bun it would otherwise wait for ever then. */
 async function ask<T>(run: (streams: Streams & { lineEnds: PastedLineEnds }) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const cancel = () => controller.abort();
   const lineEnds = { left: 0 };
-  // It must see each piece of the input before the prompt does, whose listener stays from one question to the next.
+  // This listener must get each piece of input before the prompt's own, which stays from one question to the next.
   const watch = (chunk: Buffer | string) => {
     const text = chunk.toString();
     if (text.includes('\u0004')) cancel();

@@ -10,19 +10,19 @@ import {
 } from '@inquirer/core';
 import type { TextQuestion } from './question.ts';
 
-/** What is typed so far: the lines that are finished, and the one with the cursor. */
+/** The text typed so far: the finished lines, and the line with the cursor. */
 type Typed = { finished: string[]; line: string; isPasting: boolean };
 
-/** Line ends inside the input that is being read, as a terminal sends them that does not mark what is pasted. */
+/** Line ends inside one piece of input. Terminals that don't mark pasted text send them when text is pasted. */
 export type PastedLineEnds = { left: number };
 
-/** Makes the terminal send marks around what is pasted, so that a line end in it can be told from Enter; and stops that. */
+/** Turns on marks around pasted text, so that a line end in it can be told from Enter, and turns them off. */
 export const MARK_PASTES = '\u001b[?2004h';
 export const MARK_NO_PASTES = '\u001b[?2004l';
 
 /**
- * Asks for a text and shows below it what is wrong with it as it is typed; Enter waits until nothing is. A line end that is
- * pasted stays in a long text, and becomes a space in a short one.
+ * Asks for a text and shows below it what is wrong with it while it is typed. Enter has no effect until the text is valid. A
+ * pasted line end stays in a long text and becomes a space in a short one.
  */
 export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: PastedLineEnds }>((question, done) => {
   const [status, setStatus] = useState<Status>('idle');
@@ -47,7 +47,7 @@ export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: Pasted
       typed.line = typed.finished.pop() ?? '';
       rl.write(typed.line);
     } else typed.line = rl.line;
-    // Each redrawing writes the whole text: once is enough for all that is pasted.
+    // Each redraw writes the whole text, so a pasted text is drawn only once, at its end.
     if (!typed.isPasting) redraw({});
   });
   const text = textOf(typed);
