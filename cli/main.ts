@@ -10,7 +10,7 @@ async function run(words: readonly string[]): Promise<number> {
     await flushOutput();
     return 0;
   } catch (error) {
-    // Whoever reads us may stop reading (`| head`): that ends us quietly. A full disk does not.
+    // If the reader of the output stops reading (`| head`), that is no error. A full disk is one.
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
     const { describeFault } = await import('./faults.ts');

@@ -3,7 +3,7 @@ import { openBeside } from '../db/open.ts';
 import { prepareWrite } from '../db/write.ts';
 import type { Tally } from '../keys/tally.ts';
 
-/** Where counts of requests go, on a connection of its own beside the one that answers. */
+/** Writes counts of requests to the database, on a connection of its own. */
 export type UsageStore = {
   /**
    * Adds tallies to the stored ones, and deletes some of the rows of `lastExpiredDay` and before, in one transaction.

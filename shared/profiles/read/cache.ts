@@ -149,7 +149,7 @@ function cachingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
     byText.push(entries);
     return (text) => {
       const entry = entries.get(text);
-      // Whoever takes a name or an auth ID from a profile notes that the profile changed. So the entry is right as long as
+      // Code that takes a name or an auth ID from a profile notes that the profile changed. So the entry is right as long as
       // the profile is cached.
       const known = entry === undefined ? undefined : byId.get(entry.id);
       if (known !== undefined && known.stamp === entry?.stamp) return known;
