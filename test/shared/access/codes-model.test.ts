@@ -173,7 +173,7 @@ test('a code works once, in one browser, 5 tries, 10 minutes, and a session as l
         run.close();
       }
     }),
-    { numRuns: 25 },
+    { numRuns: 25, interruptAfterTimeLimit: 40_000 },
   );
   // Otherwise the steps would not try what they are for.
   expect(signIns).toBeGreaterThan(20);

@@ -197,7 +197,11 @@ describe('a known browser', () => {
     const moved = signIn('ada', 'other@example.org', late.knownBrowser);
     expect(moved.isNewBrowser).toBe(true);
     clock.advance(91 * DAY_MS);
-    expect(signIn('ada', 'other@example.org', moved.knownBrowser).isNewBrowser).toBe(true);
+    const longAfter = signIn('ada', 'other@example.org', moved.knownBrowser);
+    expect(longAfter.isNewBrowser).toBe(true);
+    eraseProfile(access, 'ada', onBox('operator'));
+    await importLines(access, [{ ...ADA, email: 'other@example.org' }]);
+    expect(signIn('ada', 'other@example.org', longAfter.knownBrowser).isNewBrowser).toBe(true);
   });
 });
 

@@ -99,7 +99,7 @@ test('asks are admitted as a naive counter admits them, however names, addresses
         expect(isAdmitted(asked)).toBe(counter.ask({ pair, network, wideNetwork }, clock.nowMs()));
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 40, interruptAfterTimeLimit: 20_000 },
   );
 }, 30_000);
 
