@@ -16,6 +16,7 @@ import {
 import type { Session } from './session-row.ts';
 import { beginSession } from './sessions.ts';
 import { countKey, writeSessions } from './sessions-file.ts';
+import { signInMail } from './sign-in-mail.ts';
 import { newToken } from './tokens.ts';
 
 // How owners sign in: a code is mailed to the stored address, and works once, for ten minutes and five tries, in the browser
@@ -133,7 +134,6 @@ async function sendCode(
     if (mailer === null) return 'A sign-in mail was not sent: MAIL_URL is not set.';
     const { publicUrl, contact } = access.config;
     // Loaded where a mail is really written.
-    const { signInMail } = await import('./sign-in-mail.ts');
     const delivery = await mailer.send(
       signInMail({
         to: mailTo.address,
