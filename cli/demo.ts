@@ -53,14 +53,14 @@ async function runDemo(folder: string): Promise<void> {
 }
 
 async function importSample(deps: Deps): Promise<number> {
-  const { eraserFor } = await import('../shared/erasure/erase-profile.ts');
+  const { effectsOnKeys } = await import('../shared/erasure/erase-profile.ts');
   const { importProfiles } = await import('../shared/profiles/write/import.ts');
   const { default: sample } = await import('../shared/sample/profiles.jsonl', { with: { type: 'text' } });
   const by = operatorOf(deps.config);
   const { imported } = await importProfiles(deps, [Buffer.from(sample)], {
     merge: false,
     strict: true,
-    erase: eraserFor(by),
+    onKeys: effectsOnKeys(by),
   });
   return imported;
 }

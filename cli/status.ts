@@ -118,13 +118,13 @@ function undeliveredLines(notices: NoticeStatus | null): string[] {
   if (latest.length === 0) return [];
   const rows = latest.map((mail) => [
     mail.at,
-    mail.identifier,
+    mail.identifier ?? (mail.uid === null ? '' : `profile ${mail.uid}`),
     mail.kind,
     mail.to,
     `${mail.result}, ${triesText(mail.tries)}`,
     mail.reason ?? '',
   ]);
-  return ['', table(['Since', 'Key', 'Mail', 'To', 'State', 'Why'], rows)];
+  return ['', table(['Since', 'About', 'Mail', 'To', 'State', 'Why'], rows)];
 }
 
 function triesText(tries: number): string {

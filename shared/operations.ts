@@ -100,7 +100,7 @@ export const OPERATIONS = {
     name: 'edit',
     who: { ...OWNERS_DO, owner: 'own, unless banned' },
     input: { identifier, name },
-    act: (deps, by, input) => editKey(deps, { ...input, by }),
+    act: (deps, by, input) => sendOnce(deps, editKey(deps, { ...input, by })),
   }),
   withdraw: operation<OneKey, Outcome>({
     name: 'withdraw',

@@ -149,6 +149,8 @@ export const REFUSALS = {
     when: 'the 31st request without a valid key from one address within a minute',
     headers: retryAfter,
   },
+  /** The owner asked for more keys than a profile may in one day. */
+  too_many_requests: { status: 429, exitCode: 75, headers: retryAfter },
   internal: {
     status: 500,
     sentence: 'The server failed to answer this request.',

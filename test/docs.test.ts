@@ -7,7 +7,7 @@ import { ROUTES } from '../server/app.ts';
 import { ERROR_STATUSES } from '../server/request/refusals.ts';
 import { VARIABLES } from '../shared/config/variables.ts';
 import { KEY_STATES } from '../shared/db/key-columns.ts';
-import { eraserFor } from '../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../shared/erasure/erase-profile.ts';
 import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, refusalOf } from '../shared/errors.ts';
 import { MAX_PROJECT_URL, TEXT_RULES } from '../shared/keys/fields.ts';
 import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
@@ -234,7 +234,7 @@ test('the answer that the README shows is the one that the sample profiles give'
   await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
     merge: false,
     strict: true,
-    erase: eraserFor(onBox('test')),
+    onKeys: effectsOnKeys(onBox('test')),
   });
   const shown = README.split('\n').find((line) => line.startsWith('{"id":7,"username":"Ada","displayName":"Ada L'));
   expect(shown).toBe(readingOf(deps).lookup.profile('username', 'Ada').text.body);
@@ -249,7 +249,7 @@ test('the line that docs/profiles.md shows for an import is one', async () => {
   const result = await importProfiles(deps, [Buffer.from(line)], {
     merge: false,
     strict: true,
-    erase: eraserFor(onBox('test')),
+    onKeys: effectsOnKeys(onBox('test')),
   });
   expect(result).toEqual({ imported: 1, deleted: 0, refused: [], dropped: {} });
 });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { RestoredPeople } from '../../shared/access/restored-people.ts';
 import type { Dropped } from '../../shared/notices/store.ts';
+import { subjectInWords } from '../../shared/notices/undelivered.ts';
 import { configOf, globalsOf, operatorOf } from '../context.ts';
 import { counted, notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
@@ -61,7 +62,7 @@ Examples:
 }
 
 function droppedText(dropped: readonly Dropped[]): string {
-  const which = dropped.map(({ kind, identifier }) => `${kind} of ${identifier}`).join(', ');
+  const which = dropped.map((one) => `${one.kind} of ${subjectInWords(one)}`).join(', ');
   return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${which}.`;
 }
 

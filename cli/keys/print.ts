@@ -24,6 +24,7 @@ export function keyText(key: KeyView, columns: number): string {
     ['Project URL', key.projectUrl ?? NONE],
     ['Expected usage', key.expectedUsage ?? NONE],
     ['Requested', `${key.requestedPermissions.join(', ')} at ${key.requestedAt}`],
+    ...(key.addressChangedAt === null ? [] : [['Address', addressText(key.addressChangedAt)] as [string, string]]),
     ...grantFacts(key),
     ['Last attempt', attemptText(key)],
   ];
@@ -54,6 +55,10 @@ function factText(label: string, value: string, columns: number): string {
   return label.padEnd(LABEL_WIDTH) + lines.join(`\n${' '.repeat(LABEL_WIDTH)}`);
 }
 
+function addressText(changedAt: string): string {
+  return `address changed at ${changedAt}, since this was requested: is it the same owner?`;
+}
+
 function attemptText({ attempt }: KeyView): string {
   if (attempt === null) return NONE;
   return `no. ${attempt.number} by ${attempt.by} at ${attempt.startedAt}: ${attempt.result}`;
@@ -74,12 +79,12 @@ export function historyText(history: readonly HistoryView[]): string {
   );
 }
 
-function detailText({ detail }: HistoryView): string {
+function detailText({ detail, event }: HistoryView): string {
   if (detail === null) return '';
   if (detail.changes !== undefined) return changesText(detail.changes, detail.successor);
   if (detail.successorOf !== undefined) return `successor of ${detail.successorOf}`;
   if (detail.retiresOldAt !== undefined) return `attempt ${detail.attempt}; the old key ends at ${detail.retiresOldAt}`;
-  if (detail.attempt !== undefined) return `attempt ${detail.attempt}`;
+  if (detail.attempt !== undefined) return `attempt ${detail.attempt}${event === 'address changed' ? ' voided' : ''}`;
   if (detail.mail !== undefined) return `${detail.mail} to ${detail.to}: ${detail.reason}`;
   if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
   return detail.reason ?? '';

@@ -10,8 +10,9 @@ export function changeOne(
   username: string,
   decide: (profile: ExportedProfile) => Changes,
 ): Promise<void> {
-  return withContext(command, 'use', async ({ deps, json }) => {
+  return withContext(command, 'use', async ({ deps, actor, json }) => {
+    const { effectsOnKeys } = await import('../../shared/erasure/erase-profile.ts');
     const { changeProfile } = await import('../../shared/profiles/write/change.ts');
-    printProfile(changeProfile(deps, { username, decide }), json);
+    printProfile(changeProfile(deps, { username, decide, onKeys: effectsOnKeys(actor) }), json);
   });
 }

@@ -46,7 +46,7 @@ const MAX_LINES_SAID = 20;
 
 async function importFile({ deps, actor, json }: Context, file: string, options: Options): Promise<void> {
   giveWay();
-  const { eraserFor } = await import('../../shared/erasure/erase-profile.ts');
+  const { effectsOnKeys } = await import('../../shared/erasure/erase-profile.ts');
   const { importProfiles } = await import('../../shared/profiles/write/import.ts');
   const progress = createProgress(deps.clock);
   let refusedCount = 0;
@@ -61,7 +61,7 @@ async function importFile({ deps, actor, json }: Context, file: string, options:
     const act = importProfiles(deps, file === '-' ? process.stdin : file, {
       merge: options.merge === true,
       strict,
-      erase: eraserFor(actor),
+      onKeys: effectsOnKeys(actor),
       onProgress: ({ lines, bytes, totalBytes }) => {
         lastLine = lines;
         progress.show(lines, bytes, totalBytes);

@@ -18,15 +18,28 @@ export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /**
  * The kinds of mails that hold no secret, and whom each is for. A new kind is one line here and one in the table of
- * `shared/notices/kinds.ts`, which has its text.
+ * `shared/notices/kinds.ts`, which has its text. All but the last three are about a key.
  */
 export const NOTICE_KINDS = {
+  /** A key was requested. Those that come within an hour of a mail of this kind are told together, at its end. */
   request: 'admins',
   rejection: 'owner',
   revocation: 'owner',
   change: 'owner',
   reminder: 'owner',
-} as const satisfies Record<string, 'admins' | 'owner'>;
+  /** A key was requested in the owner's name, by a page or from elsewhere. */
+  submission: 'owner',
+  /** A key was renamed in the owner's name, by a page or from elsewhere. */
+  renaming: 'owner',
+  /** Somebody who is no admin gave the secret of an Active key back, which was revoked for that. */
+  exposure: 'admins',
+  /** A new browser or command line signed in for the profile. */
+  'new-sign-in': 'owner',
+  /** The profile got another e-mail address. */
+  address: 'former address',
+  /** Somebody registered a passkey and waits to be confirmed as an admin. */
+  enrolment: 'admins',
+} as const satisfies Record<string, 'admins' | 'owner' | 'former address'>;
 
 /** The name of such a kind. */
 export type NoticeKind = keyof typeof NOTICE_KINDS;
@@ -53,6 +66,7 @@ export const KEY_EVENTS = [
   'expired',
   'edited',
   'changed',
+  'address changed',
   'erased',
   'mail not delivered',
 ] as const;

@@ -7,6 +7,7 @@ import changesAndSuccessors from '../../drizzle/0005_changes_and_successors.sql'
 import notices from '../../drizzle/0006_notices.sql' with { type: 'text' };
 import generation from '../../drizzle/0007_generation.sql' with { type: 'text' };
 import people from '../../drizzle/0008_people.sql' with { type: 'text' };
+import moreNotices from '../../drizzle/0009_more_notices.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
 export type Migration = { name: string; sql: string };
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0006_notices', sql: notices },
   { name: '0007_generation', sql: generation },
   { name: '0008_people', sql: people },
+  { name: '0009_more_notices', sql: moreNotices },
 ];

@@ -280,24 +280,31 @@ export const keyUsage = sqliteTable(
 );
 
 /**
- * What a notice tells of: the entry of the key's history, or the step of a reminder (so many days before the expiry that
- * the key had then, milliseconds since 1970).
+ * What a notice tells of. About a key: the entry of its history, or the step of a reminder (so many days before the expiry
+ * that the key had then, milliseconds since 1970). About a profile: from where somebody has signed in, or the address that
+ * the profile had before. About nobody's key or profile: the admin who enrolled, and from where. It is
+ * emptied once a notice that is not about a key is over, since it names an address.
  */
-export type NoticeAbout = { event: number } | { stepDays: number; expiresAt: number };
+export type NoticeAbout =
+  | { event: number }
+  | { stepDays: number; expiresAt: number }
+  | { address: string; agent: string }
+  | { formerEmail: string }
+  | { admin: string; address: string };
 
 /**
- * Mails without a secret, one row a recipient, stored in the transaction that they tell of (`shared/notices/`). Neither
- * text nor address is stored: a mail is written and addressed when it is sent.
+ * Mails without a secret, one row a recipient, stored in the transaction that they tell of (`shared/notices/`). A mail is
+ * written and addressed when it is sent: neither text nor address is stored, but for what `about` says of those that are
+ * not about a key. Most are about a key, some about a profile, and the enrolment of an admin is about neither.
  */
 export const notices = sqliteTable(
   'notices',
   {
     id: integer().primaryKey({ autoIncrement: true }),
-    identifier: text()
-      .notNull()
-      .references(() => apiKeys.identifier),
+    identifier: text().references(() => apiKeys.identifier),
+    profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'cascade' }),
     kind: text().$type<NoticeKind>().notNull(),
-    /** `owner`, or `admin 1` for the first address of ADMIN_EMAIL. */
+    /** `owner`, `former address`, or `admin 1` for the first address of ADMIN_EMAIL. */
     recipient: text().notNull(),
     about: text({ mode: 'json' }).$type<NoticeAbout>().notNull(),
     at: integer().notNull(),
@@ -308,12 +315,21 @@ export const notices = sqliteTable(
     result: text().$type<NoticeResult>().notNull().default('waiting'),
     /** Why it is not delivered, as a sentence without addresses; null before the first failure and once accepted. */
     fault: text(),
+    /** When the mail server accepted it; null before, and where that was before this was stored. */
+    sentAt: integer('sent_at'),
   },
   (t) => [
     index('notices_key').on(t.identifier, t.recipient, t.id),
-    index('notices_waiting').on(t.nextTryAt).where(sql`result = 'waiting'`),
+    index('notices_profile').on(t.profileId, t.recipient, t.id),
+    // Changed addresses come last, since one import may change very many.
+    index('notices_waiting').on(sql`(kind = 'address')`, t.nextTryAt).where(sql`result = 'waiting'`),
+    index('notices_requests').on(t.recipient, t.sentAt).where(sql`kind = 'request'`),
     check('notices_tries', sql`${t.tries} >= 0`),
     check('notices_result', sql`${t.result} IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')`),
+    check(
+      'notices_subject',
+      sql`(${t.identifier} IS NOT NULL) + (${t.profileId} IS NOT NULL) = (${t.kind} <> 'enrolment')`,
+    ),
   ],
 );
 

@@ -25,4 +25,6 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
     const { state } = readKey(tx, key.identifier);
     addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
   }
+  // Those that are about the profile and not about a key.
+  tx.delete(notices).where(eq(notices.profileId, profileId)).run();
 }

@@ -7,8 +7,9 @@ import { noteErasure } from '../db/erasures.ts';
 import { profiles } from '../db/schema.ts';
 import { writeProfiles } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
+import { noteAddressChange } from '../keys/address-change.ts';
 import { findProfile, type ProfileRef } from '../profiles/find.ts';
-import type { EraseById } from '../profiles/write/apply.ts';
+import type { EffectsOnKeys } from '../profiles/write/apply.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
 
 /**
@@ -41,7 +42,10 @@ export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean
   return tx.delete(profiles).where(eq(profiles.id, id)).returning({ id: profiles.id }).all().length > 0;
 }
 
-/** Returns the function with which an import erases profiles; the history of their keys names `by`. */
-export function eraserFor(by: Actor): EraseById {
-  return (tx, id, nowMs) => eraseById(tx, id, by, nowMs);
+/** What imports and commands that change profiles do to their keys; the keys' histories name `by`. */
+export function effectsOnKeys(by: Actor): EffectsOnKeys {
+  return {
+    erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
+    readdress: (tx, sqlite, change, nowMs) => noteAddressChange(tx, sqlite, change, { by, atMs: nowMs }),
+  };
 }

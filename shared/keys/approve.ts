@@ -1,7 +1,9 @@
 import type { Actor } from '../actor.ts';
+import { ownerPages } from '../config/pages.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
+import { isVoidedByAddress } from './address-change.ts';
 import { type Attempt, activateKey, beginAttempt, checkOpenable, closeAttempt, type Grant } from './attempt.ts';
 import { approvalMail } from './mails.ts';
 import { hashSecret, newSecret } from './secret.ts';
@@ -67,6 +69,7 @@ async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: str
       predecessor,
       publicUrl: deps.config.publicUrl,
       contact: deps.config.contact,
+      pages: ownerPages(deps.config),
     }),
   );
   if (delivery.outcome === 'accepted') return;
@@ -74,7 +77,7 @@ async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: str
   if (closing === 'decided otherwise') {
     throw new AppError(
       'refused',
-      `${delivery.reason} Meanwhile key ${key.identifier} was decided otherwise: "profilectl keys show ${key.identifier}" says how. A secret in that mail will never work.`,
+      `${delivery.reason} Meanwhile ${whatHappened(deps, attempt)} A secret in that mail will never work.`,
     );
   }
   const hint = closing === 'closed' ? '' : ` ${stillOpen(deps)}`;
@@ -111,8 +114,15 @@ async function activate(deps: Deps, attempt: Attempt, secretHash: Uint8Array): P
   if (await storeActivation(deps, attempt, secretHash)) return;
   throw new AppError(
     'refused',
-    `Key ${attempt.key.identifier} was decided otherwise while the mail was on its way; the secret in that mail will never work.`,
+    `While the mail was on its way, ${whatHappened(deps, attempt)} The secret in that mail will never work.`,
   );
+}
+
+/** Who or what made an attempt void, as the rest of a sentence, and what to do. */
+function whatHappened({ db }: Deps, { key: { identifier }, owner, number }: Attempt): string {
+  return isVoidedByAddress(db, identifier, number)
+    ? `the e-mail address of ${owner.username} was changed. Key ${identifier} is pending still: make sure that its owner is the same, and approve it again.`
+    : `key ${identifier} was decided otherwise: "profilectl keys show ${identifier}" says how.`;
 }
 
 /** Tries for the rest of the lease, since the mail is out and only this makes it work. */

@@ -1,6 +1,6 @@
 import type { KeyChanges } from '../db/schema.ts';
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, fact } from './compose.ts';
+import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
 
 /** What the owner is told when the permissions, rate limits or expiry of an Active key are changed. */
@@ -10,18 +10,19 @@ export type ChangeNews = {
   keyName: string;
   changes: KeyChanges;
   /** When it was changed, in milliseconds since 1970: the mail may come later. */
-  at: number;
+  atMs: number;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
-} & Asked;
+} & Asked &
+  Paged;
 
 /** Tells the owner what was changed of a key, from what to what. */
 export function changeMail(news: ChangeNews): Mail {
-  const { identifier, publicUrl, changes } = news;
+  const { identifier, publicUrl, pages, changes } = news;
   return compose('change', news, `Your API key ${identifier} was changed`, [
     {
       kind: 'paragraph',
-      text: `What a key of yours to the Profile Lookup API at ${publicUrl} may do was changed at ${timeInWords(news.at)}, and holds since then.`,
+      text: `What a key of yours to the Profile Lookup API at ${publicUrl} may do was changed at ${timeInWords(news.atMs)}, and holds since then.`,
     },
     {
       kind: 'facts',
@@ -45,6 +46,7 @@ export function changeMail(news: ChangeNews): Mail {
       kind: 'paragraph',
       text: 'The secret is the same as before. There is nothing to do unless your program needs more.',
     },
+    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
   ]);
 }
 

@@ -6,10 +6,11 @@ import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { cleanForTerminal } from '../text.ts';
+import { refuseManyToday } from './daily.ts';
 import { expireKeys } from './expire.ts';
 import { checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
 import { KEYS_PER_PROFILE } from './key.ts';
-import { addNotices } from './notice.ts';
+import { addNotices, type NewNotice } from './notice.ts';
 import {
   type ApiKey,
   addEvent,
@@ -42,8 +43,9 @@ export type Outcome = {
 };
 
 /**
- * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told. Throws `usage` for a text that
- * breaks its rule, `not_found` for the profile, `refused` where it is banned, can't be reached or has three keys already.
+ * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told; the owner too, where it was asked
+ * for in his name. Throws `usage` for a text that breaks its rule, `not_found` for the profile, `refused` where it is
+ * banned, can't be reached or has three keys already, `too_many_requests` where it has asked for five today.
  * `successorOf` is the identifier of the key that it is to replace: `refused` unless that is an Active one of the same
  * profile.
  */
@@ -58,6 +60,7 @@ export function requestKey(
   return write(deps.db, (tx) => {
     const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile));
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
+    if (request.by.kind !== 'operator') refuseManyToday(tx, owner, nowMs);
     const { permissions, ...texts } = fields;
     const key = tx
       .insert(apiKeys)
@@ -77,8 +80,14 @@ export function requestKey(
     const event = addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
     const { identifier } = key;
     const notice = { identifier, kind: 'request', about: { event }, atMs: nowMs } as const;
-    return { identifier, noticeIds: addNotices(tx, deps.config, notice) };
+    const noticeIds = addNotices(tx, deps.config, notice);
+    return { identifier, noticeIds: [...noticeIds, ...tellOwner(tx, deps, { ...notice, kind: 'submission' }, act.by)] };
   });
+}
+
+/** Stores that the owner is to be told of what was done in his name; not where the operator typed it for him. */
+function tellOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
+  return by.kind === 'owner' ? addNotices(tx, deps.config, notice) : [];
 }
 
 /** Who the key is for: owners ask for their own profile, even if its name has just been given to another one. */
@@ -148,18 +157,27 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
   return { identifier, warning: null };
 }
 
-/** Renames a key in any state; nothing else of it can be edited. Throws `usage`, `not_found`, `refused` when erased. */
-export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
+/**
+ * Renames a key in any state; nothing else of it can be edited. The owner is to be told where it was done in his name.
+ * Throws `usage`, `not_found`, `refused` when erased.
+ */
+export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Step {
+  const { identifier, by } = input;
   const name = checkText(TEXT_RULES.name, input.name);
   const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, input.identifier);
-  write(deps.db, (tx) => {
-    const key = readKey(tx, input.identifier);
-    if (key.profileId === null) throw new AppError('refused', `Key ${key.identifier} was erased with its profile.`);
-    tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, key.identifier)).run();
+  expireKeys(deps.db, nowMs, identifier);
+  return write(deps.db, (tx) => {
+    const key = readKey(tx, identifier);
+    if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
+    tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
     const detail = { nameBefore: key.name, nameAfter: name };
-    const act = { by: input.by, atMs: nowMs };
-    addEvent(tx, key, act, { event: 'edited', fromState: key.state, toState: key.state, detail });
+    const event = addEvent(
+      tx,
+      key,
+      { by, atMs: nowMs },
+      { event: 'edited', fromState: key.state, toState: key.state, detail },
+    );
+    const notice = { identifier, kind: 'renaming', about: { event }, atMs: nowMs } as const;
+    return { identifier, noticeIds: tellOwner(tx, deps, notice, by) };
   });
-  return { identifier: input.identifier, warning: null };
 }

@@ -1,9 +1,9 @@
 import type { Permission } from '../db/key-columns.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import type { Block } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, type Fact, fact } from './compose.ts';
+import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } from './compose.ts';
 import { curlLine, expiryInWords, foreign, rateLimitInWords, successionBlocks } from './mail-wording.ts';
+import { notYou } from './owner-mails.ts';
 import type { Predecessor } from './successor.ts';
 
 /** What the owner is told when a key is approved: the only place where a secret ever stands. */
@@ -22,7 +22,8 @@ export type ApprovalNews = {
   predecessor: Predecessor | null;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
-} & Asked;
+} & Asked &
+  Paged;
 
 /** What the owner is told when a request is rejected or a key revoked. */
 export type DecisionNews = {
@@ -32,25 +33,12 @@ export type DecisionNews = {
   /** Null where the owner gave none. */
   reason: string | null;
   publicUrl: string;
-} & Asked;
-
-/** What the admin is told about a new request. */
-export type RequestNews = {
-  to: string;
-  identifier: string;
-  /** The identifier of the key that this one is to replace, or null. */
-  successorOf: string | null;
-  profile: string;
-  keyName: string;
-  description: string;
-  requestedPermissions: readonly Permission[];
-  projectUrl: string | null;
-  expectedUsage: string | null;
-} & Asked;
+} & Asked &
+  Paged;
 
 /** The mail that carries the secret. */
 export function approvalMail(news: ApprovalNews): Mail {
-  const { identifier, publicUrl } = news;
+  const { identifier, publicUrl, pages } = news;
   return compose('approval', news, `Your API key ${identifier} is approved`, [
     {
       kind: 'paragraph',
@@ -79,29 +67,32 @@ export function approvalMail(news: ApprovalNews): Mail {
     },
     {
       kind: 'paragraph',
-      text: `If somebody else may have seen the secret, ask the people who run ${publicUrl} to revoke key ${identifier}. The identifier is safe to share.`,
+      text: `If somebody else may have seen the secret, ${pages === null ? `ask the people who run ${publicUrl} to revoke key ${identifier}` : `revoke key ${identifier} on its page at once`}. The identifier is safe to share.`,
     },
+    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
   ]);
 }
 
 /** Tells the owner that a request was rejected, and why. */
 export function rejectionMail(news: DecisionNews): Mail {
-  const { identifier, publicUrl } = news;
+  const { identifier, publicUrl, pages } = news;
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
     { kind: 'paragraph', text: `Your request for a key to the Profile Lookup API at ${publicUrl} was rejected.` },
     { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
     ...quoted('The reason that was given:', news.reason),
     { kind: 'paragraph', text: 'You can make a new request once that is settled. This one no longer takes a place.' },
+    ...pageLink(pages, 'Make a new request', '/keys/new'),
   ]);
 }
 
-/** Tells the owner that a key was revoked, and why. */
-export function revocationMail(news: DecisionNews): Mail {
-  const { identifier, publicUrl } = news;
+/** Tells the owner that a key was revoked, and why; `isOwnDoing` where it was done in the owner's own name. */
+export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Mail {
+  const { identifier, publicUrl, pages, isOwnDoing } = news;
+  const inYourName = isOwnDoing ? ' in your name' : '';
   return compose('revocation', news, `Your API key ${identifier} was revoked`, [
     {
       kind: 'paragraph',
-      text: `A key of yours to the Profile Lookup API at ${publicUrl} was revoked. Every request that uses it is now refused.`,
+      text: `A key of yours to the Profile Lookup API at ${publicUrl} was revoked${inYourName}. Every request that uses it is now refused.`,
     },
     { kind: 'facts', facts: [fact('Key', identifier), fact('Name', foreign(news.keyName))] },
     ...quoted('The reason that was given:', news.reason),
@@ -109,34 +100,8 @@ export function revocationMail(news: DecisionNews): Mail {
       kind: 'paragraph',
       text: 'Remove its secret from wherever you keep it. If you still need access, request a new key; this one no longer takes a place.',
     },
-  ]);
-}
-
-/** Tells the admin that a request waits, with all that its owner wrote. */
-export function requestMail(news: RequestNews): Mail {
-  const { identifier } = news;
-  const facts = [
-    fact('Identifier', identifier),
-    ...(news.successorOf === null ? [] : [fact('Successor of', news.successorOf)]),
-    fact('Profile', foreign(news.profile)),
-    fact('Name', foreign(news.keyName)),
-    fact('Permissions', ...news.requestedPermissions),
-    ...(news.projectUrl === null ? [] : [fact('Project', foreign(news.projectUrl))]),
-  ];
-  return compose('request', news, `API key request ${identifier} waits for a decision`, [
-    { kind: 'paragraph', text: 'Somebody asks for a key to the Profile Lookup API. What follows is as they wrote it.' },
-    { kind: 'facts', facts },
-    { kind: 'paragraph', text: 'Description:' },
-    { kind: 'quote', text: foreign(news.description, true) },
-    ...quoted('Expected usage:', news.expectedUsage),
-    { kind: 'heading', text: 'Decide' },
-    { kind: 'paragraph', text: 'On the machine that runs the service:' },
-    {
-      kind: 'code',
-      text: [`show ${identifier}`, `approve ${identifier}`, `reject ${identifier} --reason "..."`]
-        .map((command) => `profilectl keys ${command}`)
-        .join('\n'),
-    },
+    ...pageLink(pages, 'Request a new key', '/keys/new'),
+    ...(isOwnDoing ? notYou(pages) : []),
   ]);
 }
 
@@ -173,13 +138,5 @@ function grantFacts(news: ApprovalNews): Fact[] {
     fact('Requested', news.requestedPermissions.join(', ')),
     fact('Rate limits', ...news.rateLimits.map(rateLimitInWords)),
     fact('Expires', expiryInWords(news.expiresAtMs)),
-  ];
-}
-
-function quoted(label: string, text: string | null): Block[] {
-  if (text === null) return [];
-  return [
-    { kind: 'paragraph', text: label },
-    { kind: 'quote', text: foreign(text, true) },
   ];
 }

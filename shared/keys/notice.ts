@@ -1,22 +1,76 @@
-import type { Tx } from '../db/connect.ts';
+import { sql } from 'drizzle-orm';
+import { DAY_MS } from '../clock.ts';
+import type { Sqlite, Tx } from '../db/connect.ts';
 import { NOTICE_KINDS, type NoticeKind } from '../db/key-columns.ts';
 import { type NoticeAbout, notices } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
+import { isMailAddress } from '../mail/address.ts';
+
+/** ADMIN_EMAIL is told of requests at most so often, in milliseconds; what comes meanwhile is told together. */
+export const REQUESTS_EVERY_MS = 3_600_000;
+
+/** What somebody is to be told, and which key or profile it is about (the profile's id); an enrolment is about neither. */
+export type NewNotice = {
+  kind: NoticeKind;
+  identifier?: string;
+  profileId?: number;
+  about: NoticeAbout;
+  atMs: number;
+};
 
 /**
- * Stores that somebody is to be told something about a key, inside the transaction that makes it true: one row for the
- * owner, or one for each address of ADMIN_EMAIL. `shared/notices/deliver.ts` writes and sends the mails. Returns the rows'
- * ids; none where ADMIN_EMAIL is not set.
+ * Stores that somebody is to be told something, inside the transaction that makes it true: one row for the owner or for
+ * the address that the profile had before, or one for each address of ADMIN_EMAIL. `shared/notices/deliver.ts` writes and
+ * sends the mails. Returns the rows' ids; none where ADMIN_EMAIL is not set.
  */
 export function addNotices(
   tx: Tx,
   { adminEmails }: Pick<Deps['config'], 'adminEmails'>,
-  notice: { identifier: string; kind: NoticeKind; about: NoticeAbout; atMs: number },
+  { atMs, ...notice }: NewNotice,
 ): number[] {
-  const { identifier, kind, about, atMs } = notice;
-  const recipients = NOTICE_KINDS[kind] === 'owner' ? ['owner'] : adminEmails.map((_address, at) => `admin ${at + 1}`);
+  const whom = NOTICE_KINDS[notice.kind];
+  const recipients = whom === 'admins' ? adminEmails.map((_address, at) => `admin ${at + 1}`) : [whom];
   return recipients.map((recipient) => {
-    const row = { identifier, kind, recipient, about, at: atMs, nextTryAt: atMs };
+    const nextTryAt = notice.kind === 'request' ? nextMailAbout(tx, recipient, atMs) : atMs;
+    const row = { ...notice, recipient, at: atMs, nextTryAt };
     return tx.insert(notices).values(row).returning({ id: notices.id }).get().id;
   });
+}
+
+/** When a recipient may be told of a request: now, or an hour after the last mail about requests. */
+function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
+  // A time that has not come yet was stored before the clock was set back.
+  const last = tx
+    .select({ at: sql<number | null>`max(${notices.sentAt})` })
+    .from(notices)
+    .where(sql`kind = 'request' AND ${notices.recipient} = ${recipient} AND ${notices.sentAt} <= ${nowMs}`)
+    .get()?.at;
+  return Math.max(nowMs, (last ?? Number.NEGATIVE_INFINITY) + REQUESTS_EVERY_MS);
+}
+
+/** The former address is told of so many changes of one profile's address within a day, and of no further one. */
+const TOLD_PER_DAY = 3;
+
+/**
+ * Stores that the address which a profile had is to be told that it has another one, inside the transaction that changes it.
+ * Not more often than some times a day, so that nobody can make the service write to any number of addresses; and once for
+ * all lines of an import, which have the same time.
+ */
+export function addAddressNotice(
+  sqlite: Sqlite,
+  { profileId, formerEmail, atMs }: { profileId: number; formerEmail: string; atMs: number },
+): void {
+  if (!isMailAddress(formerEmail)) return;
+  const told = sqlite
+    .query<{ at: number }, [number, number, number]>(
+      "SELECT at FROM notices WHERE profile_id = ? AND kind = 'address' AND at > ? AND at <= ?",
+    )
+    .all(profileId, atMs - DAY_MS, atMs);
+  if (told.length >= TOLD_PER_DAY || told.some(({ at }) => at === atMs)) return;
+  sqlite
+    .query(
+      `INSERT INTO notices (profile_id, kind, recipient, about, at, next_try_at)
+        VALUES ($profileId, 'address', 'former address', json_object('formerEmail', $formerEmail), $at, $at)`,
+    )
+    .run({ profileId, formerEmail, at: atMs });
 }

@@ -27,6 +27,8 @@ export type KeyView = {
   expiresAt: string | null;
   /** The identifier of the key that this one was requested to replace. */
   successorOf: string | null;
+  /** When the profile's address was last changed since this was requested; null where it was not, or once it is decided. */
+  addressChangedAt: string | null;
   /** The latest approval attempt. */
   attempt: { number: number; by: string; startedAt: string; result: string } | null;
 };
@@ -89,24 +91,30 @@ export function listKeys(reader: Reader, filter: KeyFilter, viewer: ActorKind = 
 /** The keys that match, each with its owner and latest attempt: one statement, however many they are. */
 function readViews(db: Db, where: SQL | undefined, nowMs: number, viewer: ActorKind): KeyView[] {
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
+  const addressChangedAt = sql<
+    number | null
+  >`CASE WHEN ${apiKeys.state} = 'pending' THEN (SELECT max(at) FROM key_events
+    WHERE identifier = ${apiKeys.identifier} AND event = 'address changed') END`;
   return db
-    .select({ key: apiKeys, profile: profiles.username, attempt: keyAttempts })
+    .select({ key: apiKeys, profile: profiles.username, attempt: keyAttempts, addressChangedAt })
     .from(apiKeys)
     .leftJoin(profiles, eq(profiles.id, apiKeys.profileId))
     .leftJoin(keyAttempts, and(eq(keyAttempts.identifier, apiKeys.identifier), eq(keyAttempts.number, latest)))
     .where(where)
     .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
     .all()
-    .map(({ key, profile, attempt }) => viewOf(key, profile, attempt, nowMs, viewer));
+    .map((row) => viewOf(row, nowMs, viewer));
 }
 
-function viewOf(
-  key: ApiKey,
-  profile: string | null,
-  attempt: StoredAttempt | null,
-  nowMs: number,
-  viewer: ActorKind,
-): KeyView {
+type ViewRow = {
+  key: ApiKey;
+  profile: string | null;
+  attempt: StoredAttempt | null;
+  /** Milliseconds since 1970. */
+  addressChangedAt: number | null;
+};
+
+function viewOf({ key, profile, attempt, addressChangedAt }: ViewRow, nowMs: number, viewer: ActorKind): KeyView {
   return {
     identifier: key.identifier,
     profile,
@@ -122,6 +130,7 @@ function viewOf(
     decidedAt: key.decidedAt === null ? null : isoTime(key.decidedAt),
     expiresAt: key.expiresAt === null ? null : isoTime(key.expiresAt),
     successorOf: key.successorOf,
+    addressChangedAt: addressChangedAt === null ? null : isoTime(addressChangedAt),
     attempt: attempt
       ? {
           number: attempt.number,

@@ -9,3 +9,12 @@ const ADDRESS = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${LABEL}(?:\
 export function isMailAddress(text: string): boolean {
   return text.length <= 254 && ADDRESS.test(text);
 }
+
+/** Whether two addresses are the same for this service, which ignores the case of ASCII letters. */
+export function isSameAddress(one: string, other: string | null): boolean {
+  return other !== null && lowerAscii(one) === lowerAscii(other);
+}
+
+function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

@@ -1,3 +1,4 @@
+import { NOTICE_KINDS } from '../db/key-columns.ts';
 import { cleanForTerminal } from '../text.ts';
 import type { Delivery, Mail } from './mail.ts';
 import type { MailTarget } from './target.ts';
@@ -56,13 +57,23 @@ export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Del
   };
 }
 
+/** Whose address a mail of this kind goes to, as a person says it. */
+function whoseAddress(kind: Mail['kind']): string {
+  if (kind === 'test') return 'the address';
+  const whom = kind === 'approval' || kind === 'sign-in' ? 'owner' : NOTICE_KINDS[kind];
+  return {
+    admins: 'ADMIN_EMAIL',
+    owner: "the profile's e-mail address",
+    'former address': 'the address that the profile had before',
+  }[whom];
+}
+
 /** A sentence about what the server answered at some step, and what the admin can do. */
 function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boolean): string {
   const answer = `("${quoteAnswer(failure.response ?? '', attempted)}")`;
   const step = (failure.command ?? '').split(' ')[0];
   const later = isPermanent ? '' : ', or try again later';
-  const owner =
-    { request: 'ADMIN_EMAIL', test: 'the address' }[attempted.kind as string] ?? "the profile's e-mail address";
+  const owner = whoseAddress(attempted.kind);
   switch (step) {
     case 'AUTH':
       return `refused the login ${answer}; check the user and password in MAIL_URL${later}.`;

@@ -6,17 +6,11 @@ import type { Outcome, Step } from '../keys/lifecycle.ts';
 import type { Report } from '../limits/ledger.ts';
 import { isMailAddress } from '../mail/address.ts';
 import type { Delivery, Mailer } from '../mail/mail.ts';
+import { type Claimed, claimNotice, hasDueNotice } from './claim.ts';
 import { noticeMail } from './kinds.ts';
 import { storeReminders } from './reminders.ts';
-import {
-  type Claimed,
-  claimNotice,
-  dropOldNotices,
-  type Ending,
-  endNotice,
-  hasDueNotice,
-  undeliveredOf,
-} from './store.ts';
+import { dropOldNotices, type Ending, endNotice } from './store.ts';
+import { subjectInWords, undeliveredOf } from './undelivered.ts';
 
 // Mails without a secret. What they tell of is stored with them in one transaction (`shared/keys/notice.ts`); the command
 // that did it sends them once, and the server then tries again, with growing pauses, for three days. A crash between the
@@ -57,7 +51,7 @@ export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: S
       };
     const sending = { deps, sqlite, mailer, report: () => undefined, isStopping: () => false, identifier };
     await sendAll({ ...sending, maxFailures: 1 });
-    return { identifier, warning: warningOf(sqlite, noticeIds) };
+    return { identifier, warning: warningOf(sqlite, deps.clock.nowMs(), noticeIds) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { identifier, warning: `Nobody may have been told yet. ${error.message} ${AGAIN}` };
@@ -66,12 +60,12 @@ export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: S
 
 const AGAIN = 'A running server tries again for three days.';
 
-function warningOf(sqlite: Sqlite, noticeIds: readonly number[]): string | null {
-  const undelivered = undeliveredOf(sqlite, noticeIds);
+function warningOf(sqlite: Sqlite, nowMs: number, noticeIds: readonly number[]): string | null {
+  const undelivered = undeliveredOf(sqlite, nowMs, noticeIds);
   const refused = undelivered.find(({ result }) => result === 'refused');
   if (refused !== undefined) return `The notice was not delivered. ${refused.fault}`;
-  // One that was tried and has no fault is just being sent by the server.
-  const waiting = undelivered.find(({ tries, fault }) => tries === 0 || fault !== null);
+  // One that was tried and has no fault is just being sent by the server. A request that was not tried is told with others.
+  const waiting = undelivered.find(({ kind, tries, fault }) => (tries === 0 ? kind !== 'request' : fault !== null));
   if (waiting === undefined) return null;
   return `The notice was not delivered yet. ${waiting.fault ?? 'An earlier one to the same recipient comes first.'} ${AGAIN}`;
 }
@@ -97,8 +91,9 @@ export async function sendDueNotices(
     sqlite.run('PRAGMA synchronous = FULL');
     if (isWanted) storeReminders(sqlite, clock.nowMs());
     if (!hasDueNotice(sqlite, clock.nowMs())) return false;
-    for (const { identifier, kind } of dropOldNotices(sqlite, clock.nowMs())) {
-      report('warn', `The ${kind} mail about key ${identifier} could not be delivered for three days and was dropped.`);
+    for (const dropped of dropOldNotices(sqlite, clock.nowMs())) {
+      const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;
+      report('warn', `${mail} could not be delivered for three days and was dropped.`);
     }
     const mailer = await deps.mailer();
     if (mailer === null) return false;
@@ -126,12 +121,11 @@ async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean> {
   const { config, clock } = sending.deps;
   const to = addressOf(sending, claimed);
   if (to === null) {
-    const whose = claimed.recipient === 'owner' ? 'The profile' : 'ADMIN_EMAIL';
+    const whose = claimed.recipient.startsWith('admin') ? 'ADMIN_EMAIL' : 'The profile';
     await store(sending, claimed, { result: 'failed', fault: `${whose} has no e-mail address for it.` });
     return true;
   }
-  const { publicUrl, contact } = config;
-  const mail = noticeMail({ ...claimed, to, nowMs: clock.nowMs(), publicUrl, contact });
+  const mail = noticeMail(claimed, { to, nowMs: clock.nowMs(), config });
   if (mail === null) {
     await store(sending, claimed, { result: 'moot' });
     return true;
@@ -143,8 +137,9 @@ async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean> {
 }
 
 /** The recipient's address at this moment; null where there is none. */
-function addressOf({ deps }: Sending, { recipient, email }: Claimed): string | null {
+function addressOf({ deps }: Sending, { recipient, email, about }: Claimed): string | null {
   if (recipient === 'owner') return email !== null && isMailAddress(email) ? email : null;
+  if (recipient === 'former address') return 'formerEmail' in about ? about.formerEmail : null;
   return deps.config.adminEmails[Number(recipient.replace('admin ', '')) - 1] ?? null;
 }
 
@@ -156,7 +151,9 @@ function endingOf(delivery: Delivery): Ending {
 
 /** Stores what came of a try, and reports it. Where the database can't be written for ten seconds, that is reported. */
 async function store({ deps, sqlite, report }: Sending, claimed: Claimed, ending: Ending): Promise<void> {
-  const mail = `The ${claimed.kind} mail about key ${claimed.identifier}`;
+  const { kind, key, uid, together } = claimed;
+  const others = together.length === 0 ? '' : ` and ${together.length} more`;
+  const mail = `The ${kind} mail about ${subjectInWords({ identifier: key?.identifier ?? null, uid })}${others}`;
   if (ending.result === 'accepted') report('info', `${mail} was sent.`);
   else if (ending.result === 'refused') report('warn', `${mail} was refused for good. ${ending.fault}`);
   else if (ending.result === 'failed') report('warn', `${mail} was not delivered yet. ${ending.fault}`);

@@ -1,37 +1,76 @@
 import { DAY_MS } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import { adminPages, ownerPages } from '../config/pages.ts';
 import type { NoticeKind } from '../db/key-columns.ts';
+import { exposureMail, requestMail, requestsMail, type WaitingRequest } from '../keys/admin-mails.ts';
 import { changeMail } from '../keys/change-mail.ts';
-import { rejectionMail, requestMail, revocationMail } from '../keys/mails.ts';
+import type { Asked, Paged } from '../keys/compose.ts';
+import { rejectionMail, revocationMail } from '../keys/mails.ts';
+import { renamingMail, submissionMail } from '../keys/owner-mails.ts';
 import type { Mail } from '../mail/mail.ts';
+import type { Claimed, NoticeKey } from './claim.ts';
+import { addressMail, enrolmentMail, signInMail } from './people-mails.ts';
 import { reminderMail } from './reminder-mail.ts';
 import { isStepAhead } from './reminders.ts';
-import type { Claimed } from './store.ts';
 
-/** What a notice's mail is written from: its row, its key, its recipient's address and the time at which it is sent. */
-export type NoticeNews = Claimed & { to: string; nowMs: number } & Pick<Config, 'publicUrl' | 'contact'>;
+/** To whom a notice's mail goes, the time at which it is sent (milliseconds since 1970), and what it says of the service. */
+export type Sent = {
+  to: string;
+  nowMs: number;
+  config: Pick<Config, 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'>;
+};
 
-/** The mail of each kind of notice; null where what it tells of is no longer so, and nothing is to be sent. */
-const MAILS: Record<NoticeKind, (news: NoticeNews) => Mail | null> = {
-  // A profile may have been erased between the request and now; its key is not pending then.
-  request: (news) => (news.state === 'pending' ? requestMail({ ...news, profile: news.profile ?? '' }) : null),
-  rejection: (news) => rejectionMail({ ...news, reason: news.detail?.reason ?? null }),
-  revocation: (news) => revocationMail({ ...news, reason: news.detail?.reason ?? null }),
+/** What every mail says: whom it goes to, where the service and its pages are, and when that happened that it tells of. */
+type Common = { to: string; nowMs: number; atMs: number; publicUrl: string } & Asked & Paged;
+
+/** Writes the mail about a key; null where what it tells of is no longer so, and nothing is to be sent. */
+type OfKey = (key: NoticeKey, claimed: Claimed, common: Common) => Mail | null;
+
+const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
+  request: composeRequest,
+  rejection: (key, { detail }, common) => rejectionMail({ ...common, ...key, reason: detail?.reason ?? null }),
+  revocation: (key, { detail, byKind }, common) =>
+    revocationMail({ ...common, ...key, reason: detail?.reason ?? null, isOwnDoing: byKind === 'owner' }),
   // What was changed is not known any more where somebody damaged the history.
-  change: (news) => (news.detail?.changes === undefined ? null : changeMail({ ...news, changes: news.detail.changes })),
+  change: (key, { detail }, common) =>
+    detail?.changes === undefined ? null : changeMail({ ...common, ...key, changes: detail.changes }),
   reminder: composeReminder,
+  submission: (key, _claimed, common) => submissionMail({ ...common, ...key }),
+  renaming: (key, { detail }, common) =>
+    detail?.nameBefore === undefined || detail.nameAfter === undefined
+      ? null
+      : renamingMail({ ...common, ...key, nameBefore: detail.nameBefore, nameAfter: detail.nameAfter }),
+  exposure: (key, { profile }, common) => exposureMail({ ...common, ...key, profile }),
 };
 
 /** Writes the mail of a notice; null where what it tells of is no longer so. */
-export function noticeMail(news: NoticeNews): Mail | null {
-  return MAILS[news.kind](news);
+export function noticeMail(claimed: Claimed, { to, nowMs, config }: Sent): Mail | null {
+  const { key, kind, about, at, profile, recipient } = claimed;
+  const { publicUrl, contact } = config;
+  const pages = recipient.startsWith('admin') ? adminPages(config) : ownerPages(config);
+  const common = { to, nowMs, atMs: at, publicUrl, contact, pages };
+  if (key !== null) return ABOUT_KEYS[kind]?.(key, claimed, common) ?? null;
+  if ('admin' in about) return enrolmentMail({ ...common, ...about });
+  if (profile === null) return null;
+  if ('agent' in about) return signInMail({ ...common, ...about, profile });
+  return 'formerEmail' in about ? addressMail({ ...common, profile }) : null;
 }
 
-function composeReminder(news: NoticeNews): Mail | null {
-  const { about, expiresAt, nowMs } = news;
-  const isSo = 'stepDays' in about && expiresAt === about.expiresAt && expiresAt > nowMs && news.state === 'Active';
-  if (!isSo || news.isBanned) return null;
+function composeRequest(key: NoticeKey, claimed: Claimed, common: Common): Mail {
+  const asked = [claimed, ...claimed.together].toSorted((one, other) => one.id - other.id);
+  const requests = asked.flatMap((one): WaitingRequest[] =>
+    one.key === null ? [] : [{ ...one.key, profile: one.profile ?? '' }],
+  );
+  if (requests.length > 1) return requestsMail({ ...common, requests });
+  return requestMail({ ...common, ...key, profile: claimed.profile ?? '' });
+}
+
+function composeReminder(key: NoticeKey, { about, isBanned }: Claimed, common: Common): Mail | null {
+  const { expiresAt, state, expirySetAt } = key;
+  const { nowMs } = common;
+  const isSo = 'stepDays' in about && expiresAt === about.expiresAt && expiresAt > nowMs && state === 'Active';
+  if (!isSo || isBanned) return null;
   // The expiry may have been moved away and back since: the mail about that has named it.
-  if (!isStepAhead({ expirySetAt: news.expirySetAt, expiresAt }, about.stepDays)) return null;
-  return reminderMail({ ...news, expiresAtMs: expiresAt, daysLeft: Math.ceil((expiresAt - nowMs) / DAY_MS) });
+  if (!isStepAhead({ expirySetAt, expiresAt }, about.stepDays)) return null;
+  return reminderMail({ ...common, ...key, expiresAtMs: expiresAt, daysLeft: Math.ceil((expiresAt - nowMs) / DAY_MS) });
 }

@@ -1,4 +1,4 @@
-import { type Asked, compose, fact } from '../keys/compose.ts';
+import { type Asked, compose, fact, type Paged, pageLink } from '../keys/compose.ts';
 import { foreign, timeInWords } from '../keys/mail-wording.ts';
 import type { Mail } from '../mail/mail.ts';
 
@@ -12,11 +12,12 @@ export type ReminderNews = {
   /** Whole days until then, rounded up. */
   daysLeft: number;
   publicUrl: string;
-} & Asked;
+} & Asked &
+  Paged;
 
 /** Tells the owner that a key will soon stop working, and what to do. */
 export function reminderMail(news: ReminderNews): Mail {
-  const { identifier, publicUrl, daysLeft } = news;
+  const { identifier, publicUrl, pages, daysLeft } = news;
   const soon = daysLeft <= 1 ? 'within a day' : `in ${daysLeft} days`;
   return compose('reminder', news, `Your API key ${identifier} expires soon`, [
     { kind: 'paragraph', text: `A key of yours to the Profile Lookup API at ${publicUrl} expires ${soon}.` },
@@ -32,6 +33,8 @@ export function reminderMail(news: ReminderNews): Mail {
       kind: 'paragraph',
       text: 'From that moment on every request that uses it is refused. If you still need access, request a new key as the successor of this one, the way you requested this one, early enough for somebody to decide on it; or ask the people who run the service to move the expiry. A profile can hold three keys at a time, and this one takes a place until it expires.',
     },
+    ...pageLink(pages, 'Request its successor', `/keys/new?successor-of=${identifier}`),
+    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
     { kind: 'paragraph', text: 'If you no longer need it, there is nothing to do.' },
   ]);
 }

@@ -3,7 +3,7 @@ import type { Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { prepareWrite } from '../db/write.ts';
 import { isMailAddress } from '../mail/address.ts';
-import { EXPIRY_SET_AT } from './store.ts';
+import { EXPIRY_SET_AT } from './claim.ts';
 
 // Owners are told 30 days, 7 days and 1 day before a key expires, each step once for one expiry. A key whose expiry was
 // changed is reminded anew.

@@ -1,12 +1,12 @@
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
-import { type Undelivered, undeliveredNotices } from '../notices/store.ts';
+import { type Undelivered, undeliveredNotices } from '../notices/undelivered.ts';
 
 /** Mails without a secret that were not delivered: how many wait, since when, and which ended so within 30 days. */
 export type NoticeStatus = {
   waiting: number;
   oldestAt: string | null;
-  /** `to` is `owner`, or `admin 1` for the first address of ADMIN_EMAIL; `at` is when it happened, ISO 8601. */
+  /** `to` is `owner`, `former address`, or `admin 1` for the first address of ADMIN_EMAIL; `at` is when it happened, ISO 8601. */
   undelivered: (Omit<Undelivered, 'at' | 'recipient' | 'fault'> & { at: string; to: string; reason: string | null })[];
 };
 
@@ -15,7 +15,7 @@ const LISTED_MS = 30 * DAY_MS;
 
 /** Reads it from a database of the newest schema. Throws `busy`. */
 export function readNoticeStatus({ $client: sqlite }: Opened, nowMs: number): NoticeStatus {
-  const all = undeliveredNotices(sqlite, nowMs - LISTED_MS);
+  const all = undeliveredNotices(sqlite, nowMs, nowMs - LISTED_MS);
   const waiting = all.filter(({ result }) => result === 'waiting');
   return {
     waiting: waiting.length,

@@ -1,7 +1,7 @@
 import { systemClock } from '../../shared/clock.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
-import { eraserFor } from '../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from '../support/actors.ts';
@@ -44,7 +44,7 @@ function measure(done: number): void {
 const { imported } = await importProfiles({ db, clock: systemClock, config: { maxProfileBytes: 65_536 } }, made(), {
   merge: false,
   strict: mode === 'strict',
-  erase: eraserFor(onBox('test')),
+  onKeys: effectsOnKeys(onBox('test')),
   onProgress: ({ lines }) => measure(lines),
 });
 measure(imported);

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { changeProfile } from '../../shared/profiles/write/change.ts';
 import { get } from '../support/http.ts';
-import { importLines } from '../support/import.ts';
+import { changeByHand, importLines } from '../support/import.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { testDeps } from '../support/world.ts';
@@ -102,8 +101,7 @@ test('a name that moves leads to its new profile at once, and a renamed profile 
     { id: 1, createdAt, username: 'one', aliases: ['shared'] },
     { id: 2, createdAt, username: 'two' },
   ]);
-  const rename = (username: string, to: string) =>
-    changeProfile(deps, { username, decide: () => ({ username: to, aliases: [] }) });
+  const rename = (username: string, to: string) => changeByHand(deps, username, () => ({ username: to, aliases: [] }));
   const keep = async (names: readonly string[]) => {
     for (let turn = 0; turn < 4; turn++) for (const name of names) await found(name);
   };

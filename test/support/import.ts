@@ -1,6 +1,7 @@
 import type { Deps } from '../../shared/deps.ts';
-import { eraserFor } from '../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
+import { changeProfile } from '../../shared/profiles/write/change.ts';
 import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from './actors.ts';
 
@@ -16,7 +17,21 @@ export function importLines(
   options: Partial<ImportOptions> = {},
 ) {
   const source = [Buffer.from(jsonLines(...lines))];
-  return importProfiles(deps, source, { merge: false, strict: false, erase: eraserFor(onBox('operator')), ...options });
+  return importProfiles(deps, source, {
+    merge: false,
+    strict: false,
+    onKeys: effectsOnKeys(onBox('operator')),
+    ...options,
+  });
+}
+
+/** Changes a profile by hand, as `profiles set` and its like do; returns it as it is then. */
+export function changeByHand(
+  deps: Deps,
+  username: string,
+  decide: Parameters<typeof changeProfile>[1]['decide'],
+): string {
+  return changeProfile(deps, { username, decide, onKeys: effectsOnKeys(onBox('operator')) });
 }
 
 /** The whole export as text. */

@@ -6,7 +6,7 @@ import { KEY_STATES } from '../../shared/db/key-columns.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps } from '../../shared/deps.ts';
-import { eraseProfile, eraserFor } from '../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { beginAttempt } from '../../shared/keys/attempt.ts';
 import { expireKeys } from '../../shared/keys/expire.ts';
 import { editKey } from '../../shared/keys/lifecycle.ts';
@@ -38,7 +38,7 @@ async function make(file: string): Promise<void> {
   };
   const deps = { ...createDeps(db, config), clock };
   const source = join(PROJECT, 'shared/sample/profiles.jsonl');
-  await importProfiles(deps, source, { merge: false, strict: true, erase: eraserFor(onBox('operator')) });
+  await importProfiles(deps, source, { merge: false, strict: true, onKeys: effectsOnKeys(onBox('operator')) });
   const names = db.$client
     .query('SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 ORDER BY id')
     .all();

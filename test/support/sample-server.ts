@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { servedDocument } from '../../server/api-doc/served.ts';
-import { eraserFor } from '../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from './actors.ts';
 import { PROJECT } from './cli.ts';
@@ -26,6 +26,6 @@ export async function startSampleServer() {
   };
   server.deps.db.$client.run('UPDATE profiles SET banned = 1');
   const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
-  await importProfiles(server.deps, sample, { merge: false, strict: true, erase: eraserFor(onBox('test')) });
+  await importProfiles(server.deps, sample, { merge: false, strict: true, onKeys: effectsOnKeys(onBox('test')) });
   return { server, keys, document: servedDocument(server.deps.config.publicUrl) };
 }

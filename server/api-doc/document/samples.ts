@@ -6,7 +6,7 @@ import { readConfig } from '../../../shared/config/config.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
-import { eraserFor } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { VerifiedKey } from '../../../shared/keys/verify.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
@@ -38,7 +38,7 @@ export async function withSamples<T>(act: (samples: Samples) => T): Promise<T> {
   const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db'), SECURITY_CONTACT: 'security@example.org' });
   const deps = { ...createDeps(withTables(openDatabase(config.databasePath, 'serve')), config), clock: CLOCK };
   try {
-    await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, erase: eraserFor(SERVICE) });
+    await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, onKeys: effectsOnKeys(SERVICE) });
     const service = createService(deps, () => {});
     try {
       return act(samplesOf(service));

@@ -1,6 +1,7 @@
 import { MAX_NOTED_IDS, noteChanges } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasure } from '../../db/erasures.ts';
+import { isSameAddress } from '../../mail/address.ts';
 import { COLUMN_LIST, type StoredProfile } from '../field-values.ts';
 import { createProfileReader } from '../record.ts';
 import { nameGivenTwice, type ProfileLine } from './line.ts';
@@ -27,15 +28,20 @@ export type Entry = { number: number; bytes: number; line: ProfileLine };
 export type Applied = { imported: number; deleted: number };
 
 /**
- * Erases the profile with this id inside the transaction, with everything that belongs to it. It is handed in, because a
- * profile's keys belong to it too, and this room does not know keys. Returns whether there was such a profile.
+ * What an import does to the keys of profiles, inside its transaction. It is handed in, because this room does not know
+ * keys (`effectsOnKeys` in shared/erasure).
  */
-export type EraseById = (tx: Tx, id: number, nowMs: number) => boolean;
+export type EffectsOnKeys = {
+  /** Erases the profile with this id, with everything that belongs to it. Returns whether there was such a profile. */
+  erase: (tx: Tx, id: number, nowMs: number) => boolean;
+  /** Called where a profile's e-mail address becomes another one, or none; `formerEmail` is the one that it had. */
+  readdress: (tx: Tx, sqlite: Sqlite, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
+};
 
 /** How to apply the lines of a pass, and what is called for lines that can't be applied. */
 export type ApplyOptions = {
   merge: boolean;
-  erase: EraseById;
+  onKeys: EffectsOnKeys;
   /** The time of the import, for `createdAt` and for the history of keys; milliseconds since 1970. */
   nowMs: number;
   /** Stores which line took which name: a map, or a table where there may be too many for memory. */
@@ -90,10 +96,10 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
     const { id, deleted } = entry.line;
     if (deleted) {
       dropClaims(claims, id);
-      if (options.erase(tx, id, options.nowMs)) done.deleted++;
+      if (options.onKeys.erase(tx, id, options.nowMs)) done.deleted++;
       continue;
     }
-    const reason = applyLine(state, entry, options, changed);
+    const reason = applyLine(state, tx, entry, options, changed);
     if (reason === null) done.imported++;
     else options.refuse(entry.number, reason);
   }
@@ -104,7 +110,13 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
 }
 
 /** Returns why the line can't be taken, or null once it is; adds the profile's id to `changed` where the line changes it. */
-function applyLine(state: ApplyState, entry: Entry, options: ApplyOptions, changed: Set<number>): string | null {
+function applyLine(
+  state: ApplyState,
+  tx: Tx,
+  entry: Entry,
+  options: ApplyOptions,
+  changed: Set<number>,
+): string | null {
   const { reader, claims, writer, sizes } = state;
   const { number, bytes, line } = entry;
   const { id } = line;
@@ -121,7 +133,7 @@ function applyLine(state: ApplyState, entry: Entry, options: ApplyOptions, chang
   );
   const isNew = held === null && insertRow(writer, row, number, options.takenAt);
   state.readsFirst = !isNew;
-  let differs = isNew || updateRow(state, entry, { row, held, base }, options.takenAt);
+  let differs = isNew || updateRow(state, tx, entry, { row, held, base }, options);
   if (base === null || line.username !== undefined || line.aliases !== undefined) {
     differs = claimNames(claims, { id, names, line: number, isNew }, options.takenAt) || differs;
   }
@@ -153,10 +165,11 @@ type RowUpdate = {
 
 /** Updates the row, or inserts it without an auth ID that another profile has. Returns whether that changes anything. */
 function updateRow(
-  { reader, claims, writer }: ApplyState,
+  { sqlite, reader, claims, writer }: ApplyState,
+  tx: Tx,
   { number, line }: Entry,
   { row, held, base }: RowUpdate,
-  takenAt: TakenAt,
+  { takenAt, onKeys, nowMs }: ApplyOptions,
 ): boolean {
   const { id } = line;
   const before = held ?? reader.row(id);
@@ -164,8 +177,13 @@ function updateRow(
   if (base === null || line.columns.authId !== undefined) {
     row.authId = claimAuthId(claims, { id, authId: wanted, held: before?.authId ?? null, line: number }, takenAt);
   }
+  const isReplaced = writer.replace(row, before);
+  const formerEmail = before?.email ?? null;
+  if (isReplaced && formerEmail !== null && !isSameAddress(formerEmail, row.email)) {
+    onKeys.readdress(tx, sqlite, { profileId: id, formerEmail }, nowMs);
+  }
   // An auth ID that is claimed but not given yet changes the row when the claims are settled.
-  return writer.replace(row, before) || row.authId !== wanted;
+  return isReplaced || row.authId !== wanted;
 }
 
 /** The values of the fields that a line leaves out; those that depend on the line or the time are computed for each. */

@@ -6,7 +6,7 @@ import type { ExportedProfile } from '../field-values.ts';
 import { findProfile } from '../find.ts';
 import { foldName } from '../name.ts';
 import { createProfileReader } from '../record.ts';
-import { createApplier } from './apply.ts';
+import { createApplier, type EffectsOnKeys } from './apply.ts';
 import { parseLine } from './line.ts';
 
 /** The fields that are to change, as in a line of an import. */
@@ -14,13 +14,13 @@ export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
 
 /**
  * Changes a profile by hand: what `decide` makes of it goes through the rules of an import's merged line, in the one
- * transaction in which the profile was read. Returns the profile as it is then, as an export line. Throws `not_found`,
- * `usage` for a value that breaks its rule or a field that nobody knows, `refused` for a name or auth ID that another
- * profile holds.
+ * transaction in which the profile was read; `onKeys` says what follows for its keys. Returns the profile as it is then, as
+ * an export line. Throws `not_found`, `usage` for a value that breaks its rule or a field that nobody knows, `refused` for a
+ * name or auth ID that another profile holds.
  */
 export function changeProfile(
   deps: Pick<Deps, 'db' | 'clock' | 'config'>,
-  input: { username: string; decide: (profile: ExportedProfile) => Changes },
+  input: { username: string; decide: (profile: ExportedProfile) => Changes; onKeys: EffectsOnKeys },
 ): string {
   const sqlite = deps.db.$client;
   const apply = createApplier(sqlite, deps.config.maxProfileBytes);
@@ -36,8 +36,7 @@ export function changeProfile(
     };
     apply(tx, [{ number: 1, bytes: Buffer.byteLength(text), line }], {
       merge: true,
-      // No change that a command makes erases a profile.
-      erase: () => false,
+      onKeys: input.onKeys,
       nowMs: deps.clock.nowMs(),
       takenAt: new Map(),
       refuse: (_number, reason) => refuse(reason),

@@ -1,11 +1,11 @@
 import type { Db } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
-import type { Applied, Applier, Entry, EraseById } from './apply.ts';
+import type { Applied, Applier, EffectsOnKeys, Entry } from './apply.ts';
 import type { RefusedLine } from './import-report.ts';
 import type { Clash } from './name-claims.ts';
 
 /** What every batch of an import shares. */
-export type BatchContext = { db: Db; apply: Applier; merge: boolean; erase: EraseById; nowMs: number };
+export type BatchContext = { db: Db; apply: Applier; merge: boolean; onKeys: EffectsOnKeys; nowMs: number };
 
 /** What became of a batch; `refused` are the lines that clashed with others or with what is there. */
 export type BatchResult = Applied & { refused: RefusedLine[] };
@@ -48,7 +48,7 @@ function halve(context: BatchContext, entries: readonly Entry[], losers: Readonl
 }
 
 function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { clashes: Clash[] } {
-  const { db, apply, merge, erase, nowMs } = context;
+  const { db, apply, merge, onKeys, nowMs } = context;
   const refused: RefusedLine[] = [];
   const clashes: Clash[] = [];
   const result = { imported: 0, deleted: 0, refused, clashes };
@@ -56,7 +56,7 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
     const applied = writeProfiles(db, (tx) => {
       const done = apply(tx, entries, {
         merge,
-        erase,
+        onKeys,
         nowMs,
         takenAt: new Map(),
         refuse: (line, reason) => refused.push({ line, reason }),

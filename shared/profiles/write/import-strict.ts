@@ -46,12 +46,12 @@ function checkLine(line: SplitLine, merge: boolean, report: ImportReport): void 
 }
 
 function applyWhole(context: BatchContext, fd: number, report: ImportReport): void {
-  const { db, apply, merge, erase, nowMs } = context;
+  const { db, apply, merge, onKeys, nowMs } = context;
   try {
     const done = writeProfiles(db, (tx) => {
       const applied = apply(tx, entriesOf(fd, merge, report), {
         merge,
-        erase,
+        onKeys,
         nowMs,
         takenAt: createTakenAtTable(db.$client),
         refuse: report.refuse,

@@ -6,7 +6,7 @@ import { lockForImport } from '../../db/import-lock.ts';
 import { keepLogShort, type LogKeeper } from '../../db/log-keeper.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import { createApplier, type Entry, type EraseById } from './apply.ts';
+import { createApplier, type EffectsOnKeys, type Entry } from './apply.ts';
 import { applyBatch, type BatchContext } from './import-batch.ts';
 import { createImportReport, type ImportReport, type ImportResult, type RefusedLine } from './import-report.ts';
 import { chunksOf, type ImportSource, type OnProgress, sourceFault } from './import-source.ts';
@@ -23,8 +23,8 @@ export type ImportOptions = {
   merge: boolean;
   /** Everything or nothing, in one transaction; else bad lines are left out and the rest goes in, in batches. */
   strict: boolean;
-  /** Erases a profile that a line says is deleted (`eraserFor` in shared/erasure). */
-  erase: EraseById;
+  /** What it does to the keys of profiles (`effectsOnKeys` in shared/erasure). */
+  onKeys: EffectsOnKeys;
   onProgress?: OnProgress;
   /** Hears of every refused line; with `strict`, clashes come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;
@@ -63,14 +63,14 @@ export async function importProfiles(
 async function importLocked(
   { db, clock, config }: ImportDeps,
   source: ImportSource,
-  { merge, strict, erase, onProgress = () => {}, onRefused, onWarning = () => {} }: ImportOptions,
+  { merge, strict, onKeys, onProgress = () => {}, onRefused, onWarning = () => {} }: ImportOptions,
 ): Promise<ImportResult> {
   const report = createImportReport(onRefused);
   const { apply, log } = guardDatabase(db.$client.filename, () => {
     db.$client.run(`PRAGMA cache_size = -${CACHE_KIB}`);
     return { apply: createApplier(db.$client, config.maxProfileBytes), log: keepLogShort(db.$client) };
   });
-  const context = { db, apply, merge, erase, nowMs: clock.nowMs() };
+  const context = { db, apply, merge, onKeys, nowMs: clock.nowMs() };
   try {
     if (strict) await importStrictly(context, source, report, onProgress);
     else await importInBatches(context, clock, log, source, report, onProgress);

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { keyText } from '../../../cli/keys/print.ts';
+import { historyText, keyText } from '../../../cli/keys/print.ts';
 import { columnsOf, wrapLine } from '../../../cli/output.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
-import { showKey } from '../../../shared/keys/view.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
+import { changeByHand } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { openTerminal } from '../../support/terminal.ts';
-import { testDeps } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 const deps = testDeps();
 insertProfile(deps.db);
@@ -73,4 +74,15 @@ describe('keys show', () => {
     expect([columnsOf(stream(true, 80)), columnsOf(stream(true, 0))]).toEqual([80, 100]);
     expect(columnsOf(stream(false, 80))).toBe(Number.POSITIVE_INFINITY);
   });
+});
+
+test('a pending request says when the address of its profile was changed, in its lines and in its history', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  insertProfile(deps.db);
+  const identifier = await request(deps);
+  changeByHand(deps, 'user1', () => ({ email: 'other@example.org' }));
+  const text = keyText(showKey(deps, identifier), Number.POSITIVE_INFINITY);
+  expect(text).toContain('address changed at 2026-01-01T00:00:00.000Z, since this was requested');
+  expect(historyText(keyHistory(deps, identifier))).toMatch(/operator \(on the box\) +address changed +pending/);
 });

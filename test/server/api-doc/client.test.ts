@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import createClient from 'openapi-fetch';
-import { eraserFor } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
 import { onBox } from '../../support/actors.ts';
 import type { components, paths } from '../../support/api-types.ts';
@@ -19,7 +19,7 @@ const lookupOnly = await keyFor(server.deps, ['1000/1m'], ['api.lookup']);
 const narrow = await keyFor(server.deps, ['4/1m']);
 server.deps.db.$client.run('UPDATE profiles SET banned = 1');
 const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
-await importProfiles(server.deps, sample, { merge: false, strict: true, erase: eraserFor(onBox('test')) });
+await importProfiles(server.deps, sample, { merge: false, strict: true, onKeys: effectsOnKeys(onBox('test')) });
 
 const clientOf = ({ secret }: { secret: string }) =>
   createClient<paths>({

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { UNSENT_BYTES } from '../../../server/request/unsent.ts';
 import { etagOf, PIECE_BYTES } from '../../../shared/etag.ts';
-import { changeProfile } from '../../../shared/profiles/write/change.ts';
 import { get, startTestServer, takeApart } from '../../support/http.ts';
+import { changeByHand } from '../../support/import.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor } from '../../support/requests.ts';
 
@@ -132,7 +132,7 @@ test('where a profile changes while the answer is sent, the answer ends without 
   const before = answer.headers.get('etag');
   const wanted = await answer.text();
   const late = await askSlowly(path);
-  changeProfile(server.deps, { username: 'user200', decide: () => ({ viewsCount: 99_801 }) });
+  changeByHand(server.deps, 'user200', () => ({ viewsCount: 99_801 }));
   const { headers, body } = await late.rest();
   expect(headers.get('etag')).toBe(before);
   expect(body.endsWith('\r\n0\r\n\r\n')).toBe(false);

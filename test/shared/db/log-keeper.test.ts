@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eraserFor } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
@@ -42,7 +42,7 @@ test('beside readers that take turns the log of an import stays short', async ()
   try {
     await readers.stdout.getReader().read();
     let longest = 0;
-    const options = { merge: false, strict: false, erase: eraserFor(onBox('operator')) };
+    const options = { merge: false, strict: false, onKeys: effectsOnKeys(onBox('operator')) };
     const onProgress = () => {
       longest = Math.max(longest, statSync(`${path}-wal`).size);
     };

@@ -6,7 +6,7 @@ import { lockForVacuum } from '../../../shared/db/import-lock.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { isVacuumDue, vacuumDatabase, vacuumRoom } from '../../../shared/db/vacuum.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { eraseProfile, eraserFor } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys, eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { beginAttempt } from '../../../shared/keys/attempt.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
@@ -110,7 +110,11 @@ describe('a vacuum gives way', () => {
       begin();
       await mayEnd;
     }
-    const done = importProfiles(deps, source(), { merge: false, strict: false, erase: eraserFor(onBox('operator')) });
+    const done = importProfiles(deps, source(), {
+      merge: false,
+      strict: false,
+      onKeys: effectsOnKeys(onBox('operator')),
+    });
     await hasBegun;
     expect(refusal(deps)).toBe('busy');
     end();

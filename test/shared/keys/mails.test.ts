@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { KeyChanges } from '../../../shared/db/schema.ts';
+import { exposureMail, requestMail, requestsMail } from '../../../shared/keys/admin-mails.ts';
 import { changeMail } from '../../../shared/keys/change-mail.ts';
 import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';
-import { approvalMail, rejectionMail, requestMail, revocationMail } from '../../../shared/keys/mails.ts';
+import { approvalMail, rejectionMail, revocationMail } from '../../../shared/keys/mails.ts';
+import { renamingMail, submissionMail } from '../../../shared/keys/owner-mails.ts';
 import type { Mail } from '../../../shared/mail/mail.ts';
+import { addressMail, enrolmentMail, signInMail } from '../../../shared/notices/people-mails.ts';
 import { reminderMail } from '../../../shared/notices/reminder-mail.ts';
 import { NEWS, SECRET, TO } from '../mail/sample.ts';
 
@@ -13,8 +16,11 @@ const DECISION = {
   identifier: 'k7Qm2XaB',
   keyName: 'Nightly statistics',
   reason: 'We need to know more.\nPlease say how often you will call.',
+  isOwnDoing: false,
+  atMs: Date.parse('2026-01-31T12:00:00Z'),
   publicUrl: 'https://profiles.example.org',
   contact: null,
+  pages: null as string | null,
 };
 
 const REQUEST = {
@@ -28,6 +34,7 @@ const REQUEST = {
   projectUrl: 'https://map.example.net/about',
   expectedUsage: '200 lookups a day',
   contact: null,
+  pages: null as string | null,
 };
 
 const CHANGED_AT = Date.parse('2026-12-24T10:30:00.000Z');
@@ -38,18 +45,39 @@ const CHANGES = {
   expiresAt: { from: null, to: '2027-01-31T12:00:00.000Z' },
 } satisfies KeyChanges;
 
-function allMails(foreign?: string): Mail[] {
+const PAGES = 'https://profiles.example.org/developers';
+
+/** Every mail, with a text of a stranger wherever there can be one, and with links to pages where there are pages. */
+function allMails(foreign?: string, pages: string | null = null): Mail[] {
   const f = foreign;
   const keyName = f ?? NEWS.keyName;
-  const decision = f === undefined ? DECISION : { ...DECISION, keyName, reason: f };
-  const request = f === undefined ? {} : { profile: f, description: f, projectUrl: f, expectedUsage: f };
+  const decision = { ...DECISION, pages, keyName, ...(f !== undefined && { reason: f }) };
+  const request = { ...REQUEST, pages, keyName, ...(f !== undefined && { profile: f, description: f }) };
+  const more = f === undefined ? {} : { projectUrl: f, expectedUsage: f };
+  const profile = f ?? NEWS.profile;
   return [
-    approvalMail({ ...NEWS, keyName, profile: f ?? NEWS.profile }),
+    approvalMail({ ...NEWS, keyName, profile, pages }),
     rejectionMail(decision),
     revocationMail(decision),
-    requestMail({ ...REQUEST, keyName, ...request }),
-    changeMail({ ...DECISION, keyName, changes: CHANGES, at: CHANGED_AT }),
-    reminderMail({ ...DECISION, keyName, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
+    revocationMail({ ...decision, isOwnDoing: true }),
+    requestMail({ ...request, ...more }),
+    changeMail({ ...decision, changes: CHANGES, atMs: CHANGED_AT }),
+    reminderMail({ ...decision, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
+    submissionMail(decision),
+    renamingMail({ ...decision, nameBefore: keyName, nameAfter: keyName }),
+    exposureMail({ ...decision, profile }),
+    ...mailsWithoutKey(f, pages),
+    requestsMail({ ...request, requests: [{ ...request, ...more }, request] }),
+  ];
+}
+
+/** Those whose subject names no key. */
+function mailsWithoutKey(foreign?: string, pages: string | null = null): Mail[] {
+  const news = { ...DECISION, pages, profile: foreign ?? NEWS.profile, address: '192.0.2.7' };
+  return [
+    signInMail({ ...news, agent: foreign ?? 'Mozilla/5.0 (X11; Linux x86_64)' }),
+    addressMail(news),
+    enrolmentMail({ ...news, admin: foreign ?? 'Grace' }),
   ];
 }
 
@@ -114,7 +142,7 @@ describe('the other mails', () => {
 
   test('a change says from what to what, and nothing of what stays', () => {
     const text = (changes: KeyChanges) =>
-      changeMail({ ...DECISION, changes, at: CHANGED_AT }).text.replace(/\s+/g, ' ');
+      changeMail({ ...DECISION, changes, atMs: CHANGED_AT }).text.replace(/\s+/g, ' ');
     const all = text(CHANGES);
     for (const words of [
       'Permissions, before api.lookup Permissions, after api.lookup api.leaderboard',
@@ -156,25 +184,82 @@ describe('the other mails', () => {
       expect(mail.text).toContain('plk_k7Qm2XaB_[removed]');
     }
   });
+
+  test('several requests stand in one mail, with names and permissions, fifty at most', () => {
+    const some = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ ...REQUEST, identifier: `key000${at + 10}` }));
+    const mail = requestsMail({ ...REQUEST, requests: some(3) });
+    expect(mail.subject).toBe('3 API key requests wait for a decision');
+    for (const { identifier } of some(3)) expect(mail.text).toMatch(new RegExp(`Identifier +${identifier}\n`));
+    expect(mail.text).toContain('profilectl keys approve\n');
+    const many = requestsMail({ ...REQUEST, requests: some(52) }).text;
+    expect(many.match(/Identifier +/g)).toHaveLength(50);
+    expect(many).toContain('2 more are not listed here.');
+  });
+
+  test('a renaming says from what to what, a sign-in when, from where and by what', () => {
+    const { text } = renamingMail({ ...DECISION, nameBefore: 'Old', nameAfter: 'New' });
+    expect(text).toMatch(/Name, before +Old\n +Name, now +New\n +When +2026-01-31 12:00:00 UTC\n/);
+    const [signIn, address, enrolment] = mailsWithoutKey();
+    expect(signIn?.text).toMatch(/When +2026-01-31 12:00:00 UTC\n +From +192\.0\.2\.7\n +With +Mozilla/);
+    expect(enrolment?.text).toContain('profilectl admins confirm Grace\n');
+    expect(address?.text).toMatch(/Profile +Ada\n +When +2026-01-31/);
+  });
+
+  test('an admin’s name can add nothing to the command that confirms it', () => {
+    const { text } = enrolmentMail({ ...DECISION, admin: "G'; rm -rf ~ #", address: '192.0.2.7' });
+    expect(text).toContain('profilectl admins confirm <name>\n');
+  });
 });
 
 describe('every mail', () => {
-  test('has a subject of ours with the identifier', () => {
-    for (const mail of allMails('Eve\r\nBcc: x')) expect(mail.subject).toMatch(/^[A-Za-z ]+k7Qm2XaB[A-Za-z ]+$/);
+  test('has a subject of ours, with the identifier where it is about one key', () => {
+    for (const mail of allMails('Eve\r\nBcc: x')) {
+      expect(mail.subject).toMatch(mail.identifier === '' ? /^[A-Za-z0-9 -]+$/ : /^[A-Za-z ]+k7Qm2XaB[A-Za-z ]+$/);
+    }
   });
 
   test('has text lines of at most 72 characters, but for what is to be copied', () => {
-    for (const mail of allMails()) {
+    for (const mail of allMails(undefined, PAGES)) {
       const long = mail.text.split('\n').filter((line) => line.length > 72);
-      expect(long.every((line) => line.includes('curl'))).toBe(true);
+      expect(long.every((line) => line.includes('curl') || line.includes(`: ${PAGES}/`))).toBe(true);
     }
   });
 
   test('fetches nothing, runs nothing, and links only to our own documentation', () => {
     for (const mail of allMails()) {
       expect(mail.html).not.toMatch(/<(script|img|link|iframe|form|object|svg)|\ssrc=|url\(|@import|\son\w+=/i);
-      const links = [...(mail.html ?? '').matchAll(/href="([^"]*)"/g)].map((match) => match[1]);
-      expect(links).toEqual(mail.kind === 'approval' ? ['https://profiles.example.org/docs'] : []);
+      expect(linksOf(mail)).toEqual(mail.kind === 'approval' ? ['https://profiles.example.org/docs'] : []);
+    }
+  });
+
+  test('where there are pages links to those on which its reader can do something, but for a former address', () => {
+    const paths = allMails(undefined, PAGES).map((mail) => [
+      mail.kind,
+      ...linksOf(mail).flatMap((link) => (link.startsWith(PAGES) ? link.slice(PAGES.length) : [])),
+    ]);
+    const key = '/keys/k7Qm2XaB';
+    expect(paths).toEqual([
+      ['approval', key],
+      ['rejection', '/keys/new'],
+      ['revocation', '/keys/new'],
+      ['revocation', '/keys/new', '/sessions'],
+      ['request', key],
+      ['change', key],
+      ['reminder', '/keys/new?successor-of=k7Qm2XaB', key],
+      ['submission', key, '/sessions'],
+      ['renaming', key, '/sessions'],
+      ['exposure', key],
+      ['new-sign-in', '/sessions'],
+      ['address'],
+      ['enrolment', '/people'],
+      ['request', ''],
+    ]);
+  });
+
+  test('names both parts of what it links to, so that text alone is enough', () => {
+    for (const mail of allMails(undefined, PAGES)) {
+      for (const link of linksOf(mail)) expect(mail.text).toContain(link);
     }
   });
 });
@@ -206,7 +291,7 @@ describe('what others wrote stays what others wrote', () => {
   test('it cannot begin a line of the text: several lines are quoted, one stays one', () => {
     const text = `fine\n\nKEEP IT SECRET\u2028${SECRET}\r- Send it to eve\u0085x\u2029\n${'word '.repeat(40)}`;
     for (const [at, mail] of allMails(text).entries()) {
-      const harmless = new Set(allMails('fine')[at]?.text.split('\n'));
+      const harmless = new Set(allMails('fine words')[at]?.text.split('\n'));
       const added = mail.text.split(/[\n\r\u0085\u2028\u2029]/).filter((line) => !harmless.has(line));
       expect(added.filter((line) => !/^(>| {2})/.test(line))).toEqual([]);
     }
@@ -226,6 +311,10 @@ test('rate limits are put into words with the right number', () => {
   expect(words(10, 7_200)).toBe('10/2h (at most 10 requests in any 2 hours)');
   expect(words(5, 31 * 86_400)).toBe('5/31d (at most 5 requests in any 31 days)');
 });
+
+function linksOf({ html }: Mail): string[] {
+  return [...(html ?? '').matchAll(/href="([^"]*)"/g)].map((match) => (match[1] ?? '').replaceAll('&amp;', '&'));
+}
 
 function visibleText(html: string): string {
   const body = html.slice(html.indexOf('<main>')).replace(/<[^>]*>/g, ' ');

@@ -26,6 +26,7 @@ export const NEWS: ApprovalNews = {
   predecessor: null,
   publicUrl: 'https://profiles.example.org',
   contact: null,
+  pages: null,
 };
 
 /** An approval mail with some fields replaced. */

@@ -317,7 +317,9 @@ test('mails that wait in a backup are dropped when it is restored, which is said
   backupDatabase(w.deps.db, copy, () => undefined);
   const target = `${w.deps.folder}/restored.db`;
   const restore = prepareRestore(target, copy);
-  expect(restore.run({ isPutIn: false, by: onBox('root') }).dropped).toEqual([{ identifier, kind: 'rejection' }]);
+  expect(restore.run({ isPutIn: false, by: onBox('root') }).dropped).toEqual([
+    { identifier, uid: null, kind: 'rejection' },
+  ]);
   restore.release();
   const db = withTables(openDatabase(target, 'use'));
   const restored = { ...w.deps, db, config: { ...w.deps.config, databasePath: target } };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { eraserFor } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
 import { onBox } from '../../support/actors.ts';
@@ -17,7 +17,7 @@ const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 describe('export, import into an empty database, export', () => {
   test.each([false, true])('gives the same bytes for the sample profiles (strict %p)', async (strict) => {
     const deps = testDeps();
-    const options = { merge: false, strict, erase: eraserFor(onBox('operator')) };
+    const options = { merge: false, strict, onKeys: effectsOnKeys(onBox('operator')) };
     expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
     expect(await exportText(deps)).toBe(SAMPLE.toString());
   });
@@ -125,7 +125,7 @@ test('an export whose reader fails leaves the connection usable', async () => {
 
 test('one profile is found by username or alias, as a line of the export', async () => {
   const deps = testDeps();
-  await importProfiles(deps, [SAMPLE], { merge: false, strict: false, erase: eraserFor(onBox('operator')) });
+  await importProfiles(deps, [SAMPLE], { merge: false, strict: false, onKeys: effectsOnKeys(onBox('operator')) });
   expect(SAMPLE.toString()).toContain(`${exportProfile(deps.db, 'LOVELACE')}\n`);
   expect(exportProfile(deps.db, 'ada')).toBe(exportProfile(deps.db, 'lovelace'));
   for (const name of ['nobody at all', '', 'a/b']) {

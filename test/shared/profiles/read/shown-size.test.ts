@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { oversizedIds } from '../../../../shared/profiles/read/shown-size.ts';
-import { changeProfile } from '../../../../shared/profiles/write/change.ts';
-import { exportText, importLines } from '../../../support/import.ts';
+import { changeByHand, exportText, importLines } from '../../../support/import.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { testDeps } from '../../../support/world.ts';
@@ -42,7 +41,7 @@ describe('what lookups may show of a profile, its links included', () => {
     const deps = testDeps();
     await importLines(deps, [lineWith(1, 'x'.repeat(60 * KIB))]);
     const links = Array.from({ length: 3 }, (_, at) => ({ id: `l${at}`, name: 'n', link: 'x'.repeat(20_000) }));
-    const set = () => changeProfile(deps, { username: 'u1', decide: () => ({ links }) });
+    const set = () => changeByHand(deps, 'u1', () => ({ links }));
     expect(set).toThrow(
       expect.objectContaining({ code: 'refused', message: expect.stringMatching(/^The profile and /) }),
     );
@@ -56,7 +55,7 @@ describe('what lookups may show of a profile, its links included', () => {
     insertProfile(deps.db, { id: 2, username: 'small', displayName: '\u0001'.repeat(9_000) });
     const count = () => oversizedIds(deps.db.$client, 64 * KIB).length;
     expect(count()).toBe(1);
-    const change = (changes: object) => JSON.parse(changeProfile(deps, { username: 'big', decide: () => changes }));
+    const change = (changes: object) => JSON.parse(changeByHand(deps, 'big', () => changes));
     expect(change({ banned: true, viewsCount: 1_000, aliases: ['huge'] })).toMatchObject({ banned: true });
     expect(() => change({ displayName: 'Bigger' })).toThrow('MAX_PROFILE_KIB allows 64');
     // The same again changes nothing, so that there is nothing to refuse.

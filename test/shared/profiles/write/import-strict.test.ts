@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eraserFor } from '../../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../../shared/profiles/write/import.ts';
 import { onBox } from '../../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
 import { testDeps } from '../../../support/world.ts';
 
-const OPTIONS = { merge: false, strict: true, erase: eraserFor(onBox('operator')) };
+const OPTIONS = { merge: false, strict: true, onKeys: effectsOnKeys(onBox('operator')) };
 
 test('one bad line, and nothing of the file is in; every bad line is told', async () => {
   const deps = testDeps();

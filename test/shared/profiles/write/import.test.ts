@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eraserFor } from '../../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/write/import.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/profiles/write/line.ts';
@@ -10,7 +10,7 @@ import { exportText, importLines, jsonLines, namesById } from '../../../support/
 import { issue } from '../../../support/keys.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-const OPTIONS = { merge: false, strict: false, erase: eraserFor(onBox('operator')) };
+const OPTIONS = { merge: false, strict: false, onKeys: effectsOnKeys(onBox('operator')) };
 
 async function profile(deps: Parameters<typeof exportText>[0], id: number) {
   const lines = (await exportText(deps)).split('\n').filter(Boolean);

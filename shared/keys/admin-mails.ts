@@ -1,0 +1,107 @@
+import type { Permission } from '../db/key-columns.ts';
+import type { Block } from '../mail/layout.ts';
+import type { Mail } from '../mail/mail.ts';
+import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } from './compose.ts';
+import { foreign, timeInWords } from './mail-wording.ts';
+
+// What ADMIN_EMAIL is told about keys. `pages` is where the pages for admins begin.
+
+/** A request that waits. */
+export type WaitingRequest = {
+  identifier: string;
+  /** The identifier of the key that this one is to replace, or null. */
+  successorOf: string | null;
+  profile: string;
+  keyName: string;
+  description: string;
+  requestedPermissions: readonly Permission[];
+  projectUrl: string | null;
+  expectedUsage: string | null;
+};
+
+/** What an admin is told about a new request. */
+export type RequestNews = WaitingRequest & { to: string } & Asked & Paged;
+
+/** Tells the admin that a request waits, with all that its owner wrote. */
+export function requestMail(news: RequestNews): Mail {
+  const { identifier } = news;
+  return compose('request', news, `API key request ${identifier} waits for a decision`, [
+    { kind: 'paragraph', text: 'Somebody asks for a key to the Profile Lookup API. What follows is as they wrote it.' },
+    { kind: 'facts', facts: factsOf(news) },
+    { kind: 'paragraph', text: 'Description:' },
+    { kind: 'quote', text: foreign(news.description, true) },
+    ...quoted('Expected usage:', news.expectedUsage),
+    ...deciding(news.pages, `/keys/${identifier}`, [
+      `show ${identifier}`,
+      `approve ${identifier}`,
+      `reject ${identifier} --reason "..."`,
+    ]),
+  ]);
+}
+
+/** So many requests are listed in one mail. */
+const MOST_LISTED = 50;
+
+/** Tells the admin of several requests that wait, without what their owners wrote at length. */
+export function requestsMail(news: { to: string; requests: readonly WaitingRequest[] } & Asked & Paged): Mail {
+  const { requests, pages } = news;
+  const more = requests.length - MOST_LISTED;
+  return compose('request', { ...news, identifier: '' }, `${requests.length} API key requests wait for a decision`, [
+    {
+      kind: 'paragraph',
+      text: 'These requests for keys to the Profile Lookup API have come since the last mail about requests. What follows is as their owners wrote it.',
+    },
+    ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
+    ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
+    ...deciding(pages, '', ['approve', 'show <identifier>']),
+  ]);
+}
+
+/** Tells the admin that somebody found the secret of a key, which was revoked for that. */
+export function exposureMail(
+  news: { to: string; identifier: string; keyName: string; profile: string | null; atMs: number } & Asked & Paged,
+): Mail {
+  const { identifier, profile } = news;
+  return compose('exposure', news, `The secret of API key ${identifier} was found`, [
+    {
+      kind: 'paragraph',
+      text: 'Somebody found the secret of a key and entered it on the page for found secrets. The key was revoked at once, and its owner is told.',
+    },
+    {
+      kind: 'facts',
+      facts: [
+        fact('Key', identifier),
+        fact('Name', foreign(news.keyName)),
+        ...(profile === null ? [] : [fact('Profile', foreign(profile))]),
+        fact('When', timeInWords(news.atMs)),
+      ],
+    },
+    { kind: 'paragraph', text: 'Its history and its usage may tell whether somebody else used it:' },
+    { kind: 'code', text: commands([`show ${identifier}`, `usage ${identifier}`]) },
+    ...pageLink(news.pages, 'Or on its page', `/keys/${identifier}`),
+  ]);
+}
+
+function factsOf(request: WaitingRequest): Fact[] {
+  return [
+    fact('Identifier', request.identifier),
+    ...(request.successorOf === null ? [] : [fact('Successor of', request.successorOf)]),
+    fact('Profile', foreign(request.profile)),
+    fact('Name', foreign(request.keyName)),
+    fact('Permissions', ...request.requestedPermissions),
+    ...(request.projectUrl === null ? [] : [fact('Project', foreign(request.projectUrl))]),
+  ];
+}
+
+function deciding(pages: string | null, path: string, lines: readonly string[]): Block[] {
+  return [
+    { kind: 'heading', text: 'Decide' },
+    ...pageLink(pages, 'With your passkey', path),
+    { kind: 'paragraph', text: `${pages === null ? 'On' : 'Or on'} the machine that runs the service:` },
+    { kind: 'code', text: commands(lines) },
+  ];
+}
+
+function commands(lines: readonly string[]): string {
+  return lines.map((line) => `profilectl keys ${line}`).join('\n');
+}

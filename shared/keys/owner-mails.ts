@@ -1,0 +1,65 @@
+import type { Block } from '../mail/layout.ts';
+import type { Mail } from '../mail/mail.ts';
+import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
+import { foreign, timeInWords } from './mail-wording.ts';
+
+// What owners are told of what was done in their names by somebody who was signed in as them: it may not have been them.
+
+/** What was done to which key in its owner's name. */
+export type OwnNews = {
+  to: string;
+  identifier: string;
+  keyName: string;
+  /** When it was done, in milliseconds since 1970. */
+  atMs: number;
+  publicUrl: string;
+} & Asked &
+  Paged;
+
+/** Tells the owner that a key was requested in his name, and where to take that back. */
+export function submissionMail(news: OwnNews): Mail {
+  const { identifier, publicUrl, pages } = news;
+  return compose('submission', news, `API key ${identifier} was requested in your name`, [
+    {
+      kind: 'paragraph',
+      text: `Somebody who was signed in as you requested a key to the Profile Lookup API at ${publicUrl}. If that was you, there is nothing to do: a mail will tell you of the decision.`,
+    },
+    { kind: 'facts', facts: factsOf(news) },
+    ...pageLink(pages, 'Look at the request, or withdraw it', `/keys/${identifier}`),
+    ...notYou(pages),
+  ]);
+}
+
+/** Tells the owner that a key was renamed in his name, from what to what. */
+export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: string }): Mail {
+  const { identifier, publicUrl, pages, nameBefore, nameAfter } = news;
+  const [key, , when] = factsOf(news);
+  return compose('renaming', news, `Your API key ${identifier} was renamed`, [
+    {
+      kind: 'paragraph',
+      text: `Somebody who was signed in as you renamed a key of yours to the Profile Lookup API at ${publicUrl}. If that was you, there is nothing to do.`,
+    },
+    {
+      kind: 'facts',
+      facts: [key, fact('Name, before', foreign(nameBefore)), fact('Name, now', foreign(nameAfter)), when],
+    },
+    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+    ...notYou(pages),
+  ]);
+}
+
+/** What an owner does who has not done it: where to end what somebody else is signed in by. */
+export function notYou(pages: string | null): Block[] {
+  if (pages === null) return [];
+  return [
+    {
+      kind: 'paragraph',
+      text: 'If that was not you, somebody else is signed in for your profile, and may be able to read your mail. Secure your mailbox, then end every sign-in that you do not know on this page.',
+    },
+    ...pageLink(pages, 'Who is signed in', '/sessions'),
+  ];
+}
+
+function factsOf({ identifier, keyName, atMs }: OwnNews) {
+  return [fact('Key', identifier), fact('Name', foreign(keyName)), fact('When', timeInWords(atMs))] as const;
+}

@@ -1,0 +1,77 @@
+import { type Asked, compose, fact, type Paged, pageLink } from '../keys/compose.ts';
+import { foreign, timeInWords } from '../keys/mail-wording.ts';
+import { notYou } from '../keys/owner-mails.ts';
+import type { Mail } from '../mail/mail.ts';
+
+// Mails that are about no key: about who is signed in, who is reached where, and who is an admin.
+
+/** Tells the owner that a browser or command line that was not known before has signed in for the profile. */
+export function signInMail(
+  news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & Asked &
+    Paged,
+): Mail {
+  return compose('new-sign-in', { ...news, identifier: '' }, 'Somebody signed in for your profile', [
+    {
+      kind: 'paragraph',
+      text: `A browser or program that was not known before has signed in at ${news.publicUrl} for your profile. It can request keys to the Profile Lookup API in your name, and end those that you have. If that was you, there is nothing to do.`,
+    },
+    {
+      kind: 'facts',
+      facts: [
+        fact('Profile', foreign(news.profile)),
+        fact('When', timeInWords(news.atMs)),
+        fact('From', foreign(news.address)),
+        fact('With', foreign(news.agent) || 'an unnamed program'),
+      ],
+    },
+    ...notYou(news.pages),
+  ]);
+}
+
+/** Tells the address that a profile had before that it has another one now; the new address is not said. */
+export function addressMail(news: { to: string; profile: string; atMs: number; publicUrl: string } & Asked): Mail {
+  const { publicUrl } = news;
+  return compose('address', { ...news, identifier: '' }, 'Your profile has another e-mail address now', [
+    {
+      kind: 'paragraph',
+      text: `The e-mail address of a profile at ${publicUrl} was changed. Until then it was this one. Mails about the profile's keys to the Profile Lookup API, their secrets and codes for signing in go to the new address from now on, and everybody who was signed in for the profile is signed out.`,
+    },
+    { kind: 'facts', facts: [fact('Profile', foreign(news.profile)), fact('When', timeInWords(news.atMs))] },
+    {
+      kind: 'paragraph',
+      text: `If you changed it, there is nothing to do. If not, somebody may be taking over the profile: tell the people who run ${publicUrl} at once.`,
+    },
+  ]);
+}
+
+/** Tells the admins that somebody registered a passkey under an admin's name and waits to be confirmed. */
+export function enrolmentMail(
+  news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & Asked & Paged,
+): Mail {
+  const name = typedName(news.admin);
+  return compose('enrolment', { ...news, identifier: '' }, 'A passkey of an admin waits to be confirmed', [
+    {
+      kind: 'paragraph',
+      text: `Somebody registered a passkey at ${news.publicUrl} with the address that was made for an admin. It counts for nothing until it is confirmed.`,
+    },
+    {
+      kind: 'facts',
+      facts: [
+        fact('Admin', foreign(news.admin)),
+        fact('When', timeInWords(news.atMs)),
+        fact('From', foreign(news.address)),
+      ],
+    },
+    {
+      kind: 'paragraph',
+      text: 'Ask that person whether it was them, then confirm it on the machine that runs the service. If it was not them, make a new address for them, which ends this passkey.',
+    },
+    { kind: 'code', text: `profilectl admins confirm ${name}\nprofilectl admins invite ${name}` },
+    ...pageLink(news.pages, 'Who is an admin', '/people'),
+  ]);
+}
+
+/** A name as it may stand in a command line; one that a shell would not take as one word is left for the reader to type. */
+function typedName(name: string): string {
+  return /^[\w.@-]+$/.test(name) ? name : '<name>';
+}
