@@ -60,6 +60,7 @@ async function importSample(deps: Deps): Promise<number> {
   const { imported } = await importProfiles(deps, [Buffer.from(sample)], {
     merge: false,
     strict: true,
+    by,
     onKeys: effectsOnKeys(by),
   });
   return imported;

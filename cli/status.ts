@@ -9,6 +9,7 @@ import { configOf, globalsOf } from './context.ts';
 import { sizeText } from './db/steps.ts';
 import { ageText } from './keys/print.ts';
 import { counted, print, printJson, table } from './output.ts';
+import { lastImportText } from './profiles/import-texts.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
 
 /** Adds `status`, which shows the state of the service on one screen. */
@@ -66,6 +67,7 @@ function statusText(
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
     ['Mails', notices === null ? 'not known' : mailsLine(notices, nowMs)],
     ['Signed in', signInsLine(signIns)],
+    ['Last import', lastImportText(status.lastImport, nowMs)],
     ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
     ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
     ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],

@@ -41,7 +41,13 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   // Profiles in.
   const file = join(folder, 'profiles.jsonl');
   writeFileSync(file, PROFILES.map((profile) => JSON.stringify(profile)).join('\n'));
-  expect(await run('profiles', 'import', file)).toEqual({ imported: 2, deleted: 0, refused: [], dropped: {} });
+  expect(await run('profiles', 'import', file)).toEqual({
+    imported: 2,
+    deleted: 0,
+    pruned: 0,
+    refused: [],
+    dropped: {},
+  });
 
   // The owner asks, at a terminal.
   const terminal = openTerminal(['keys', 'request'], variables);

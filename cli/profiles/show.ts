@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
 import { type ExportedProfile, FIELD_LIST, type InLine } from '../../shared/profiles/field-values.ts';
 import { KINDS, type Kind } from '../../shared/profiles/fields.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
@@ -10,17 +11,33 @@ export function addTo(parent: Command): void {
   parent
     .command('show')
     .description('Show a profile with its private fields.')
-    .argument('<username>', "the profile's username or an alias of it")
+    .argument('[username]', "the profile's username or an alias of it")
+    .option('--uid <uid>', 'its UID, instead of a name')
     .addHelpText(
       'after',
-      '\nWith --json: the same object as a line of "profiles export".\n\nExample:\n  profilectl profiles show ada',
+      `
+With --json: the same object as a line of "profiles export".
+
+Examples:
+  profilectl profiles show ada
+  profilectl profiles show --uid 7`,
     )
-    .action((name: string, _options: unknown, command: Command) =>
-      withContext(command, 'use', async ({ deps, json }) => {
+    .action((username: string | undefined, { uid }: { uid?: string }, command: Command) => {
+      const asked = askedFor(username, uid);
+      return withContext(command, 'use', async ({ deps, json }) => {
         const { exportProfile } = await import('../../shared/profiles/export.ts');
-        printProfile(exportProfile(deps.db, name), json);
-      }),
-    );
+        printProfile(exportProfile(deps.db, asked), json);
+      });
+    });
+}
+
+function askedFor(username: string | undefined, uid: string | undefined): { username: string } | { uid: number } {
+  if (username !== undefined && uid !== undefined) throw new AppError('usage', 'Give a username or --uid, not both.');
+  if (username !== undefined) return { username };
+  if (uid === undefined) throw new AppError('usage', 'A username is missing, or --uid <uid>.');
+  const isUid = /^[1-9]\d*$/.test(uid) && Number.isSafeInteger(Number(uid));
+  if (!isUid) throw new AppError('usage', `--uid must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
+  return { uid: Number(uid) };
 }
 
 /** Prints a profile, given as a line of an export: laid out for people, or with `--json` as it is. */

@@ -7,6 +7,7 @@ import { type Chore, secondsSince } from '../../shared/upkeep/last-done.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
+import { importFamilies } from './import-metrics.ts';
 import { type Family, printFamilies, type Sample } from './prometheus.ts';
 
 /** Counts the responses of a server, and prints all metrics for Prometheus. */
@@ -38,6 +39,7 @@ export function createMetrics(
         ...requestFamilies(counts),
         profileFamily(await countProfiles()),
         ...keyFamilies(db, clock.nowMs()),
+        ...importFamilies(db, clock.nowMs()),
         ...backupFamilies(db, clock.nowMs()),
         ...processFamilies(db, startedAtMs, restarts()),
       ]),

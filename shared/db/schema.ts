@@ -124,6 +124,25 @@ export const erasures = sqliteTable('erasures', {
   vacuumedAt: integer('vacuumed_at'),
 });
 
+/** The last import that came to its end and changed something (`shared/profiles/last-import.ts`): one row, or none. */
+export const lastImport = sqliteTable(
+  'last_import',
+  {
+    id: integer().primaryKey(),
+    at: integer().notNull(),
+    by: text().notNull(),
+    byKind: text('by_kind').$type<ActorKind>().notNull(),
+    /** How many lines it read, and how many of them it refused. */
+    lines: integer().notNull(),
+    refused: integer().notNull(),
+  },
+  (t) => [
+    check('last_import_id', sql`${t.id} = 1`),
+    check('last_import_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('last_import_lines', sql`${t.refused} BETWEEN 0 AND ${t.lines}`),
+  ],
+);
+
 /** API keys. Rows are never deleted; an erased profile's keys keep identifier, times and state, and lose the rest. */
 export const apiKeys = sqliteTable(
   'api_keys',

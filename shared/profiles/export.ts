@@ -1,5 +1,6 @@
 import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { AppError } from '../errors.ts';
 import { findProfile } from './find.ts';
 import { createProfileReader, lineOf, readAll } from './record.ts';
 
@@ -50,12 +51,16 @@ export async function exportProfiles(
   }
 }
 
-/** Returns the export line of the profile with this username or alias. Throws `not_found`. */
-export function exportProfile(db: Db, username: string): string {
+/**
+ * Returns the export line of the profile with this username or alias, or with this UID. Throws `not_found`.
+ */
+export function exportProfile(db: Db, asked: { username: string } | { uid: number }): string {
   return guardDatabase(db.$client.filename, () =>
     db.transaction((tx) => {
-      const { id } = findProfile(tx, username);
-      return createProfileReader(db.$client).line(id);
+      const reader = createProfileReader(db.$client);
+      if ('username' in asked) return reader.line(findProfile(tx, asked.username).id);
+      if (reader.row(asked.uid) === null) throw new AppError('not_found', 'There is no profile with this UID.');
+      return reader.line(asked.uid);
     }),
   );
 }

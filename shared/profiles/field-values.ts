@@ -90,3 +90,6 @@ export const LINK_LIST = Object.entries(LINK_FIELDS).map(([name, field]) => ({
   ...KINDS[field.kind],
   name: name as keyof StoredLink,
 }));
+
+/** The columns of `profiles` that keep what is stored where a line lacks them. */
+export const KEPT_COLUMNS: readonly ColumnField[] = COLUMN_LIST.filter(({ isKept }) => isKept).map(({ name }) => name);

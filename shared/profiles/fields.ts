@@ -42,6 +42,8 @@ export type ProfileField = {
   isFixed?: boolean;
   /** The value stored for a new profile whose line lacks the field, or a function that makes it of username and time. */
   absent?: string | number | null | ((line: { username: string; nowMs: number }) => string | number);
+  /** True where a line that lacks the field leaves what is stored as it is, even if it replaces the rest of the profile. */
+  isKept?: true;
   /** Its name in `profiles show`. */
   label: string;
   /** Its description in the OpenAPI document. */
@@ -69,6 +71,7 @@ export const PROFILE_FIELDS = {
     kind: 'names',
     column: null,
     isPublic: false,
+    isKept: true,
     label: 'Aliases',
     meaning: 'Other names that lead to the profile.',
   },
@@ -141,6 +144,7 @@ export const PROFILE_FIELDS = {
     column: 'banned',
     isPublic: true,
     absent: 0,
+    isKept: true,
     label: 'Banned',
     meaning: 'Whether the profile is banned. Banned profiles are not on the leaderboard.',
   },
@@ -174,6 +178,7 @@ export const PROFILE_FIELDS = {
     column: 'created_at',
     isPublic: true,
     absent: ({ nowMs }) => nowMs,
+    isKept: true,
     label: 'Created',
     meaning: 'ISO 8601, UTC, with milliseconds.',
   },

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
+import { actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
 import { diskWarning } from '../db/disk.ts';
@@ -11,6 +12,7 @@ import { isServed } from '../db/serving.ts';
 import { databaseSize } from '../db/size.ts';
 import type { ServerDeps } from '../deps.ts';
 import { quotaPath } from '../limits/file/store.ts';
+import { readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
 import { oversizedIds } from '../profiles/read/shown-size.ts';
 import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
@@ -38,6 +40,8 @@ export type Status = {
   openAttempts: number;
   /** Profiles that show more than MAX_PROFILE_KIB allows: stored before it did. Null while the schema is older. */
   oversizedProfiles: number | null;
+  /** The last import that changed something; null where there was none, or while the schema is older. */
+  lastImport: { at: string; by: string; lines: number; refused: number } | null;
   lastBackup: LastDone | null;
   /** The last backup that `db check --restore` found good. */
   lastRestoreTest: LastDone | null;
@@ -91,6 +95,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     },
     openAttempts: stats?.attempts.open ?? 0,
     oversizedProfiles,
+    lastImport: stats === null ? null : guardDatabase(path, () => lastImportOf(db)),
     lastBackup,
     lastRestoreTest,
     erasure,
@@ -118,6 +123,13 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
 function countAll(db: Opened, nowMs: number): { total: number; banned: number } {
   const total = countProfiles(db, {}, nowMs);
   return { total, banned: total - countProfiles(db, { isBanned: false }, nowMs) };
+}
+
+function lastImportOf({ $client }: Opened): Status['lastImport'] {
+  const last = readLastImport($client);
+  if (last === null) return null;
+  const { atMs, by, lines, refused } = last;
+  return { at: isoTime(atMs), by: actorText(by, 'operator'), lines, refused };
 }
 
 function backupWarning(last: LastDone | null, nowMs: number): string[] {

@@ -8,6 +8,7 @@ import { userName } from '../../shared/user.ts';
 import { onBox } from '../support/actors.ts';
 import { testCertificate } from '../support/certificates.ts';
 import { profilectl } from '../support/cli.ts';
+import { importLines } from '../support/import.ts';
 import { issue, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { startServerProcess } from '../support/server-process.ts';
@@ -115,6 +116,19 @@ describe('without a server', () => {
       1,
       expect.stringContaining('1 profile shows more than MAX_PROFILE_KIB (1) allows'),
     ]);
+  });
+
+  test('the last import is shown with who made it, its lines and how many were refused', async () => {
+    const { deps, status, text } = world(1);
+    expect(await status()).toMatchObject({ lastImport: null });
+    expect(await text()).toMatch(/^Last import +none$/m);
+    const at = new Date(deps.clock.nowMs()).toISOString();
+    await importLines(deps, [{ id: 1, username: 'ada' }, 'nonsense', { id: 2, username: 'bob' }]);
+    // One that changes nothing is none.
+    await importLines(deps, [{ id: 3, username: 'ADA' }], { strict: true });
+    const by = 'operator (on the box)';
+    expect(await status()).toMatchObject({ lastImport: { at, by, lines: 3, refused: 1 } });
+    expect(await text()).toMatch(/^Last import +1d ago, by operator \(on the box\): 3 lines, 1 refused$/m);
   });
 
   test('a certificate that is there for long is not warned of, one that can’t be read is', async () => {

@@ -44,6 +44,7 @@ function measure(done: number): void {
 const { imported } = await importProfiles({ db, clock: systemClock, config: { maxProfileBytes: 65_536 } }, made(), {
   merge: false,
   strict: mode === 'strict',
+  by: onBox('test'),
   onKeys: effectsOnKeys(onBox('test')),
   onProgress: ({ lines }) => measure(lines),
 });

@@ -20,6 +20,7 @@ export function importLines(
   return importProfiles(deps, source, {
     merge: false,
     strict: false,
+    by: onBox('operator'),
     onKeys: effectsOnKeys(onBox('operator')),
     ...options,
   });

@@ -38,7 +38,12 @@ async function make(file: string): Promise<void> {
   };
   const deps = { ...createDeps(db, config), clock };
   const source = join(PROJECT, 'shared/sample/profiles.jsonl');
-  await importProfiles(deps, source, { merge: false, strict: true, onKeys: effectsOnKeys(onBox('operator')) });
+  await importProfiles(deps, source, {
+    merge: false,
+    strict: true,
+    by: onBox('operator'),
+    onKeys: effectsOnKeys(onBox('operator')),
+  });
   const names = db.$client
     .query('SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 ORDER BY id')
     .all();

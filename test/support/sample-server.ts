@@ -26,6 +26,11 @@ export async function startSampleServer() {
   };
   server.deps.db.$client.run('UPDATE profiles SET banned = 1');
   const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
-  await importProfiles(server.deps, sample, { merge: false, strict: true, onKeys: effectsOnKeys(onBox('test')) });
+  await importProfiles(server.deps, sample, {
+    merge: false,
+    strict: true,
+    by: onBox('test'),
+    onKeys: effectsOnKeys(onBox('test')),
+  });
   return { server, keys, document: servedDocument(server.deps.config.publicUrl) };
 }

@@ -38,7 +38,12 @@ export async function withSamples<T>(act: (samples: Samples) => T): Promise<T> {
   const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db'), SECURITY_CONTACT: 'security@example.org' });
   const deps = { ...createDeps(withTables(openDatabase(config.databasePath, 'serve')), config), clock: CLOCK };
   try {
-    await importProfiles(deps, [Buffer.from(sample)], { merge: false, strict: true, onKeys: effectsOnKeys(SERVICE) });
+    await importProfiles(deps, [Buffer.from(sample)], {
+      merge: false,
+      strict: true,
+      by: SERVICE,
+      onKeys: effectsOnKeys(SERVICE),
+    });
     const service = createService(deps, () => {});
     try {
       return act(samplesOf(service));

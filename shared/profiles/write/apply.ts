@@ -2,13 +2,12 @@ import { MAX_NOTED_IDS, noteChanges } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasure } from '../../db/erasures.ts';
 import { isSameAddress } from '../../mail/address.ts';
-import { COLUMN_LIST, type StoredProfile } from '../field-values.ts';
+import type { StoredProfile } from '../field-values.ts';
 import { createProfileReader } from '../record.ts';
-import { nameGivenTwice, type ProfileLine } from './line.ts';
-import type { Name } from './line-values.ts';
+import type { Clash, Loser, TakenAt } from './clash.ts';
+import type { ProfileLine } from './line.ts';
 import {
   beginClaims,
-  type Clash,
   claimAuthId,
   claimedNames,
   claimNames,
@@ -16,16 +15,17 @@ import {
   dropClaims,
   type NameClaims,
   settleClaims,
-  type TakenAt,
 } from './name-claims.ts';
+import type { Refusal } from './refusal.ts';
 import { createSizeCheck, type SizeCheck, sizeFault } from './size-check.ts';
+import { type Held, wantedOf } from './wanted.ts';
 import { createRowWriter, type RowWriter } from './write-row.ts';
 
 /** A line that was checked, its number in the file and its length in bytes. */
 export type Entry = { number: number; bytes: number; line: ProfileLine };
 
-/** How many lines of a pass were imported, and how many profiles were erased. */
-export type Applied = { imported: number; deleted: number };
+/** How many lines of a pass were imported, how many profiles were erased, and how many were to be but are not there. */
+export type Applied = { imported: number; deleted: number; notThere: number };
 
 /**
  * What an import does to the keys of profiles, inside its transaction. It is handed in, because this room does not know
@@ -47,7 +47,7 @@ export type ApplyOptions = {
   /** Stores which line took which name: a map, or a table where there may be too many for memory. */
   takenAt: TakenAt;
   /** Called for a line that can't be applied; the pass goes on without it. */
-  refuse: (number: number, reason: string) => void;
+  refuse: (loser: Loser) => void;
   /** Called for a line that was applied and clashes; the caller must roll the pass back. */
   clash: (clash: Clash) => void;
 };
@@ -89,7 +89,7 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
 
 function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options: ApplyOptions): Applied {
   const { sqlite, claims } = state;
-  const done = { imported: 0, deleted: 0 };
+  const done = { imported: 0, deleted: 0, notThere: 0 };
   const changed = new Set<number>();
   beginClaims(claims);
   for (const entry of entries) {
@@ -97,11 +97,12 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
     if (deleted) {
       dropClaims(claims, id);
       if (options.onKeys.erase(tx, id, options.nowMs)) done.deleted++;
+      else done.notThere++;
       continue;
     }
-    const reason = applyLine(state, tx, entry, options, changed);
-    if (reason === null) done.imported++;
-    else options.refuse(entry.number, reason);
+    const refusal = applyLine(state, tx, entry, options, changed);
+    if (refusal === null) done.imported++;
+    else options.refuse({ line: entry.number, id, refusal, isForName: false });
   }
   settleClaims(claims, options.takenAt, options.clash);
   if (done.deleted > 0) noteErasure(sqlite, options.nowMs);
@@ -116,37 +117,43 @@ function applyLine(
   entry: Entry,
   options: ApplyOptions,
   changed: Set<number>,
-): string | null {
-  const { reader, claims, writer, sizes } = state;
+): Refusal | null {
+  const { claims, writer, sizes } = state;
   const { number, bytes, line } = entry;
   const { id } = line;
-  const held = options.merge || state.readsFirst ? reader.row(id) : null;
-  const base = options.merge ? held : null;
-  const names = namesOf(line, base === null ? [] : claimedNames(claims, id));
-  if (typeof names === 'string') return names;
-  const [username] = names;
-  if (username === undefined) return `username is missing, and there is no profile ${id} to merge the line into`;
-
-  const row = Object.assign(
-    base === null ? newRow(id, username.name, options.nowMs) : { ...base, username: username.name },
-    line.columns,
-  );
-  const isNew = held === null && insertRow(writer, row, number, options.takenAt);
+  let held = options.merge || state.readsFirst ? heldOf(state, id) : null;
+  let wanted = wantedOf(line, held, options);
+  if ('reason' in wanted) return wanted;
+  const isNew = held === null && insertRow(writer, wanted.row, number, options.takenAt);
   state.readsFirst = !isNew;
-  let differs = isNew || updateRow(state, tx, entry, { row, held, base }, options);
-  if (base === null || line.username !== undefined || line.aliases !== undefined) {
-    differs = claimNames(claims, { id, names, line: number, isNew }, options.takenAt) || differs;
+  if (!isNew && held === null) {
+    held = heldOf(state, id);
+    wanted = wantedOf(line, held, options);
+    if ('reason' in wanted) return wanted;
   }
-  if (base === null || line.links !== undefined) differs = writer.putLinks(id, line.links ?? [], isNew) || differs;
+  const { row, names } = wanted;
+  const current = held?.names ?? [];
+  const isMerged = options.merge && held !== null;
+  let differs = isNew || updateRow(state, tx, entry, { row, held: held?.row ?? null, isMerged }, options);
+  differs = claimNames(claims, { id, names, current, line: number, isNew }, options.takenAt) || differs;
+  if (!isMerged || line.links !== undefined) differs = writer.putLinks(id, line.links ?? [], isNew) || differs;
   if (!differs) return null;
-  const reason =
-    base !== null || bytes > sizes.harmlessBytes
-      ? sizeFault(sizes, line, claimedNames(claims, id), base !== null)
-      : null;
-  if (reason !== null) options.clash({ loser: number, winner: null, reason });
+  const keptBytes = line.aliases === undefined ? MAX_ALIAS_BYTES * (names.length - 1) : 0;
+  if (isMerged || bytes + keptBytes > sizes.harmlessBytes) {
+    const refusal = sizeFault(sizes, line, claimedNames(claims, id), isMerged);
+    if (refusal !== null) options.clash({ line: number, id, winner: null, refusal, isForName: false });
+  }
   // One id above the most that is noted is enough: then all profiles count as changed.
   if (changed.size <= MAX_NOTED_IDS) changed.add(id);
   return null;
+}
+
+/** The most bytes that an alias takes in an export line: 64 characters of 4 bytes, quotes and a comma. */
+const MAX_ALIAS_BYTES = 259;
+
+function heldOf({ reader, claims }: ApplyState, id: number): Held | null {
+  const row = reader.row(id);
+  return row === null ? null : { row, names: claimedNames(claims, id) };
 }
 
 /** Inserts the row where neither its id nor its auth ID exists yet, which needs no other look at the table. */
@@ -156,54 +163,31 @@ function insertRow(writer: RowWriter, row: StoredProfile, number: number, takenA
   return true;
 }
 
-/** What {@link updateRow} writes: `held` is the row that was read before, `base` the one that a merged line changes. */
+/** What {@link updateRow} writes: `held` is the row that is there, null where only the auth ID is, in another one. */
 type RowUpdate = {
   row: StoredProfile;
   held: StoredProfile | null;
-  base: StoredProfile | null;
+  isMerged: boolean;
 };
 
 /** Updates the row, or inserts it without an auth ID that another profile has. Returns whether that changes anything. */
 function updateRow(
-  { sqlite, reader, claims, writer }: ApplyState,
+  { sqlite, claims, writer }: ApplyState,
   tx: Tx,
   { number, line }: Entry,
-  { row, held, base }: RowUpdate,
+  { row, held, isMerged }: RowUpdate,
   { takenAt, onKeys, nowMs }: ApplyOptions,
 ): boolean {
-  const { id } = line;
-  const before = held ?? reader.row(id);
   const wanted = row.authId;
-  if (base === null || line.columns.authId !== undefined) {
-    row.authId = claimAuthId(claims, { id, authId: wanted, held: before?.authId ?? null, line: number }, takenAt);
+  if (!isMerged || line.columns.authId !== undefined) {
+    const claim = { id: line.id, authId: wanted, held: held?.authId ?? null, line: number };
+    row.authId = claimAuthId(claims, claim, takenAt);
   }
-  const isReplaced = writer.replace(row, before);
-  const formerEmail = before?.email ?? null;
+  const isReplaced = writer.replace(row, held);
+  const formerEmail = held?.email ?? null;
   if (isReplaced && formerEmail !== null && !isSameAddress(formerEmail, row.email)) {
-    onKeys.readdress(tx, sqlite, { profileId: id, formerEmail }, nowMs);
+    onKeys.readdress(tx, sqlite, { profileId: line.id, formerEmail }, nowMs);
   }
   // An auth ID that is claimed but not given yet changes the row when the claims are settled.
   return isReplaced || row.authId !== wanted;
-}
-
-/** The values of the fields that a line leaves out; those that depend on the line or the time are computed for each. */
-const DEFAULTS = Object.fromEntries(COLUMN_LIST.map(({ name, absent }) => [name, absent])) as StoredProfile;
-const COMPUTED_DEFAULTS = COLUMN_LIST.flatMap(({ name, absent }) =>
-  typeof absent === 'function' ? { name, absent } : [],
-);
-
-/** The row of a profile whose line gives nothing but its id and its username. */
-function newRow(id: number, username: string, nowMs: number): StoredProfile {
-  const row: Record<string, unknown> = { ...DEFAULTS, id, username };
-  for (const { name, absent } of COMPUTED_DEFAULTS) row[name] = absent({ username, nowMs });
-  return row as StoredProfile;
-}
-
-/** The names that the profile is to have, the username first, or why it can't have them. `current` are the names it has. */
-function namesOf(line: ProfileLine, current: readonly Name[]): Name[] | string {
-  const username = line.username ?? current[0];
-  const aliases = line.aliases ?? current.slice(1);
-  const twice = current.length === 0 ? null : nameGivenTwice(username, aliases);
-  if (twice !== null) return `aliases ${twice}`;
-  return username === undefined ? [] : [username, ...aliases];
 }

@@ -7,6 +7,7 @@ import { findProfile } from '../find.ts';
 import { foldName } from '../name.ts';
 import { createProfileReader } from '../record.ts';
 import { createApplier, type EffectsOnKeys } from './apply.ts';
+import type { Loser } from './clash.ts';
 import { parseLine } from './line.ts';
 
 /** The fields that are to change, as in a line of an import. */
@@ -30,17 +31,20 @@ export function changeProfile(
     const text = JSON.stringify({ ...input.decide(JSON.parse(reader.line(id)) as ExportedProfile), id });
     const line = parseLine(text, true);
     if ('reason' in line) throw new AppError('usage', `${capitalised(line.reason)}.`);
+    if (line.droppedLinks > 0) {
+      throw new AppError('usage', 'The address of a link may not begin with javascript:, vbscript: or data:.');
+    }
     if (line.unknown.length > 0) throw new AppError('usage', `There is no field ${line.unknown[0]}.`);
-    const refuse = (reason: string): never => {
-      throw new AppError('refused', `${capitalised(reason)}.`);
+    const refuse = ({ refusal }: Loser): never => {
+      throw new AppError('refused', `${capitalised(refusal.reason)}.`);
     };
     apply(tx, [{ number: 1, bytes: Buffer.byteLength(text), line }], {
       merge: true,
       onKeys: input.onKeys,
       nowMs: deps.clock.nowMs(),
       takenAt: new Map(),
-      refuse: (_number, reason) => refuse(reason),
-      clash: ({ reason }) => refuse(reason),
+      refuse,
+      clash: refuse,
     });
     return reader.line(id);
   });

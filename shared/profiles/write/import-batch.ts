@@ -1,14 +1,13 @@
 import type { Db } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
 import type { Applied, Applier, EffectsOnKeys, Entry } from './apply.ts';
-import type { RefusedLine } from './import-report.ts';
-import type { Clash } from './name-claims.ts';
+import type { Clash, Loser } from './clash.ts';
 
 /** What every batch of an import shares. */
 export type BatchContext = { db: Db; apply: Applier; merge: boolean; onKeys: EffectsOnKeys; nowMs: number };
 
 /** What became of a batch; `refused` are the lines that clashed with others or with what is there. */
-export type BatchResult = Applied & { refused: RefusedLine[] };
+export type BatchResult = Applied & { refused: Loser[] };
 
 /** Thrown through a transaction to undo it; never leaves this folder. */
 export const ROLL_BACK = new Error('rolled back on purpose');
@@ -22,36 +21,36 @@ const MAX_ROUNDS = 8;
  * own: the lock is never held for longer than one takes. After eight rounds the batch is halved.
  */
 export function applyBatch(context: BatchContext, entries: readonly Entry[]): BatchResult {
-  const losers = new Map<number, string>();
+  const losers = new Map<number, Loser>();
   for (let round = 1; ; round++) {
     const left = entries.filter(({ number }) => !losers.has(number));
     const attempt = tryBatch(context, left);
     if (attempt.clashes.length === 0) {
-      for (const [line, reason] of losers) attempt.refused.push({ line, reason });
+      attempt.refused.push(...losers.values());
       return attempt;
     }
     if (round >= MAX_ROUNDS && left.length > 1) return halve(context, left, losers);
-    for (const [line, reason] of losersOf(attempt.clashes)) losers.set(line, reason);
+    for (const [line, loser] of losersOf(attempt.clashes)) losers.set(line, loser);
   }
 }
 
-function halve(context: BatchContext, entries: readonly Entry[], losers: ReadonlyMap<number, string>): BatchResult {
+function halve(context: BatchContext, entries: readonly Entry[], losers: ReadonlyMap<number, Loser>): BatchResult {
   const middle = Math.ceil(entries.length / 2);
   const first = applyBatch(context, entries.slice(0, middle));
   const second = applyBatch(context, entries.slice(middle));
-  const already = Array.from(losers, ([line, reason]) => ({ line, reason }));
   return {
     imported: first.imported + second.imported,
     deleted: first.deleted + second.deleted,
-    refused: [...already, ...first.refused, ...second.refused],
+    notThere: first.notThere + second.notThere,
+    refused: [...losers.values(), ...first.refused, ...second.refused],
   };
 }
 
 function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { clashes: Clash[] } {
   const { db, apply, merge, onKeys, nowMs } = context;
-  const refused: RefusedLine[] = [];
+  const refused: Loser[] = [];
   const clashes: Clash[] = [];
-  const result = { imported: 0, deleted: 0, refused, clashes };
+  const result = { imported: 0, deleted: 0, notThere: 0, refused, clashes };
   try {
     const applied = writeProfiles(db, (tx) => {
       const done = apply(tx, entries, {
@@ -59,7 +58,7 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
         onKeys,
         nowMs,
         takenAt: new Map(),
-        refuse: (line, reason) => refused.push({ line, reason }),
+        refuse: (loser) => refused.push(loser),
         clash: (clash) => clashes.push(clash),
       });
       if (clashes.length > 0) throw ROLL_BACK;
@@ -76,13 +75,13 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
  * Whom to refuse in this round. A line loses to what was there before; to another line it loses only if that one stays,
  * and the earlier lines are decided first.
  */
-function losersOf(clashes: readonly Clash[]): Map<number, string> {
-  const losers = new Map<number, string>();
-  const lose = ({ loser, reason }: Clash): void => {
-    if (!losers.has(loser)) losers.set(loser, reason);
+function losersOf(clashes: readonly Clash[]): Map<number, Loser> {
+  const losers = new Map<number, Loser>();
+  const lose = ({ winner: _, ...loser }: Clash): void => {
+    if (!losers.has(loser.line)) losers.set(loser.line, loser);
   };
   for (const clash of clashes) if (clash.winner === null) lose(clash);
-  const between = clashes.filter(({ winner }) => winner !== null).toSorted((a, b) => a.loser - b.loser);
+  const between = clashes.filter(({ winner }) => winner !== null).toSorted((a, b) => a.line - b.line);
   for (const clash of between) if (!losers.has(clash.winner as number)) lose(clash);
   return losers;
 }

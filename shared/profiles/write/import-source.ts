@@ -1,11 +1,12 @@
-import { accessSync, constants, createReadStream, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import { AppError } from '../../errors.ts';
+import { formatFault } from './source-format.ts';
 
 /** Where lines come from: a file's path, or chunks of bytes such as stdin gives. */
 export type ImportSource = string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** How far an import is; `totalBytes` is null where nobody knows. */
-export type Progress = { lines: number; bytes: number; totalBytes: number | null };
+/** How far an import is; `totalBytes` is null where nobody knows, `postponed` lines wait for the end. */
+export type Progress = { lines: number; bytes: number; totalBytes: number | null; postponed: number };
 
 /** Hears of progress after every batch. */
 export type OnProgress = (progress: Progress) => void;
@@ -15,11 +16,54 @@ export function chunksOf(source: ImportSource): AsyncIterable<Uint8Array> | Iter
   return typeof source === 'string' ? createReadStream(source, { highWaterMark: 262_144 }) : source;
 }
 
+/** What a sentence calls the source. */
+export function nameOf(source: ImportSource): string {
+  return typeof source === 'string' ? source : 'The input';
+}
+
+/** So many bytes show what kind of file it is. */
+const HEAD_BYTES = 4_096;
+
+/**
+ * The source that a person has named: a path, or "-" for `stdin`. Throws `refused` where it can't be read, is empty, or is
+ * not JSON Lines but something that is often taken for them: then the sentence says how to convert it. Waits for the first
+ * bytes of what is no regular file.
+ */
+export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>): Promise<ImportSource> {
+  if (file !== '-') checkSource(file);
+  if (file !== '-' && statSync(file).isFile()) {
+    checkHead(headOf(file), file);
+    return file;
+  }
+  const chunks = (file === '-' ? stdin : createReadStream(file))[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  checkHead(first.done ? new Uint8Array(0) : first.value, null);
+  return (async function* () {
+    for (let chunk = first; !chunk.done; chunk = await chunks.next()) yield chunk.value;
+  })();
+}
+
+function headOf(file: string): Uint8Array {
+  const fd = openSync(file, 'r');
+  try {
+    const head = new Uint8Array(HEAD_BYTES);
+    return head.subarray(0, readSync(fd, head));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function checkHead(head: Uint8Array, file: string | null): void {
+  if (head.length === 0) throw new AppError('refused', `${file ?? 'The input'} is empty; nothing was changed.`);
+  const fault = formatFault(head.subarray(0, HEAD_BYTES), file);
+  if (fault !== null) throw new AppError('refused', fault);
+}
+
 /** A fault of the file or the pipe as a sentence: `refused`. Null where the fault lies elsewhere. */
 export function sourceFault(source: ImportSource, error: unknown): AppError | null {
   if (!(error instanceof Error) || !('syscall' in error)) return null;
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault';
-  const what = typeof source === 'string' ? source : 'The input';
+  const what = nameOf(source);
   if (code === 'ENOENT' || code === 'ENOTDIR') return new AppError('refused', `There is no file ${what}.`);
   if (code === 'EISDIR') return isFolder(what);
   if (code === 'ENOSPC') return new AppError('refused', 'There is no room left on the disk beside the database.');

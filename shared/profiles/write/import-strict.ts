@@ -3,84 +3,109 @@ import { closeSync, openSync, readSync, statSync, unlinkSync, writeSync } from '
 import type { Sqlite } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
 import type { Entry } from './apply.ts';
-import { type BatchContext, ROLL_BACK } from './import-batch.ts';
-import type { ImportReport } from './import-report.ts';
-import { chunksOf, type ImportSource, type OnProgress } from './import-source.ts';
+import type { Loser, TakenAt } from './clash.ts';
+import { ROLL_BACK } from './import-batch.ts';
+import { type ImportRun, rawOf, readLine, refuseLine } from './import-run.ts';
+import { chunksOf, type ImportSource } from './import-source.ts';
 import { parseLine } from './line.ts';
-import type { TakenAt } from './name-claims.ts';
-import { createLineSplitter, type SplitLine } from './split.ts';
+import { giveTurn } from './pace.ts';
+import { wholeLine } from './refusal.ts';
+import { createLineSplitter, type LineSplitter, type SplitLine } from './split.ts';
 
 const CHUNK_BYTES = 262_144;
 
 /**
  * All or nothing: checks the whole file first, without the lock, then applies it in one transaction as if it were one
  * batch. Memory doesn't grow with the file. A source that can't be read twice (a pipe) is first copied to a file beside
- * the database, which has no name any more by the time anything is in it.
+ * the database, which has no name any more by the time anything is in it. Returns how the file ended.
  */
-export async function importStrictly(
-  context: BatchContext,
-  source: ImportSource,
-  report: ImportReport,
-  onProgress: OnProgress,
-): Promise<void> {
-  const file = await openTwice(context.db.$client.filename, source);
+export async function importStrictly(run: ImportRun, source: ImportSource): Promise<ReturnType<LineSplitter['state']>> {
+  const file = await openTwice(run.db.$client.filename, source);
+  const splitter = createLineSplitter(run.rejects?.writePiece);
   try {
-    const totalBytes = file.bytes;
-    for (const { line, bytes, lines } of readLines(file.fd)) {
-      if (line !== null) checkLine(line, context.merge, report);
-      else {
-        onProgress({ lines, bytes, totalBytes });
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+    let ids: number[] = [];
+    for (const { line, bytes, lines } of readLines(file.fd, splitter)) {
+      const id = line === null ? null : checkLine(run, line);
+      if (id !== null) ids.push(id);
+      if (line !== null) continue;
+      run.unnamed?.name(ids);
+      ids = [];
+      run.onProgress({ lines, bytes, totalBytes: file.bytes, postponed: 0 });
+      await giveTurn();
     }
-    if (report.refusedCount() === 0) applyWhole(context, file.fd, report);
+    run.unnamed?.name(ids);
+    if (run.report.refusedCount() === 0) applyWhole(run, file.fd);
+    return splitter.state();
   } finally {
     closeSync(file.fd);
   }
 }
 
-function checkLine(line: SplitLine, merge: boolean, report: ImportReport): void {
-  const parsed = 'fault' in line ? { reason: line.fault } : parseLine(line.text, merge);
-  if ('reason' in parsed) report.refuse(line.number, parsed.reason);
-  else report.drop(parsed.unknown);
+/** Reports the line where it is bad; returns its profile's id where it is not. */
+function checkLine(run: ImportRun, line: SplitLine): number | null {
+  const parsed = readLine(run, line);
+  if (!('reason' in parsed)) return parsed.id;
+  refuseLine(run, { number: line.number, id: parsed.id, raw: rawOf(line) }, parsed);
+  return null;
 }
 
-function applyWhole(context: BatchContext, fd: number, report: ImportReport): void {
-  const { db, apply, merge, onKeys, nowMs } = context;
+function applyWhole(run: ImportRun, fd: number): void {
+  const { db, apply, merge, onKeys, nowMs } = run;
+  const refusedLines = createLineSet();
+  const refuse = ({ line, id, refusal }: Loser): void => {
+    refusedLines.add(line);
+    // The line itself is written below: it may have been read long ago.
+    refuseLine(run, { number: line, id, raw: null }, refusal);
+  };
   try {
     const done = writeProfiles(db, (tx) => {
-      const applied = apply(tx, entriesOf(fd, merge, report), {
-        merge,
-        onKeys,
-        nowMs,
-        takenAt: createTakenAtTable(db.$client),
-        refuse: report.refuse,
-        clash: ({ loser, reason }) => report.refuse(loser, reason),
-      });
-      if (report.refusedCount() > 0) throw ROLL_BACK;
+      const takenAt = createTakenAtTable(db.$client);
+      const applied = apply(tx, entriesOf(run, fd, refuse), { merge, onKeys, nowMs, takenAt, refuse, clash: refuse });
+      if (run.report.refusedCount() > 0) throw ROLL_BACK;
       return applied;
     });
-    report.applied(done);
+    run.report.applied(done);
   } catch (error) {
     if (error !== ROLL_BACK) throw error;
+    if (run.rejects === null) return;
+    for (const { line } of readLines(fd)) {
+      const raw = line === null || !refusedLines.has(line.number) ? null : rawOf(line);
+      if (raw !== null) run.rejects.writeLine(raw);
+    }
   }
 }
 
-function* entriesOf(fd: number, merge: boolean, report: ImportReport): Generator<Entry> {
+function* entriesOf({ merge }: ImportRun, fd: number, refuse: (loser: Loser) => void): Generator<Entry> {
   for (const { line } of readLines(fd)) {
     if (line === null) continue;
     // Checked again, for the file may have changed since.
-    const parsed = 'fault' in line ? { reason: line.fault } : parseLine(line.text, merge);
-    if ('reason' in parsed) report.refuse(line.number, parsed.reason);
+    const parsed = 'fault' in line ? { id: null, ...wholeLine(line.fault) } : parseLine(line.text, merge);
+    if ('reason' in parsed) refuse({ line: line.number, id: parsed.id ?? 0, refusal: parsed, isForName: false });
     else if ('bytes' in line) yield { number: line.number, bytes: line.bytes, line: parsed };
   }
+}
+
+/** A set of line numbers that takes a bit for each line of the file. */
+function createLineSet(): { add: (line: number) => void; has: (line: number) => boolean } {
+  let bits = new Uint8Array(1_024);
+  return {
+    add: (line) => {
+      const at = line >> 3;
+      if (at >= bits.length) {
+        const more = new Uint8Array(2 * at);
+        more.set(bits);
+        bits = more;
+      }
+      bits[at] = (bits[at] as number) | (1 << (line & 7));
+    },
+    has: (line) => ((bits[line >> 3] ?? 0) & (1 << (line & 7))) !== 0,
+  };
 }
 
 type Step = { line: SplitLine | null; bytes: number; lines: number };
 
 /** The lines of a file from its beginning, and a null after each chunk. */
-function* readLines(fd: number): Generator<Step> {
-  const splitter = createLineSplitter();
+function* readLines(fd: number, splitter = createLineSplitter()): Generator<Step> {
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let bytes = 0;
   let lines = 0;

@@ -15,8 +15,13 @@ export const MAX_DEPTH = 64;
 
 /** Why a line is left out; caught where the line is parsed, so it never reaches a person as an error. */
 export class LineFault extends Error {
-  constructor(field: string, rule: string) {
-    super(`${field} ${rule}`);
+  /** `what` is the field with its place (`links[2].name`) or words for a part of it; `detail` differs from line to line. */
+  constructor(
+    readonly what: string,
+    readonly rule: string,
+    detail = '',
+  ) {
+    super(`${what} ${rule}${detail}`);
     this.name = 'LineFault';
   }
 }

@@ -1,4 +1,6 @@
+import { codePoints } from '../../text.ts';
 import { type ProfileColumns, SETTABLE_LIST, type StoredLink } from '../field-values.ts';
+import { jsonFaultAt } from './json-fault.ts';
 import {
   LineFault,
   type Name,
@@ -10,6 +12,8 @@ import {
   readName,
   readObject,
 } from './line-values.ts';
+import { isUnsafeLink } from './link-scheme.ts';
+import { type Refusal, refusalOfFault } from './refusal.ts';
 
 /** The most bytes a line may have, its line end left out (1 MiB). */
 export const MAX_LINE_BYTES = 1_048_576;
@@ -22,12 +26,15 @@ export type ProfileLine = {
   username: Name | undefined;
   aliases: Name[] | undefined;
   columns: Partial<ProfileColumns>;
+  /** Without those of a scheme that acts in pages (`isUnsafeLink`). */
   links: StoredLink[] | undefined;
   unknown: string[];
+  /** How many links were left out for their scheme. */
+  droppedLinks: number;
 };
 
-/** Why a line is left out: reads on after `line 7: `, and holds nothing private. */
-export type LineRefusal = { reason: string };
+/** Why a line is left out, and the id that it has, null where that can't be read. */
+export type LineRefusal = Refusal & { id: number | null };
 
 type Reader = (line: ProfileLine, value: unknown, field: string) => void;
 
@@ -60,10 +67,15 @@ const READERS = new Map<string, Reader>([
   [
     'links',
     (line, value, field) => {
-      line.links = readList(field, value, (at, link) => readLink(at, link, line.unknown));
+      const links = readList(field, value, (at, link) => readLink(at, link, line.unknown));
+      // Mostly there is none to drop, and the list need not be copied.
+      line.links = links.some(isUnsafe) ? links.filter((link) => !isUnsafe(link)) : links;
+      line.droppedLinks = links.length - line.links.length;
     },
   ],
 ]);
+
+const isUnsafe = ({ link }: StoredLink) => isUnsafeLink(link);
 
 function columnReader(name: keyof ProfileColumns, read: (typeof READ_VALUE)[keyof typeof READ_VALUE]): Reader {
   return (line, value, field) => {
@@ -77,41 +89,61 @@ function columnReader(name: keyof ProfileColumns, read: (typeof READ_VALUE)[keyo
  * that is given twice the last counts, as `JSON.parse` has it.
  */
 export function parseLine(text: string, merge: boolean): ProfileLine | LineRefusal {
+  let fields: Record<string, unknown> = {};
+  let reading: string | null = null;
   try {
-    const fields = readObject('the line', parseJson(text));
-    const line: ProfileLine = {
-      id: 0,
-      deleted: false,
-      username: undefined,
-      aliases: undefined,
-      columns: {},
-      links: undefined,
-      unknown: [],
-    };
-    if (fields.deleted === true) return { ...line, id: readCount('id', fields.id, 1), deleted: true };
+    fields = readObject('the line', parseJson(text));
+    if (fields.deleted === true) return deletionOf(readCount('id', fields.id, 1));
+    const line = emptyLine(0, false);
     for (const field of Object.keys(fields)) {
       const read = READERS.get(field);
+      reading = field;
       if (read === undefined) line.unknown.push(field);
       else read(line, fields[field], field);
     }
+    reading = null;
     if (line.id === 0) throw new LineFault('id', 'is missing');
     if (line.username === undefined && !merge) throw new LineFault('username', 'is missing');
     const twice = nameGivenTwice(line.username, line.aliases ?? []);
-    if (twice !== null) throw new LineFault('aliases', twice);
+    if (twice !== null) throw twice;
     return line;
   } catch (error) {
-    if (error instanceof LineFault) return { reason: error.message };
-    throw error;
+    if (!(error instanceof LineFault)) throw error;
+    return { id: isUid(fields.id) ? fields.id : null, ...refusalOfFault(error, reading) };
   }
 }
 
-/** A clause about the first alias that is, as compared, the username or an earlier alias; null where there is none. */
-export function nameGivenTwice(username: Name | undefined, aliases: readonly Name[]): string | null {
+/** The line that erases the profile with this id. */
+export function deletionOf(id: number): ProfileLine {
+  return emptyLine(id, true);
+}
+
+function emptyLine(id: number, deleted: boolean): ProfileLine {
+  return {
+    id,
+    deleted,
+    username: undefined,
+    aliases: undefined,
+    columns: {},
+    links: undefined,
+    unknown: [],
+    droppedLinks: 0,
+  };
+}
+
+function isUid(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
+}
+
+/** The fault of the first alias that is, as compared, the username or an earlier alias; null where there is none. */
+export function nameGivenTwice(username: Name | undefined, aliases: readonly Name[]): LineFault | null {
   if (aliases.length === 0) return null;
   const seen = new Set(username === undefined ? [] : [username.folded]);
   for (const { name, folded } of aliases) {
-    if (folded === username?.folded) return `may not hold the username again ("${name}")`;
-    if (seen.has(folded)) return `may not hold the same name twice ("${name}")`;
+    if (seen.has(folded)) {
+      const rule = folded === username?.folded ? 'may not hold the username again' : 'may not hold the same name twice';
+      return new LineFault('aliases', rule, ` ("${name}")`);
+    }
     seen.add(folded);
   }
   return null;
@@ -122,6 +154,9 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's own message repeats the text, which may be private.
-    throw new LineFault('the line', 'is not valid JSON');
+    const at = jsonFaultAt(text);
+    // Valid JSON may still be nested deeper than the parser can go.
+    const place = at === null ? '' : ` (column ${codePoints(text.slice(0, at)) + 1})`;
+    throw new LineFault('the line', 'is not valid JSON', place);
   }
 }

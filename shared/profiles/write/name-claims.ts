@@ -1,19 +1,12 @@
 import type { Sqlite } from '../../db/connect.ts';
 import { createProfileReader, type StoredName } from '../record.ts';
+import { type Clash, laterOf, type TakenAt } from './clash.ts';
 import type { Name } from './line-values.ts';
+import { heldByOther } from './refusal.ts';
 
 // A pass is the application of some lines in one transaction. A name or auth ID that a line gives up is free for every
 // other line of the pass, also for earlier ones. So a line that claims what another profile has is not refused at once: its
 // claim is stored in a temporary table, and settled when all lines were applied.
-
-/** Which line of the pass took a name (`name:` and its folded form) or an auth ID (`auth:` and the auth ID). */
-export type TakenAt = { get: (what: string) => number | undefined; set: (what: string, line: number) => unknown };
-
-/**
- * Two profiles claim one name or auth ID. `loser` is the line to refuse, `winner` the line that has the name; `winner` is
- * null where the other profile had the name before the pass.
- */
-export type Clash = { loser: number; winner: number | null; reason: string };
 
 /** The names and auth IDs that lines of a pass claim and could not be given yet. */
 export type NameClaims = {
@@ -28,6 +21,15 @@ export type NameClaims = {
 
 /** The auth ID that a line wants for a profile; `held` is the one that stands in the profile's row. */
 export type AuthClaim = { id: number; authId: string | null; held: string | null; line: number };
+
+/** The names that a line wants for a profile, the username first. */
+export type NamesClaim = {
+  id: number;
+  names: readonly Name[];
+  current: readonly StoredName[];
+  line: number;
+  isNew: boolean;
+};
 
 type WaitingName = StoredName & { id: number; line: number };
 type WaitingAuth = { id: number; authId: string; line: number };
@@ -56,8 +58,8 @@ function prepareStatements(sqlite: Sqlite) {
       `INSERT INTO profile_names (folded, profile_id, position, name) VALUES (?, ?, ?, ?)
        ON CONFLICT (folded) DO NOTHING`,
     ),
-    nameHolder: sqlite.prepare<{ id: number; name: string }, [string]>(
-      'SELECT profile_id AS id, name FROM profile_names WHERE folded = ?',
+    nameHolder: sqlite.prepare<{ id: number; name: string; position: number }, [string]>(
+      'SELECT profile_id AS id, name, position FROM profile_names WHERE folded = ?',
     ),
     awaitName: sqlite.prepare(
       'INSERT INTO temp.waiting_names (id, folded, name, position, line) VALUES (?, ?, ?, ?, ?)',
@@ -90,16 +92,16 @@ export function claimedNames({ reader, statements, anyNames }: NameClaims, id: n
 }
 
 /**
- * Gives a profile these names instead of those that it has; a name that another profile has is claimed. Returns whether
- * that changes anything.
+ * Gives a profile these names instead of `current`, those that it has or claims; a name that another profile has is
+ * claimed. Returns whether that changes anything.
  */
 export function claimNames(
   claims: NameClaims,
-  { id, names, line, isNew }: { id: number; names: readonly Name[]; line: number; isNew: boolean },
+  { id, names, current, line, isNew }: NamesClaim,
   takenAt: TakenAt,
 ): boolean {
   const { reader, statements } = claims;
-  if (sameNames(isNew ? [] : claimedNames(claims, id), names)) return false;
+  if (sameNames(current, names)) return false;
   // A name that the profile keeps is not taken by this line: the profile has had it since before.
   const kept = new Set(isNew ? [] : reader.names(id).map(({ folded }) => folded));
   if (!isNew) statements.clearNames.run(id);
@@ -162,10 +164,10 @@ function settleName(statements: NameClaims['statements'], waiting: WaitingName, 
     takenAt.set(`name:${folded}`, line);
     return null;
   }
-  const holder = statements.nameHolder.get(folded) as { id: number; name: string };
+  const holder = statements.nameHolder.get(folded) as { id: number; name: string; position: number };
   return laterOf(
-    { line, reason: `the name "${name}" is held by profile ${holder.id}` },
-    { line: takenAt.get(`name:${folded}`), reason: `the name "${holder.name}" is held by profile ${id}` },
+    { line, id, refusal: heldByOther(holder.id, waiting) },
+    { line: takenAt.get(`name:${folded}`), id: holder.id, refusal: heldByOther(id, holder) },
   );
 }
 
@@ -181,21 +183,11 @@ function settleAuth(
     return null;
   }
   return laterOf(
-    { line, reason: `the authId is held by profile ${holder.id}` },
-    { line: takenAt.get(`auth:${authId}`), reason: `the authId is held by profile ${id}` },
+    { line, id, refusal: heldByOther(holder.id) },
+    { line: takenAt.get(`auth:${authId}`), id: holder.id, refusal: heldByOther(id) },
   );
 }
 
 function sameNames(before: readonly StoredName[], wanted: readonly Name[]): boolean {
   return before.length === wanted.length && wanted.every(({ name }, index) => before[index]?.name === name);
-}
-
-type Side = { line: number; reason: string };
-
-/** The clash of two profiles: the later line loses, but never a profile that had the name or auth ID before the pass. */
-function laterOf(waiting: Side, holder: { line: number | undefined; reason: string }): Clash {
-  if (holder.line === undefined) return { loser: waiting.line, winner: null, reason: waiting.reason };
-  return waiting.line > holder.line
-    ? { loser: waiting.line, winner: holder.line, reason: waiting.reason }
-    : { loser: holder.line, winner: waiting.line, reason: holder.reason };
 }

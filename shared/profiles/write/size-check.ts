@@ -3,6 +3,7 @@ import { SETTABLE_LIST } from '../field-values.ts';
 import { prepareShownSize } from '../read/shown-size.ts';
 import { createProfileReader, type StoredName } from '../record.ts';
 import { MAX_LINE_BYTES, type ProfileLine } from './line.ts';
+import { type Refusal, wholeLine } from './refusal.ts';
 
 /** What finding profiles that are too large works with, prepared once for many lines. */
 export type SizeCheck = {
@@ -37,17 +38,20 @@ export function sizeFault(
   line: ProfileLine,
   names: readonly StoredName[],
   isMerged: boolean,
-): string | null {
+): Refusal | null {
   const { id } = line;
   const text = reader.line(id, names.slice(1));
   const bytes = Buffer.byteLength(text);
-  if (bytes > MAX_LINE_BYTES) return 'the profile would take a line of more than 1 MiB when exported';
+  if (bytes > MAX_LINE_BYTES) return wholeLine('the profile would take a line of more than 1 MiB when exported');
   // The line holds all that is shown, and more. So where the line is small enough, what is shown is small enough too.
   if (bytes <= maxShownBytes || (isMerged && !mayShowMore(line))) return null;
   const shownBytes = shownSizeOf(id);
   if (shownBytes <= maxShownBytes) return null;
   const [kib, maxKib] = [Math.ceil(shownBytes / 1024), maxShownBytes / 1024];
-  return `the profile and its links would take ${kib} KiB as they are shown, and MAX_PROFILE_KIB allows ${maxKib}`;
+  return wholeLine(
+    `the profile and its links would take ${kib} KiB as they are shown, and MAX_PROFILE_KIB allows ${maxKib}`,
+    `the profile and its links would take more than the ${maxKib} KiB that MAX_PROFILE_KIB allows`,
+  );
 }
 
 /** The public fields that can be of any length; the lengths of all others are bounded. */

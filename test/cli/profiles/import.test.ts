@@ -30,9 +30,12 @@ describe('profiles import', () => {
       code: 3,
       stdout: 'Imported 1 line; erased 0 profiles.\n',
       stderr:
-        'line 2: the line is not valid JSON\n' +
-        'line 3: the name "ADA" is held by profile 7\n' +
+        'line 2: the line is not valid JSON (column 1)\n' +
+        'line 3 (id 8, username): the name "ADA" is held by profile 7\n' +
         "Fields that profiles don't have were dropped: pw (1).\n" +
+        'Refused lines by reason:\n' +
+        '  1  the line is not valid JSON\n' +
+        '  1  the name is held by another profile\n' +
         '2 lines were refused; the rest is in.\n',
     });
   });
@@ -42,8 +45,10 @@ describe('profiles import', () => {
     const { code, stderr } = await profilectl(['profiles', 'import', file, '--db', db]);
     expect(code).toBe(1);
     expect(stderr.trimEnd().split('\n').slice(19)).toEqual([
-      'line 20: the line is not valid JSON',
+      'line 20: the line is not valid JSON (column 1)',
       '… and 184 more; --json lists them',
+      'Refused lines by reason:',
+      '  204  the line is not valid JSON',
       '204 lines were refused; nothing was changed.',
     ]);
     const { stdout } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
@@ -56,7 +61,8 @@ describe('profiles import', () => {
     expect(JSON.parse(stdout)).toEqual({
       imported: 1,
       deleted: 1,
-      refused: [{ line: 2, reason: 'the line must be an object' }],
+      pruned: 0,
+      refused: [{ line: 2, id: null, field: null, reason: 'the line must be an object' }],
       dropped: { x: 1 },
     });
     expect(JSON.parse(stderr)).toEqual({ error: '1 line was refused; the rest is in.' });
@@ -166,6 +172,7 @@ test('an import gives way to whoever else needs the processor', async () => {
   const deadline = performance.now() + 10_000;
   while (getPriority(child.pid) < 10 && performance.now() < deadline) await Bun.sleep(5);
   expect(getPriority(child.pid)).toBeGreaterThanOrEqual(10);
+  child.stdin.write(jsonLines(ADA));
   child.stdin.end();
   expect(await child.exited).toBe(0);
 });

@@ -48,6 +48,18 @@ describe('profiles export', () => {
 });
 
 describe('profiles show', () => {
+  test('finds a profile by its UID too, and wants one of the two', async () => {
+    const db = await world();
+    const byName = await profilectl(['profiles', 'show', 'ada', '--json', '--db', db]);
+    const { id } = JSON.parse(byName.stdout);
+    expect(await profilectl(['profiles', 'show', '--uid', String(id), '--json', '--db', db])).toEqual(byName);
+    const unknown = await profilectl(['profiles', 'show', '--uid', '999999', '--db', db]);
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no profile with this UID.\n']);
+    for (const words of [[], ['ada', '--uid', '7'], ['--uid', '0'], ['--uid', '07'], ['--uid', '9007199254740992']]) {
+      expect((await profilectl(['profiles', 'show', ...words, '--db', db])).code).toBe(2);
+    }
+  });
+
   test('lays out a profile with its private fields', async () => {
     const db = await world();
     const { code, stdout } = await profilectl(['profiles', 'show', 'LOVELACE', '--db', db]);

@@ -19,7 +19,12 @@ const lookupOnly = await keyFor(server.deps, ['1000/1m'], ['api.lookup']);
 const narrow = await keyFor(server.deps, ['4/1m']);
 server.deps.db.$client.run('UPDATE profiles SET banned = 1');
 const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
-await importProfiles(server.deps, sample, { merge: false, strict: true, onKeys: effectsOnKeys(onBox('test')) });
+await importProfiles(server.deps, sample, {
+  merge: false,
+  strict: true,
+  by: onBox('test'),
+  onKeys: effectsOnKeys(onBox('test')),
+});
 
 const clientOf = ({ secret }: { secret: string }) =>
   createClient<paths>({

@@ -5,6 +5,7 @@ import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
 import { issue, keyIn, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
@@ -149,6 +150,28 @@ test('the ages of the last backup and restore test stand there once there was on
   expect(await ages()).toEqual([3600, undefined]);
   note('restore-test', JSON.stringify({ at: '2027-01-01T00:00:00.000Z', file: '/b' }));
   expect(await ages()).toEqual([3600, 0]);
+});
+
+test('the last import stands there with who made it, once there was one that changed something', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const metrics = createMetrics(deps);
+  const last = async () => {
+    const samples = samplesOf(await metrics.read());
+    return Object.fromEntries(
+      Object.entries(samples).filter(([name]) => name.startsWith('profile_lookup_last_import')),
+    );
+  };
+  await importLines(deps, ['nonsense']);
+  expect(await last()).toEqual({});
+  await importLines(deps, [{ id: 1, username: 'ada' }, '', 'nonsense']);
+  clock.advance(60_000);
+  expect(await last()).toEqual({
+    profile_lookup_last_import_age_seconds: 60,
+    profile_lookup_last_import_lines: 2,
+    profile_lookup_last_import_refused_lines: 1,
+    'profile_lookup_last_import_info{by="operator (on the box)"}': 1,
+  });
 });
 
 test('an attempt that crashed is open while its lease runs, then not confirmed', async () => {

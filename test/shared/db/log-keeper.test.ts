@@ -42,7 +42,7 @@ test('beside readers that take turns the log of an import stays short', async ()
   try {
     await readers.stdout.getReader().read();
     let longest = 0;
-    const options = { merge: false, strict: false, onKeys: effectsOnKeys(onBox('operator')) };
+    const options = { merge: false, strict: false, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
     const onProgress = () => {
       longest = Math.max(longest, statSync(`${path}-wal`).size);
     };

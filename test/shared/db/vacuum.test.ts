@@ -113,6 +113,7 @@ describe('a vacuum gives way', () => {
     const done = importProfiles(deps, source(), {
       merge: false,
       strict: false,
+      by: onBox('operator'),
       onKeys: effectsOnKeys(onBox('operator')),
     });
     await hasBegun;

@@ -17,7 +17,7 @@ const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 describe('export, import into an empty database, export', () => {
   test.each([false, true])('gives the same bytes for the sample profiles (strict %p)', async (strict) => {
     const deps = testDeps();
-    const options = { merge: false, strict, onKeys: effectsOnKeys(onBox('operator')) };
+    const options = { merge: false, strict, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
     expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
     expect(await exportText(deps)).toBe(SAMPLE.toString());
   });
@@ -53,6 +53,8 @@ describe('export, import into an empty database, export', () => {
       fc.asyncProperty(fc.array(line, { minLength: 10, maxLength: 10 }), async (given) => {
         await importLines(from, given);
         const first = await exportText(from);
+        // Nothing is there until a first line was good, and a file without a line is refused.
+        if (first === '') return;
         await importLines(to, first.trimEnd().split('\n'));
         expect(await exportText(to)).toBe(first);
       }),
@@ -70,6 +72,8 @@ test('texts stand in it as JSON.stringify writes them, whatever characters they 
         .flatMap((text) => [text, `${controls}"\\/'\x7f\u0080\u2028\u2029\ufeff${text}`])
         .filter((text) => !text.includes('\0'));
       const given = texts.map((text, at) => ({ id: at + 1, username: `ada${at}`, displayName: text, discordID: text }));
+      // A file without a line is refused.
+      if (given.length === 0) return;
       await importLines(deps, given);
       const lines = (await exportText(deps)).split('\n');
       for (const [at, text] of texts.entries()) {
@@ -125,11 +129,18 @@ test('an export whose reader fails leaves the connection usable', async () => {
 
 test('one profile is found by username or alias, as a line of the export', async () => {
   const deps = testDeps();
-  await importProfiles(deps, [SAMPLE], { merge: false, strict: false, onKeys: effectsOnKeys(onBox('operator')) });
-  expect(SAMPLE.toString()).toContain(`${exportProfile(deps.db, 'LOVELACE')}\n`);
-  expect(exportProfile(deps.db, 'ada')).toBe(exportProfile(deps.db, 'lovelace'));
+  await importProfiles(deps, [SAMPLE], {
+    merge: false,
+    strict: false,
+    by: onBox('operator'),
+    onKeys: effectsOnKeys(onBox('operator')),
+  });
+  expect(SAMPLE.toString()).toContain(`${exportProfile(deps.db, { username: 'LOVELACE' })}\n`);
+  expect(exportProfile(deps.db, { username: 'ada' })).toBe(exportProfile(deps.db, { username: 'lovelace' }));
   for (const name of ['nobody at all', '', 'a/b']) {
-    expect(() => exportProfile(deps.db, name)).toThrow('There is no profile with this username or alias.');
+    expect(() => exportProfile(deps.db, { username: name })).toThrow(
+      'There is no profile with this username or alias.',
+    );
   }
 });
 

@@ -43,7 +43,7 @@ test('a field that hides another is a flag of its own', () => {
 test('an export line has every field in the order of the table, and an import knows each of them', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
-  const line = exportProfile(deps.db, 'ada');
+  const line = exportProfile(deps.db, { username: 'ada' });
   expect(Object.keys(JSON.parse(line))).toEqual(FIELD_LIST.map(({ name }) => name));
   expect(parseLine(line, false)).toMatchObject({ unknown: [] });
 });
@@ -52,7 +52,7 @@ test('an export line stays JSON where a stored time is damaged, and an import wo
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   deps.db.$client.run('UPDATE profiles SET created_at = 9007199254740991');
-  const line = exportProfile(deps.db, 'ada');
+  const line = exportProfile(deps.db, { username: 'ada' });
   expect(JSON.parse(line)).toMatchObject({ id: 1, createdAt: null });
-  expect(parseLine(line, false)).toEqual({ reason: expect.stringContaining('createdAt must be') });
+  expect(parseLine(line, false)).toMatchObject({ reason: expect.stringContaining('createdAt must be') });
 });

@@ -111,7 +111,8 @@ test('a name can’t be taken beside its twin: the other spelling is refused, an
         { id: 2, username: other },
       ]);
       const alike = foldName(one) === foldName(other);
-      expect(refused).toEqual(alike ? [{ line: 2, reason: `the name "${other}" is held by profile 1` }] : []);
+      const reason = `the name "${other}" is held by profile 1`;
+      expect(refused).toEqual(alike ? [{ line: 2, id: 2, field: 'username', reason }] : []);
     }),
     { numRuns: 120 },
   );

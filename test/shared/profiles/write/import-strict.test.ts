@@ -7,7 +7,7 @@ import { onBox } from '../../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
 import { testDeps } from '../../../support/world.ts';
 
-const OPTIONS = { merge: false, strict: true, onKeys: effectsOnKeys(onBox('operator')) };
+const OPTIONS = { merge: false, strict: true, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
 
 test('one bad line, and nothing of the file is in; every bad line is told', async () => {
   const deps = testDeps();
@@ -27,7 +27,7 @@ test('one clash at the very end, and nothing of the file is in', async () => {
     { id: 9_999, username: 'ADA' },
   ];
   const { refused } = await importLines(deps, lines, { strict: true });
-  expect(refused).toEqual([{ line: 2_001, reason: 'the name "ADA" is held by profile 1' }]);
+  expect(refused).toMatchObject([{ line: 2_001, reason: 'the name "ADA" is held by profile 1' }]);
   expect(await namesById(deps)).toEqual({ 1: ['ada'] });
 });
 

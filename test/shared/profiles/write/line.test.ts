@@ -31,6 +31,7 @@ describe('a line', () => {
       columns: {},
       links: undefined,
       unknown: [],
+      droppedLinks: 0,
     });
   });
 

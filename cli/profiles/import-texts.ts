@@ -1,0 +1,60 @@
+import { AppError } from '../../shared/errors.ts';
+import type { ImportOutcome, RefusedLine } from '../../shared/profiles/write/import-report.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import type { Status } from '../../shared/upkeep/status.ts';
+import { ageText } from '../keys/print.ts';
+import { counted, notice, print } from '../output.ts';
+
+// What "profiles import" tells a person.
+
+/** `line 7 (id 12): viewsCount must be …`; the field stands before reasons that do not name it. */
+export function refusedLineText({ line, id, field, reason }: RefusedLine): string {
+  const about = [id === null ? [] : `id ${id}`, field === null || reason.includes(field) ? [] : field].flat();
+  return `line ${line}${about.length === 0 ? '' : ` (${about.join(', ')})`}: ${reason}`;
+}
+
+/** `1 line was refused`. */
+export function refusedText(count: number): string {
+  return count === 1 ? '1 line was refused' : `${count} lines were refused`;
+}
+
+const MAX_FIELDS_LISTED = 20;
+
+/** Prints what an import did on stdout, and on stderr what else there was in the file. */
+export function printOutcome({ imported, deleted, pruned, dropped, details }: ImportOutcome, isPruning: boolean): void {
+  const { links = 0, ...fields } = dropped;
+  const unknown = Object.entries(fields);
+  if (unknown.length > 0) {
+    const listed = unknown.slice(0, MAX_FIELDS_LISTED).map(([field, count]) => `${field} (${count})`);
+    const more = unknown.length > listed.length ? ` and ${unknown.length - listed.length} more` : '';
+    notice(cleanForTerminal(`Fields that profiles don't have were dropped: ${listed.join(', ')}${more}.`));
+  }
+  if (links > 0) notice(`${counted(links, 'link')} to javascript:, vbscript: or data: dropped.`);
+  if (details.blank > 0) notice(`${counted(details.blank, 'blank line')} skipped.`);
+  if (details.notThere > 0) notice(`${counted(details.notThere, 'line')} to erase a profile that is not there.`);
+  if (details.refusedFor.length > 0) {
+    const width = String(details.refusedFor[0]?.lines).length;
+    const rows = details.refusedFor.map(({ reason, lines }) => `  ${String(lines).padStart(width)}  ${reason}`);
+    notice(['Refused lines by reason:', ...rows].join('\n'));
+  }
+  const gone = isPruning ? `; pruned ${counted(pruned, 'profile')}` : '';
+  print(`Imported ${counted(imported, 'line')}; erased ${counted(deleted, 'profile')}${gone}.`);
+}
+
+/** The error with which an import ends of which not all is done; null where all is. */
+export function failureOf({ imported, deleted, details }: ImportOutcome, refusedCount: number): AppError | null {
+  const { notPruned } = details;
+  const pruning = notPruned === null ? '' : ` ${notPruned}`;
+  if (refusedCount > 0) {
+    const were = refusedText(refusedCount);
+    if (imported + deleted === 0) return new AppError('refused', `${were}; nothing was changed.`);
+    return new AppError('done_in_part', `${were}; the rest is in.${pruning}`);
+  }
+  return notPruned === null ? null : new AppError('done_in_part', `${notPruned} The rest is in.`);
+}
+
+/** The last import in `status`: `3h ago, by ada (on the box): 200000 lines, 3 refused`. */
+export function lastImportText(last: Status['lastImport'], nowMs: number): string {
+  if (last === null) return 'none';
+  return `${ageText(last.at, nowMs)} ago, by ${last.by}: ${counted(last.lines, 'line')}, ${last.refused} refused`;
+}

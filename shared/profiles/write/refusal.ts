@@ -1,0 +1,43 @@
+import type { LineFault } from './line-values.ts';
+
+/** Why a line is left out. Holds nothing private. */
+export type Refusal = {
+  /** The field, with its place where it is a list: `links[2].name`; null where it is the whole line. */
+  field: string | null;
+  /** Reads on after `line 7: `, and names the field where there is one. */
+  reason: string;
+  /** The same without what differs from line to line, so that lines can be counted by it. */
+  sum: string;
+};
+
+/** A refusal of the whole line. */
+export function wholeLine(reason: string, sum = reason): Refusal {
+  return { field: null, reason, sum };
+}
+
+/** The refusal of a field that breaks its rule; `field` is the one that was read, null where none was. */
+export function refusalOfFault({ what, rule, message }: LineFault, field: string | null): Refusal {
+  // "each text in customize" is no field.
+  const named = field === null || what.startsWith(field) ? what : field;
+  return {
+    field: named === 'the line' ? null : named,
+    reason: message,
+    sum: `${what.replace(/\[\d+\]/g, '[]')} ${rule}`,
+  };
+}
+
+/** The refusal of a name (position 0 is the username) or, without a position, of an auth ID that another profile has. */
+export function heldByOther(holder: number, name?: { name: string; position: number }): Refusal {
+  if (name === undefined) {
+    return {
+      field: 'authId',
+      reason: `the authId is held by profile ${holder}`,
+      sum: 'the authId is held by another profile',
+    };
+  }
+  return {
+    field: name.position === 0 ? 'username' : `aliases[${name.position - 1}]`,
+    reason: `the name "${name.name}" is held by profile ${holder}`,
+    sum: 'the name is held by another profile',
+  };
+}

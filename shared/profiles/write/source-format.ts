@@ -1,0 +1,46 @@
+/** Where the bytes come from, for a sentence and for a command line. */
+type Source = { name: string; file: string | null };
+
+const LF = 0x0a;
+
+/**
+ * Why the beginning of a file can't be the beginning of JSON Lines, as a sentence with the command that turns it into JSON
+ * Lines; null where it can be. `file` is its path, null for a stream.
+ */
+export function formatFault(head: Uint8Array, file: string | null): string | null {
+  const source = { name: file ?? 'The input', file };
+  if (head[0] === 0x1f && head[1] === 0x8b) return faultText(source, 'is compressed with gzip', 'zcat');
+  const encoding = utf16Of(head);
+  if (encoding !== null) {
+    return faultText(source, 'is UTF-16, and JSON Lines are UTF-8', `iconv -f ${encoding} -t UTF-8`);
+  }
+  const end = head.lastIndexOf(LF);
+  // A line that was cut off tells nothing, unless it is the only one.
+  const text = new TextDecoder().decode(end === -1 ? head : head.subarray(0, end));
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const [first = ''] = lines;
+  if (/^\s*\[/.test(first)) return faultText(source, 'is a JSON array, not JSON Lines', "jq -c '.[]'");
+  if (first.trim() === '{') return faultText(source, 'is JSON with line breaks inside, not JSON Lines', 'jq -c .');
+  const separator = lines.some((line) => line.trimStart().startsWith('{')) ? undefined : /[\t;,]/.exec(first)?.[0];
+  if (separator === undefined) return null;
+  const separated = separator === ',' ? '' : separator === '\t' ? ' --ifs tab' : " --ifs ';'";
+  return faultText(source, 'is CSV, not JSON Lines', `mlr --icsv${separated} --ojsonl cat`);
+}
+
+function faultText({ name, file }: Source, what: string, command: string): string {
+  const words = file === null ? command : `${command} ${quoted(file)}`;
+  return `${name} ${what}. Try: ${words} | profilectl profiles import -`;
+}
+
+/** The name of the encoding for iconv, or null: told by its mark, or by the zero that is half of every ASCII character. */
+function utf16Of(head: Uint8Array): string | null {
+  const [a, b] = head;
+  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return 'UTF-16';
+  if (a !== undefined && a !== 0 && b === 0) return 'UTF-16LE';
+  return a === 0 && b !== undefined && b !== 0 ? 'UTF-16BE' : null;
+}
+
+/** A path as one word of a shell. */
+function quoted(path: string): string {
+  return /^[\w./+:@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,64 @@
+import { COLUMN_LIST, KEPT_COLUMNS, type StoredProfile } from '../field-values.ts';
+import type { StoredName } from '../record.ts';
+import { nameGivenTwice, type ProfileLine } from './line.ts';
+import type { Name } from './line-values.ts';
+import { type Refusal, refusalOfFault } from './refusal.ts';
+
+/** A profile as it is before a line: its row, and the names that it has or claims, the username first. */
+export type Held = { row: StoredProfile; names: StoredName[] };
+
+/** What a line wants a profile to be: its row, and its names, the username first. */
+export type Wanted = { row: StoredProfile; names: readonly Name[] };
+
+/**
+ * What a line wants for its profile, which is `held` before, or null where there is none; or why it can't have that. With
+ * `merge` only what the line has is changed, otherwise the fields that it lacks get their defaults or, where the table of
+ * fields says so, stay as they are. `nowMs` is the time of the import.
+ */
+export function wantedOf(
+  line: ProfileLine,
+  held: Held | null,
+  { merge, nowMs }: { merge: boolean; nowMs: number },
+): Wanted | Refusal {
+  const { id } = line;
+  const username = line.username ?? held?.names[0];
+  if (username === undefined) {
+    const rule = 'is missing';
+    return {
+      field: 'username',
+      reason: `username ${rule}, and there is no profile ${id} to merge the line into`,
+      sum: `username ${rule}, and there is no such profile to merge the line into`,
+    };
+  }
+  const aliases = line.aliases ?? (held === null ? [] : keptAliases(held, username, merge));
+  // Names that all stand in the line were compared when it was read.
+  const isMixed = line.username === undefined || line.aliases === undefined;
+  const twice = isMixed ? nameGivenTwice(username, aliases) : null;
+  if (twice !== null) return refusalOfFault(twice, 'aliases');
+  const row = merge && held !== null ? { ...held.row, username: username.name } : newRow(id, username.name, nowMs);
+  if (!merge && held !== null) copyKept(held.row, row);
+  return { row: Object.assign(row, line.columns), names: [username, ...aliases] };
+}
+
+/** An alias that became the username is no alias any more. Where a line merges, that has to be said. */
+function keptAliases({ names }: Held, username: Name, merge: boolean): Name[] {
+  const aliases = names.slice(1);
+  return merge ? aliases : aliases.filter(({ folded }) => folded !== username.folded);
+}
+
+function copyKept(from: StoredProfile, to: Record<string, unknown>): void {
+  for (const name of KEPT_COLUMNS) to[name] = from[name];
+}
+
+/** The values of the fields that a line leaves out; those that depend on the line or the time are computed for each. */
+const DEFAULTS = Object.fromEntries(COLUMN_LIST.map(({ name, absent }) => [name, absent])) as StoredProfile;
+const COMPUTED_DEFAULTS = COLUMN_LIST.flatMap(({ name, absent }) =>
+  typeof absent === 'function' ? { name, absent } : [],
+);
+
+/** The row of a profile whose line gives nothing but its id and its username. */
+function newRow(id: number, username: string, nowMs: number): StoredProfile {
+  const row: Record<string, unknown> = { ...DEFAULTS, id, username };
+  for (const { name, absent } of COMPUTED_DEFAULTS) row[name] = absent({ username, nowMs });
+  return row as StoredProfile;
+}

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { openTerminal } from '../../support/terminal.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
+
+/** A database with so many profiles, a file, and `profiles import` of it. */
+async function world(before: number) {
+  const folder = tempFolder();
+  const [file, db] = [join(folder, 'in.jsonl'), join(folder, 'profiles.db')];
+  const importing = (words: readonly string[], stdin?: string) =>
+    profilectl(['profiles', 'import', ...words, '--db', db], stdin === undefined ? {} : { stdin });
+  if (before > 0) await importing(['-'], jsonLines(...profiles(before)));
+  const write = (text: string) => writeFileSync(file, text);
+  const count = async () =>
+    (await profilectl(['profiles', 'export', '--db', db])).stdout.split('\n').filter(Boolean).length;
+  return { folder, file, db, importing, write, count };
+}
+
+describe('--prune', () => {
+  test('erases whom the file does not name; refused, it is 3 and a sentence, and the rest is in', async () => {
+    const { file, importing, write, count } = await world(20);
+    write(jsonLines(...profiles(18), { id: 50, username: 'new' }));
+    expect(await importing([file, '--prune'])).toEqual({
+      code: 0,
+      stdout: 'Imported 19 lines; erased 0 profiles; pruned 2 profiles.\n',
+      stderr: '',
+    });
+    write(jsonLines(...profiles(10)));
+    expect(await importing([file, '--prune', '--json'])).toEqual({
+      code: 3,
+      stdout: '{"imported":10,"deleted":0,"pruned":0,"refused":[],"dropped":{}}\n',
+      stderr:
+        '{"error":"Nothing was pruned: the file does not name 9 of the 19 profiles that there were, and --prune-limit allows 10%. The rest is in."}\n',
+    });
+    expect(await count()).toBe(19);
+    expect((await importing([file, '--prune', '--prune-limit', '47.5%'])).code).toBe(0);
+    expect(await count()).toBe(10);
+    write(jsonLines(...profiles(9), 'x'));
+    expect((await importing([file, '--prune'])).stderr).toEndWith(
+      '\n1 line was refused; the rest is in. Nothing was pruned: lines were refused.\n',
+    );
+  });
+
+  test('asks on a terminal, saying how many; after a no nobody is erased: 3', async () => {
+    const { file, db, write, count } = await world(20);
+    write(jsonLines(...profiles(18)));
+    const words = ['profiles', 'import', file, '--prune', '--db', db];
+    const terminal = openTerminal(words);
+    await terminal.see('Erase the 2 profiles that the file does not name for good, and stop their API keys?');
+    terminal.type('n\r');
+    await terminal.see('Nothing was pruned. The rest is in.');
+    expect(await terminal.exited).toBe(3);
+    expect(await count()).toBe(20);
+    const again = openTerminal(words);
+    await again.see('Erase the 2 profiles');
+    again.type('y\r');
+    await again.see('pruned 2 profiles.');
+    expect(await again.exited).toBe(0);
+    expect(await count()).toBe(18);
+  });
+
+  test('Ctrl-C at the question says that the file is in: 130', async () => {
+    const { file, db, write } = await world(20);
+    write(jsonLines(...profiles(18)));
+    const terminal = openTerminal(['profiles', 'import', file, '--prune', '--db', db]);
+    await terminal.see('Erase the 2 profiles');
+    terminal.type('\u0003');
+    await terminal.see('the file is in, and nothing was pruned.');
+    expect(await terminal.exited).toBe(130);
+  });
+
+  test('takes a percentage only, and wants --prune beside its limit', async () => {
+    const { file, importing, write } = await world(0);
+    write(jsonLines(...profiles(1)));
+    for (const limit of ['10', '101%', '-1%', 'x%', '%']) {
+      expect((await importing([file, '--prune', `--prune-limit=${limit}`])).code).toBe(2);
+    }
+    expect((await importing([file, '--prune-limit', '10%'])).code).toBe(2);
+  });
+});
+
+describe('--rejects', () => {
+  const BAD_BYTES = Buffer.from([0x7b, 0xff, 0x7d, 0x0a]);
+
+  test('gets the refused lines themselves, in a file for nobody else, also those too long to be held', async () => {
+    const { folder, file, importing, write } = await world(0);
+    const rejects = join(folder, 'rejects.jsonl');
+    const long = `{"id":9,"username":"long","x":"${'y'.repeat(3_000_000)}"}`;
+    const bad = ['{"id":2', '{"id":3,"username":"U1"}', '{"id":4}'];
+    const text = jsonLines(...profiles(1), ...bad.slice(0, 1), long, '', ...bad.slice(1));
+    writeFileSync(file, Buffer.concat([Buffer.from(text), BAD_BYTES]));
+    for (const words of [[], ['--strict']]) {
+      const { code, stderr } = await importing([file, '--rejects', rejects, ...words]);
+      expect(code).toBe(words.length === 0 ? 3 : 1);
+      expect(statSync(rejects).mode & 0o777).toBe(0o600);
+      const kept = readFileSync(rejects, 'latin1').split('\n').sort();
+      // What clashes is found only where nothing else is wrong.
+      const wanted = words.length === 0 ? bad : bad.filter((line) => !line.includes('U1'));
+      expect(kept).toEqual([...wanted, long, BAD_BYTES.toString('latin1').trimEnd(), ''].sort());
+      if (words.length === 0) expect(stderr).toContain('1 blank line skipped.');
+    }
+    write(jsonLines(...profiles(1), '{"id":3,"username":"U1"}'));
+    expect((await importing([file, '--rejects', rejects, '--strict'])).code).toBe(1);
+    expect(readFileSync(rejects, 'utf8')).toBe('{"id":3,"username":"U1"}\n');
+    // An import without refused lines leaves none of yesterday.
+    write(jsonLines(...profiles(1)));
+    expect((await importing([file, '--rejects', rejects])).code).toBe(0);
+    expect(readFileSync(rejects, 'utf8')).toBe('');
+  });
+
+  test('never empties what is read or written, and says what can’t be written', async () => {
+    const { folder, file, db, importing, write } = await world(3);
+    write(jsonLines(...profiles(2)));
+    for (const path of [file, db]) {
+      const { code, stderr } = await importing([file, '--rejects', path]);
+      expect([code, stderr]).toEqual([2, `--rejects names a file that the import itself reads or writes: ${path}.\n`]);
+    }
+    const words = profilectlWords(['profiles', 'import', '-', '--rejects', file, '--db', db]);
+    const child = Bun.spawnSync(['sh', '-c', `"$@" < '${file}'`, 'sh', ...words], { cwd: PROJECT });
+    expect(child.exitCode).toBe(2);
+    expect(readFileSync(file, 'utf8')).toBe(jsonLines(...profiles(2)));
+    const missing = join(folder, 'none', 'rejects');
+    expect(await importing([file, '--rejects', missing])).toMatchObject({
+      code: 1,
+      stderr: `The file of --rejects, ${missing}, can't be written (ENOENT).\n`,
+    });
+    write(jsonLines(...profiles(2), 'x'));
+    const full = await importing([file, '--rejects', '/dev/full']);
+    expect(full.stderr).toContain("The file of --rejects, /dev/full, can't be written (ENOSPC); 2 lines are in.");
+    expect(full.code).toBe(3);
+  });
+});
+
+describe('what is no JSON Lines', () => {
+  test('is named for what it is, changes nothing and makes no database: 1', async () => {
+    const { file, db, importing } = await world(0);
+    const gzip = Bun.gzipSync(jsonLines(...profiles(1)));
+    for (const [bytes, sentence] of [
+      ['', `${file} is empty; nothing was changed.`],
+      [gzip, `${file} is compressed with gzip. Try: zcat ${file} | profilectl profiles import -`],
+      ['id,username\n1,ada\n', `${file} is CSV, not JSON Lines.`],
+      ['[{"id":1}]', `${file} is a JSON array, not JSON Lines.`],
+    ] as const) {
+      writeFileSync(file, bytes);
+      const { code, stdout, stderr } = await importing([file, '--prune']);
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(sentence)]);
+    }
+    expect((await importing(['-'], '')).stderr).toBe('The input is empty; nothing was changed.\n');
+    expect(existsSync(db)).toBe(false);
+    writeFileSync(file, gzip);
+    const words = profilectlWords(['profiles', 'import', '/dev/stdin', '--db', db]);
+    const piped = Bun.spawnSync(['sh', '-c', `cat '${file}' | "$@"`, 'sh', ...words], { cwd: PROJECT, stderr: 'pipe' });
+    expect(piped.stderr.toString()).toStartWith('The input is compressed with gzip.');
+  });
+
+  test('a file of blank lines holds no line, and --prune erases nobody for it', async () => {
+    const { file, importing, write, count } = await world(3);
+    write('\n   \n\r\n');
+    const { code, stderr } = await importing([file, '--prune', '--prune-limit', '100%']);
+    expect([code, stderr]).toEqual([1, `${file} holds no line; nothing was changed.\n`]);
+    expect(await count()).toBe(3);
+  });
+});
+
+test('what else was in the file is counted: blank lines, links that act in pages, profiles that are not there', async () => {
+  const { importing } = await world(1);
+  const links = [{ id: 'l', name: 'n', link: 'javascript:1' }];
+  const { code, stdout, stderr } = await importing(
+    ['-'],
+    jsonLines({ id: 1, username: 'u1', links }, '', '  ', { id: 70, deleted: true }, { id: 71, deleted: true }),
+  );
+  expect([code, stdout]).toEqual([0, 'Imported 1 line; erased 0 profiles.\n']);
+  expect(stderr.split('\n')).toEqual([
+    '1 link to javascript:, vbscript: or data: dropped.',
+    '2 blank lines skipped.',
+    '2 lines to erase a profile that is not there.',
+    '',
+  ]);
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'bun:test';
+import { exportProfile } from '../../../../shared/profiles/export.ts';
+import type { ExportedProfile } from '../../../../shared/profiles/field-values.ts';
+import { withAlias } from '../../../../shared/profiles/write/change.ts';
+import { changeByHand, importLines, namesById } from '../../../support/import.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+const ADA = { id: 7, username: 'Ada' };
+
+function world() {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const profile = (uid = 7) => JSON.parse(exportProfile(deps.db, { uid })) as ExportedProfile;
+  return { deps, clock, profile };
+}
+
+describe.each([false, true])('a line without banned, aliases and createdAt, strict %p', (strict) => {
+  test('leaves a ban, an alias and the date as they are, and replaces the rest', async () => {
+    const { deps, clock, profile } = world();
+    const createdAt = '2020-05-01T00:00:00.000Z';
+    await importLines(deps, [{ ...ADA, createdAt, viewsCount: 3, email: 'ada@example.org' }], { strict });
+    changeByHand(deps, 'ada', () => ({ banned: true }));
+    changeByHand(deps, 'ada', (before) => withAlias(before, 'lovelace'));
+    clock.advance(86_400_000);
+    await importLines(deps, [{ id: 7, username: 'Countess', viewsCount: 5 }], { strict });
+    expect(profile()).toMatchObject({ username: 'Countess', aliases: ['lovelace'], banned: true, createdAt });
+    expect(profile()).toMatchObject({ viewsCount: 5, email: null, displayName: 'Countess' });
+  });
+
+  test('gives a new profile no ban, no alias and the time of the import', async () => {
+    const { deps, profile } = world();
+    const createdAt = new Date(deps.clock.nowMs()).toISOString();
+    await importLines(deps, [ADA], { strict });
+    expect(profile()).toMatchObject({ aliases: [], banned: false, createdAt });
+  });
+
+  test('changes nothing where it comes again', async () => {
+    const { deps, clock } = world();
+    await importLines(deps, [ADA], { strict });
+    clock.advance(1_000);
+    const before = exportProfile(deps.db, { uid: 7 });
+    await importLines(deps, [ADA], { strict });
+    expect(exportProfile(deps.db, { uid: 7 })).toBe(before);
+  });
+
+  test('makes a username of what was an alias, which is none any more', async () => {
+    const { deps } = world();
+    await importLines(deps, [{ ...ADA, aliases: ['lovelace', 'countess'] }], { strict });
+    await importLines(deps, [{ id: 7, username: 'Lovelace' }], { strict });
+    expect(await namesById(deps)).toEqual({ 7: ['Lovelace', 'countess'] });
+  });
+
+  test('keeps its alias against another line that wants it', async () => {
+    const { deps } = world();
+    await importLines(deps, [{ ...ADA, aliases: ['lovelace'] }], { strict });
+    const { refused } = await importLines(deps, [{ id: 8, username: 'Lovelace' }, ADA], { strict });
+    expect(refused).toEqual([
+      { line: 1, id: 8, field: 'username', reason: 'the name "Lovelace" is held by profile 7' },
+    ]);
+  });
+
+  test('begins anew where the profile was erased by a line before', async () => {
+    const { deps, profile } = world();
+    await importLines(deps, [{ ...ADA, banned: true, aliases: ['x'] }], { strict });
+    await importLines(deps, [{ id: 7, deleted: true }, ADA], { strict });
+    expect(profile()).toMatchObject({ banned: false, aliases: [] });
+  });
+});
+
+test('a line that gives them sets them', async () => {
+  const { deps, profile } = world();
+  await importLines(deps, [{ ...ADA, banned: true, aliases: ['x'] }]);
+  const given = { banned: false, aliases: ['y'], createdAt: '2021-01-01T00:00:00.000Z' };
+  await importLines(deps, [{ ...ADA, ...given }]);
+  expect(profile()).toMatchObject(given);
+});
+
+test('a profile may not grow beyond an export line of 1 MiB by the aliases that it keeps', async () => {
+  const { deps } = world();
+  const aliases = Array.from({ length: 3_900 }, (_, at) => `${'𐐨'.repeat(60)}${at}`);
+  await importLines(deps, [{ ...ADA, aliases }]);
+  const big = { ...ADA, authId: 'x', assets: { a: 'y'.repeat(60_000) }, discordID: 'z'.repeat(60_000) };
+  const { refused } = await importLines({ ...deps, config: { maxProfileBytes: 262_144 } }, [big]);
+  expect(refused).toMatchObject([{ id: 7, field: null, reason: expect.stringContaining('more than 1 MiB') }]);
+});

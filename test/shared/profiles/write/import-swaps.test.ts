@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Deps } from '../../../../shared/deps.ts';
+import { exportText, importLines, namesById } from '../../../support/import.ts';
+import { testDeps } from '../../../support/world.ts';
+
+/** The first batches are larger than later ones; so many lines fill them. */
+const FILLING = 510;
+const FILLER = { id: 1_000_000, username: 'filler' };
+
+/** Imports where the clock says that each line takes a second: every batch soon has one line. */
+async function importOneByOne(deps: Deps, lines: readonly object[]) {
+  let ms = 0;
+  const monotonicMs = () => {
+    ms += 1_000;
+    return ms;
+  };
+  const clock = { ...deps.clock, monotonicMs };
+  const outcome = await importLines({ ...deps, clock }, [...Array(FILLING).fill(FILLER), ...lines]);
+  const names = await namesById(deps);
+  delete names[FILLER.id];
+  return { ...outcome, imported: outcome.imported - FILLING, names };
+}
+
+const named = (...usernames: string[]) => usernames.map((username, at) => ({ id: at + 1, username }));
+
+describe('lines in different batches', () => {
+  test('can swap names and auth IDs', async () => {
+    const deps = testDeps();
+    await importLines(deps, [
+      { id: 1, username: 'ada', aliases: ['x'], authId: 'auth|1' },
+      { id: 2, username: 'bob', authId: 'auth|2' },
+    ]);
+    const swapped = [
+      { id: 1, username: 'bob', aliases: [], authId: 'auth|2' },
+      { id: 2, username: 'ada', aliases: ['x'], authId: 'auth|1' },
+    ];
+    const names = { 1: ['bob'], 2: ['ada', 'x'] };
+    expect(await importOneByOne(deps, swapped)).toMatchObject({ imported: 2, refused: [], names });
+    const authIds = deps.db.$client.query('SELECT auth_id FROM profiles WHERE id < 3 ORDER BY id').values();
+    expect(authIds).toEqual([['auth|2'], ['auth|1']]);
+  });
+
+  test('can take a name that a later line gives up or erases', async () => {
+    const deps = testDeps();
+    await importLines(deps, named('ada', 'bob'));
+    const lines = [
+      { id: 3, username: 'Ada' },
+      { id: 4, username: 'Bob' },
+      { id: 1, username: 'countess' },
+      { id: 2, deleted: true },
+    ];
+    const { imported, deleted, refused, names } = await importOneByOne(deps, lines);
+    expect([imported, deleted, refused]).toEqual([3, 1, []]);
+    expect(names).toEqual({ 1: ['countess'], 3: ['Ada'], 4: ['Bob'] });
+  });
+
+  test('are refused where nobody gives the name up, and so is who waits for them; the holder is told', async () => {
+    const deps = testDeps();
+    await importLines(deps, named('ada', 'bob', 'eve'));
+    const lines = [
+      { id: 1, username: 'eve' }, // profile 3 keeps it
+      { id: 2, username: 'ada' }, // so profile 1 keeps it
+      { id: 4, username: 'bob' }, // so profile 2 keeps it
+    ];
+    const { imported, refused, names } = await importOneByOne(deps, lines);
+    expect([imported, refused]).toEqual([
+      0,
+      [
+        { line: FILLING + 1, id: 1, field: 'username', reason: 'the name "eve" is held by profile 3' },
+        { line: FILLING + 2, id: 2, field: 'username', reason: 'the name "ada" is held by profile 1' },
+        { line: FILLING + 3, id: 4, field: 'username', reason: 'the name "bob" is held by profile 2' },
+      ],
+    ]);
+    expect(names).toEqual({ 1: ['ada'], 2: ['bob'], 3: ['eve'] });
+  });
+
+  test('that wait do not undo a later line for the same profile', async () => {
+    const deps = testDeps();
+    await importLines(deps, named('ada', 'bob'));
+    const lines = [
+      { id: 2, username: 'ada', viewsCount: 1 },
+      { id: 2, username: 'bob', viewsCount: 2 },
+      { id: 1, username: 'countess' },
+    ];
+    const { refused } = await importOneByOne(deps, lines);
+    expect(refused).toMatchObject([{ line: FILLING + 1, id: 2 }]);
+    expect(await exportText(deps)).toContain('"id":2,"username":"bob"');
+    expect(await exportText(deps)).toContain('"viewsCount":2');
+  });
+});
+
+test('however names are handed round, lines in many batches come to the same as in one transaction', async () => {
+  const usernames = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const permutation = fc.shuffledSubarray(usernames, { minLength: usernames.length });
+  const ids = fc.shuffledSubarray([1, 2, 3, 4, 5, 6, 7], { minLength: 3 });
+  const [one, many] = [testDeps(), testDeps()];
+  await fc.assert(
+    fc.asyncProperty(permutation, permutation, ids, async (before, after, order) => {
+      for (const deps of [one, many]) {
+        await importLines(
+          deps,
+          [1, 2, 3, 4, 5, 6, 7].map((id) => ({ id, deleted: true })).concat(named(...before) as never),
+        );
+      }
+      const lines = order.map((id) => ({ id, username: after[id - 1] }));
+      const strict = await importLines(one, lines, { strict: true });
+      const { refused, names } = await importOneByOne(many, lines);
+      // One transaction refuses the whole file for what many leave out.
+      expect(refused.length > 0).toBe(strict.refused.length > 0);
+      if (refused.length === 0) expect(names).toEqual(await namesById(one));
+    }),
+    { numRuns: 25 },
+  );
+}, 30_000);

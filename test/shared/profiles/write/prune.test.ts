@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'bun:test';
+import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
+import { importProfiles } from '../../../../shared/profiles/write/import.ts';
+import type { PruneOptions } from '../../../../shared/profiles/write/prune.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines, namesById } from '../../../support/import.ts';
+import { issue } from '../../../support/keys.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
+
+async function world(count: number) {
+  const deps = testDeps({ clock: testClock() });
+  await importLines(deps, profiles(count));
+  return deps;
+}
+
+const pruning = (limitPercent: number, confirm: PruneOptions['confirm'] = async () => true) => ({
+  prune: { limitPercent, confirm },
+});
+
+describe.each([false, true])('pruning, strict %p', (strict) => {
+  test('erases whom the file does not name, with their keys, and nobody else', async () => {
+    const deps = await world(20);
+    deps.db.$client.run("UPDATE profiles SET email = 'u20@example.org' WHERE id = 20");
+    const { identifier } = await issue(deps, { profile: 'u20' });
+    const lines = [...profiles(18), { id: 19, deleted: true }, { id: 21, username: 'new' }];
+    const { imported, deleted, pruned } = await importLines(deps, lines, { strict, ...pruning(10) });
+    expect({ imported, deleted, pruned }).toEqual({ imported: 19, deleted: 1, pruned: 1 });
+    expect(Object.keys(await namesById(deps)).map(Number)).toEqual([...profiles(18).map(({ id }) => id), 21]);
+    const key = deps.db.$client.query('SELECT state, profile_id FROM api_keys WHERE identifier = ?').get(identifier);
+    expect(key).toEqual({ state: 'revoked', profile_id: null });
+    expect(deps.db.$client.query('SELECT count(*) AS n FROM erasures').get()).not.toEqual({ n: 0 });
+  });
+
+  test('erases exactly up to the limit, a share of the profiles that there were before', async () => {
+    const more = Array.from({ length: 50 }, (_, at) => ({ id: 100 + at, username: `more${at}` }));
+    for (const [named, pruned, notPruned] of [
+      [18, 2, null],
+      [17, 0, 'the file does not name 3 of the 20 profiles that there were, and --prune-limit allows 10%'],
+    ] as const) {
+      const deps = await world(20);
+      const outcome = await importLines(deps, [...profiles(named), ...more], { strict, ...pruning(10) });
+      expect(outcome.pruned).toBe(pruned);
+      expect(outcome.details.notPruned).toBe(notPruned === null ? null : `Nothing was pruned: ${notPruned}.`);
+      expect(Object.keys(await namesById(deps))).toHaveLength(70 - pruned);
+    }
+  });
+
+  test('erases nobody where the file may have been cut off', async () => {
+    const deps = await world(20);
+    const text = profiles(19)
+      .map((line) => JSON.stringify(line))
+      .join('\n');
+    const by = onBox('operator');
+    const outcome = await importProfiles(deps, [Buffer.from(text)], {
+      merge: false,
+      strict,
+      by,
+      onKeys: effectsOnKeys(by),
+      ...pruning(100),
+    });
+    expect([outcome.imported, outcome.pruned]).toEqual([19, 0]);
+    expect(outcome.details.notPruned).toContain('does not end in a line feed');
+  });
+
+  test('asks with the number, and takes no for an answer', async () => {
+    const deps = await world(20);
+    const asked: number[] = [];
+    const say = (answer: boolean) =>
+      pruning(100, async (count) => {
+        asked.push(count);
+        return answer;
+      });
+    expect(await importLines(deps, profiles(17), { strict, ...say(false) })).toMatchObject({ pruned: 0 });
+    expect(await importLines(deps, profiles(17), { strict, ...say(true) })).toMatchObject({ pruned: 3 });
+    // Now there is nobody to erase, and nothing to ask.
+    expect(await importLines(deps, profiles(17), { strict, ...say(false) })).toMatchObject({ pruned: 0 });
+    expect(asked).toEqual([3, 3]);
+  });
+});
+
+test('a refused line, whatever for, keeps all profiles', async () => {
+  for (const bad of ['nonsense', { id: 30, username: 'u1' }, { id: 31 }]) {
+    const deps = await world(20);
+    const outcome = await importLines(deps, [...profiles(19), bad], pruning(100));
+    expect([outcome.imported, outcome.pruned]).toEqual([19, 0]);
+    expect(outcome.details.notPruned).toBe('Nothing was pruned: lines were refused.');
+  }
+});
+
+test('a merge prunes too, and a profile that came in meanwhile is left alone', async () => {
+  const deps = await world(3);
+  let asked = false;
+  const confirm = async () => {
+    asked = true;
+    // What another import puts in while the question stands.
+    deps.db.$client.run(
+      `INSERT INTO profiles SELECT 9, 'other', display_name, badges, assets, customize, discord_id, discord_clean, banned,
+        views_count, followers_count, show_followers_count, created_at, 'other', email, generation FROM profiles WHERE id = 1`,
+    );
+    return true;
+  };
+  const outcome = await importLines(deps, [{ id: 1 }, { id: 2, viewsCount: 1 }], {
+    merge: true,
+    ...pruning(50, confirm),
+  });
+  expect([asked, outcome.pruned]).toEqual([true, 1]);
+  expect(deps.db.$client.query('SELECT id FROM profiles ORDER BY id').values()).toEqual([[1], [2], [9]]);
+});
