@@ -1,7 +1,7 @@
 import { isoTime } from '../../shared/clock.ts';
-import type { KeyChanges } from '../../shared/db/schema.ts';
+import { detailText } from '../../shared/keys/history-text.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
-import { formatRateLimit, type RateLimit } from '../../shared/limits/rate-limit.ts';
+import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { table, wrapLine } from '../output.ts';
 
@@ -77,28 +77,6 @@ export function historyText(history: readonly HistoryView[]): string {
     ]),
     0,
   );
-}
-
-function detailText({ detail, event }: HistoryView): string {
-  if (detail === null) return '';
-  if (detail.changes !== undefined) return changesText(detail.changes, detail.successor);
-  if (detail.successorOf !== undefined) return `successor of ${detail.successorOf}`;
-  if (detail.retiresOldAt !== undefined) return `attempt ${detail.attempt}; the old key ends at ${detail.retiresOldAt}`;
-  if (detail.attempt !== undefined) return `attempt ${detail.attempt}${event === 'address changed' ? ' voided' : ''}`;
-  if (detail.mail !== undefined) return `${detail.mail} to ${detail.to}: ${detail.reason}`;
-  if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
-  return detail.reason ?? '';
-}
-
-function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, successor: string | undefined): string {
-  const limits = (list: readonly RateLimit[]) => list.map(formatRateLimit).join(', ');
-  const parts = [
-    permissions && `${permissions.from.join(', ')} → ${permissions.to.join(', ')}`,
-    rateLimits && `${limits(rateLimits.from)} → ${limits(rateLimits.to)}`,
-    expiresAt && `expires ${expiresAt.from ?? 'never'} → ${expiresAt.to ?? 'never'}`,
-    successor && `for its successor ${successor}`,
-  ];
-  return parts.filter(Boolean).join('; ');
 }
 
 /**

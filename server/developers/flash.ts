@@ -8,6 +8,8 @@ export const FLASHES = {
   'key-renamed': 'The key is renamed.',
   'key-withdrawn': 'The request is withdrawn.',
   'key-revoked': 'The key is revoked. It works no more.',
+  found:
+    'Thank you. If an Active key has a secret that stood in your text, it is revoked now, and its owner and the admins are told.',
 } as const;
 
 /** Which line. */

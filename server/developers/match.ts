@@ -50,13 +50,23 @@ export function matchPath(template: string, path: string): Record<string, string
   return params;
 }
 
-/** Plain paths only: nothing that a browser would read as another path, and nothing that ends a header. */
-const PLAIN_PATH = /^(\/[A-Za-z0-9_-]+)+$/;
+/**
+ * Plain paths only, with one plain parameter at most: nothing that a browser would read as another path, and nothing that
+ * ends a header.
+ */
+const PLAIN_PATH = /^((?:\/[A-Za-z0-9_-]+)+)(?:\?([a-z-]+)=[A-Za-z0-9_-]+)?$/;
 
-/** Whether a GET of this path is a page of ours: only such a path is somewhere to go on to after signing in. */
-export function isPagePath(routes: readonly Pick<PageRoute, 'method' | 'path'>[], path: string): boolean {
-  if (!PLAIN_PATH.test(path)) return false;
-  return routes.some((route) => route.method === 'GET' && matchPath(route.path, path) !== null);
+/**
+ * Whether a GET of this path is a page of ours, and its parameter, if there is one, is one that the page reads: only such a
+ * path is somewhere to go on to after signing in.
+ */
+export function isPagePath(routes: readonly Pick<PageRoute, 'method' | 'path' | 'query'>[], path: string): boolean {
+  const [, bare, parameter] = PLAIN_PATH.exec(path) ?? [];
+  if (bare === undefined) return false;
+  return routes.some(({ method, path: template, query = [] }) => {
+    const isRead = parameter === undefined || query.includes(parameter);
+    return method === 'GET' && isRead && matchPath(template, bare) !== null;
+  });
 }
 
 function decode(part: string): string | null {

@@ -3,6 +3,7 @@ import type { Session } from '../../shared/access/session-row.ts';
 import { noteUse, readSession } from '../../shared/access/sessions.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
 import { publicPath } from '../request/public-path.ts';
+import { createThrottleMemory, joinThrottle } from '../request/throttle.ts';
 import { createBackground, runInBackground, stopBackground } from './background.ts';
 import { readCookie, removeCookie, setCookie, signInFault } from './cookies.ts';
 import { refuseCrossSite } from './cross-site.ts';
@@ -18,6 +19,9 @@ import type { Outcome, Page, Pages, Visit } from './visit.ts';
 
 /** How long the line that says what a form did waits to be shown. */
 const FLASH_SECONDS = 60;
+
+/** How many sets of addresses are remembered that have sent texts to the page for found secrets: 32 addresses each. */
+const FOUND_SETS = 64;
 
 const PLAIN_PATHS = PAGE_ROUTES.map(({ path }) => path).filter((path) => !path.includes(':'));
 
@@ -37,6 +41,7 @@ export function createPages(access: Access, report: Pages['report']): Pages {
     report,
     background: createBackground(),
     isPage: (path) => isPagePath(PAGE_ROUTES, path),
+    foundTexts: joinThrottle(createThrottleMemory(access.random, FOUND_SETS), 1, access.clock),
     isStopping: false,
   };
 }
@@ -82,14 +87,19 @@ function openVisit(pages: Pages, request: PageRequest, progress: Progress): Visi
   const person = progress.session?.person ?? null;
   if (route.who !== 'anyone' && person === null) {
     if (isPost) throw new AppError('signed_out');
-    return {
-      seeOther: withNext(route.who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in', request.path),
-    };
+    const signIn = route.who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
+    return { seeOther: withNext(signIn, wantedPage(pages, request)) };
   }
   if (route.who !== 'anyone' && route.who !== 'signed in' && person?.kind !== route.who)
     throw new AppError('forbidden');
   const client = { address: request.address, agent: headers['user-agent'] ?? '' };
   return { pages, access, request, client, params, query, form, session: progress.session, person };
+}
+
+/** The page that somebody asked for who has to sign in first, with its parameter where it has one. */
+function wantedPage({ isPage }: Pages, { path, query }: PageRequest): string {
+  const whole = `${path}?${query}`;
+  return isPage(whole) ? whole : path;
 }
 
 function readFormOf({ body, bodyFault }: PageRequest, fields: FieldKinds): Form {
@@ -132,8 +142,9 @@ function show(
   const headers = pageHeaders(contentSecurityPolicy);
   if (progress.flash !== null) headers.push(setCookieHeader(removeCookie(config, 'flash')));
   if (page.refusal === undefined) return { status: 200, headers, body: text, refusal: null };
-  headers.push(['X-Error-Code', page.refusal]);
-  return { status: refusalOf(page.refusal).status ?? 200, headers, body: text, refusal: page.refusal };
+  const { status = 200, headers: headersOf } = refusalOf(page.refusal);
+  headers.push(['X-Error-Code', page.refusal], ...Object.entries(headersOf?.(page.details ?? {}) ?? {}));
+  return { status, headers, body: text, refusal: page.refusal };
 }
 
 function redirect(pages: Pages, { seeOther, flash }: Extract<Outcome, { seeOther: string }>) {

@@ -2,7 +2,9 @@ import type { Access } from '../../shared/access/access.ts';
 import type { Session } from '../../shared/access/session-row.ts';
 import type { Person } from '../../shared/actor.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
+import type { ErrorDetails } from '../../shared/refusals.ts';
 import type { Html } from '../html.ts';
+import type { Throttle } from '../request/throttle.ts';
 import type { Background } from './background.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
@@ -17,6 +19,8 @@ export type Pages = {
   readonly report: (level: PlatformEvent['level'], message: string, cause?: unknown) => void;
   /** Whether a path is that of a page, so that a visitor may be sent there. */
   readonly isPage: (path: string) => boolean;
+  /** How many texts each address has sent to the page for found secrets. */
+  readonly foundTexts: Throttle;
   /** True from the first sign that the server stops: no approval may begin any more. */
   isStopping: boolean;
 };
@@ -46,6 +50,8 @@ export type Page = {
   body: Html;
   /** Why what was sent is refused: gives the answer its status, and the title the word "Error". */
   refusal?: ErrorCode;
+  /** What the headers of that refusal tell, such as when to try again. */
+  details?: ErrorDetails;
   /** Texts of scripts that the page needs; the policy lets exactly these run. */
   scripts?: readonly string[];
 };

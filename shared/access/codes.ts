@@ -1,3 +1,5 @@
+import { write } from '../db/write.ts';
+import { addSignInNotice } from '../notices/people.ts';
 import type { Access, Client } from './access.ts';
 import { isStillBound } from './binding.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './claim.ts';
@@ -88,7 +90,7 @@ export type Entered =
       session: Session;
       /** The new token of the cookie by which the browser is known. */
       knownBrowser: string;
-      /** Whether the owner had not signed in with this browser in the last 90 days: then he is to be told. */
+      /** Whether the owner had not signed in with this browser in the last 90 days: then a mail tells him of it. */
       isNewBrowser: boolean;
     }
   /** `malformed`: no code looks like this, and no try was spent. `wrong`: it is wrong, used, too old or from another browser. */
@@ -98,8 +100,8 @@ export type Entered =
 export type Entry = { browserSecret: string | null; knownBrowser: string | null; code: string; client: Client };
 
 /**
- * Signs the owner in whose code this is. Of two processes that are given the same code only one does. Throws `busy`, and
- * `refused` where the sessions file can't be written.
+ * Signs the owner in whose code this is; a mail tells him where the browser is new. Of two processes that are given the
+ * same code only one does. Throws `busy`, and `refused` where the database or the sessions file can't be written.
  */
 export function enterCode(access: Access, entry: Entry): Entered {
   const code = readCode(entry.code);
@@ -111,6 +113,7 @@ export function enterCode(access: Access, entry: Entry): Entered {
     const owner = takeCode(sqlite, browserSecret, code, nowMs);
     if (owner === null || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
     const isNewBrowser = !isKnownBrowser(sqlite, entry.knownBrowser, owner, nowMs);
+    if (isNewBrowser) tellOfSignIn(access, owner.profileId, entry.client, nowMs);
     const knownBrowser = knowBrowser(sqlite, access.random, entry.knownBrowser, owner, nowMs);
     return {
       isSignedIn: true,
@@ -119,6 +122,14 @@ export function enterCode(access: Access, entry: Entry): Entered {
       isNewBrowser,
     };
   });
+}
+
+/**
+ * Stores, before there is a session, that the owner is to be told of it; where that can't be stored, nobody is signed in
+ * and the code works still.
+ */
+function tellOfSignIn({ db, config }: Access, profileId: number, { address, agent }: Client, atMs: number): void {
+  write(db, (tx) => addSignInNotice(tx, config, { profileId, atMs, address, agent }));
 }
 
 async function sendCode(

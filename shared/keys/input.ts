@@ -61,13 +61,23 @@ export function optional(field: Field): Field {
  * that need not be there may be empty too.
  */
 export function checkInput(fields: Readonly<Record<string, Field>>, input: Readonly<Record<string, unknown>>): void {
+  for (const sentence of inputFaults(fields, input).values()) throw new AppError('usage', sentence);
+}
+
+/** Everything that {@link checkInput} finds wrong: a sentence for each field, by its name, in the order of the fields. */
+export function inputFaults(
+  fields: Readonly<Record<string, Field>>,
+  input: Readonly<Record<string, unknown>>,
+): Map<string, string> {
+  const faults = new Map<string, string>();
   for (const [name, { label, isRequired, fault }] of Object.entries(fields)) {
     const value = input[name] ?? null;
-    if (value === null && isRequired) throw new AppError('usage', `The ${label} is missing.`);
     const isLeftOut = value === null || (value === '' && !isRequired);
-    const sentence = isLeftOut ? null : fault(value);
-    if (sentence !== null) throw new AppError('usage', sentence);
+    const missing = value === null && isRequired ? `The ${label} is missing.` : null;
+    const sentence = missing ?? (isLeftOut ? null : fault(value));
+    if (sentence !== null) faults.set(name, sentence);
   }
+  return faults;
 }
 
 function required(label: string, fault: Field['fault']): Field {

@@ -71,9 +71,18 @@ export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind
       event: row.event,
       from: row.fromState,
       to: row.toState,
-      detail: row.detail,
+      detail: viewer === 'owner' ? shownToOwner(row.event, row.detail) : row.detail,
     }));
 }
+
+/** What a mail server said of a mail is for those who run the service; it may name machines and addresses. */
+function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEventDetail | null {
+  if (detail === null || !ABOUT_MAILS.includes(event)) return detail;
+  const { reason: _reason, to: _to, ...shown } = detail;
+  return Object.keys(shown).length === 0 ? null : shown;
+}
+
+const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not confirmed', 'mail not delivered'];
 
 /** Which keys to list: those in one of these states and of this profile (its id); all where neither is given. */
 export type KeyFilter = { states?: readonly KeyState[] | undefined; profileId?: number | undefined };

@@ -1,4 +1,3 @@
-import { codePoints } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 
 // The parts of forms. Rules are told as hints and kept by the server alone: the browser's own checks are off (novalidate),
@@ -13,6 +12,9 @@ export const NO_FAULTS: Faults = new Map();
 /** What every field has. */
 type FieldParts = { name: string; label: string; hint?: string | Html; faults: Faults };
 
+/** How many characters a text may have, counted in code points; told as a hint, and kept by the server. */
+export type Bounds = { least?: number; most: number };
+
 /** A field of one line. */
 export type TextField = FieldParts & {
   value: string;
@@ -20,8 +22,7 @@ export type TextField = FieldParts & {
   autocomplete?: string;
   inputmode?: string;
   type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
-  /** The most characters, which are shown as a hint and counted in code points; the server keeps the rule. */
-  most?: number;
+  bounds?: Bounds;
   size?: 'short';
 };
 
@@ -55,7 +56,7 @@ export function textField(field: TextField): Html {
 }
 
 /** A field of several lines. */
-export function textArea(field: FieldParts & { value: string; rows: number; most?: number }): Html {
+export function textArea(field: FieldParts & { value: string; rows: number; bounds?: Bounds }): Html {
   const { name, value, rows } = field;
   // The first line feed in a textarea is not part of its value.
   return around(
@@ -91,26 +92,31 @@ function choices(
   return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}${items}</fieldset>`;
 }
 
-function around(field: FieldParts & { value: string; most?: number }, input: Html): Html {
+function around(field: FieldParts & { value: string; bounds?: Bounds }, input: Html): Html {
   const { name, label, faults } = field;
   return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${name}">${label}</label>${notes(field)}${input}</div>`;
 }
 
 /** The hint and the fault, between label and input, so that both are read and seen before typing. */
-function notes({ name, hint, faults, most, value }: FieldParts & { most?: number; value?: string }): Html {
+function notes({ name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const fault = faults.get(name);
-  const count = most === undefined ? '' : `Up to ${most} characters.`;
-  const have = fault !== undefined && most !== undefined ? ` These are ${codePoints(value ?? '')}.` : '';
   const text =
-    hint === undefined && count === '' ? '' : html`<p class="hint" id="${name}-hint">${hint ?? ''} ${count}${have}</p>`;
+    hint === undefined && bounds === undefined
+      ? ''
+      : html`<p class="hint" id="${name}-hint">${hint ?? ''} ${bounds === undefined ? '' : boundsInWords(bounds)}</p>`;
   return html`${text}${fault === undefined ? '' : html`<p class="fault" id="${name}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
 }
 
-function described({ name, hint, faults, most }: FieldParts & { most?: number }): Html {
+function boundsInWords({ least = 0, most }: Bounds): string {
+  return least > 1 ? `${least} to ${most} characters.` : `Up to ${most} characters.`;
+}
+
+function described({ name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const ids = [
-    ...(hint === undefined && most === undefined ? [] : [`${name}-hint`]),
+    ...(hint === undefined && bounds === undefined ? [] : [`${name}-hint`]),
     ...(faults.has(name) ? [`${name}-fault`] : []),
   ];
   const wrong = faults.has(name) ? ' aria-invalid="true"' : '';
-  return raw(ids.length === 0 ? wrong : `${wrong} aria-describedby="${ids.join(' ')}"`);
+  const counts = bounds === undefined ? '' : ` data-most="${bounds.most}"`;
+  return raw(`${counts}${wrong}${ids.length === 0 ? '' : ` aria-describedby="${ids.join(' ')}"`}`);
 }

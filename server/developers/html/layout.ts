@@ -62,7 +62,7 @@ export function layPage(config: Config, visitor: Visitor, page: Page): LaidPage 
 <main id="main" tabindex="-1">
 ${visitor.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
 </main>
-<footer><p><a href="${publicPath(config, '/docs')}">API documentation</a></p>${contactLine(config)}</footer>
+<footer><p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}</footer>
 ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
 </body>
 </html>`;

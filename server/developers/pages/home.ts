@@ -23,6 +23,7 @@ ${fault === null ? entry : html`<p class="note">${fault}</p>`}
 <li>An admin decides. You get a mail either way.</li>
 <li>The mail of an approval holds the key’s secret. Your program sends it with each request.</li>
 </ol>
-<p>The ${link('/docs', 'API documentation')} has every request with its answer.</p>`,
+<p>The ${link('/docs', 'API documentation')} has every request with its answer.</p>
+<p>Have you found the secret of a key somewhere? ${link('/developers/found', 'Give it back')}: it is revoked at once.</p>`,
   };
 }

@@ -1,0 +1,86 @@
+import type { KeyState, Permission } from '../../../shared/db/key-columns.ts';
+import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { type Html, html } from '../../html.ts';
+import { timeText } from './time.ts';
+import { written } from './written.ts';
+
+// What owners and admins alike are shown of one key.
+
+/** What each permission lets a program do. */
+export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
+  'api.lookup': 'look up profiles, and the links of profiles',
+  'api.leaderboard': 'read the leaderboard',
+};
+
+const STATE_CLASSES: Partial<Record<KeyState, string>> = { pending: 'waiting', Active: 'good' };
+
+/** The state of a key, as a word that stands out. */
+export function stateTag(state: KeyState): Html {
+  return html`<span class="state ${STATE_CLASSES[state] ?? 'over'}">${state}</span>`;
+}
+
+/** A fact of a list of facts: what it is called, and the HTML of its value. */
+export type ShownFact = readonly [label: string, value: Html | string];
+
+/** A list of facts; values that are texts are escaped. */
+export function factList(facts: readonly ShownFact[]): Html {
+  return html`<dl>${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** What was asked for: everything that the owner wrote, the permissions, and when. `linkTo` is the address of a key's page. */
+export function requestFacts(key: KeyView, linkTo: (identifier: string) => string): ShownFact[] {
+  const {
+    name,
+    description,
+    projectUrl,
+    expectedUsage,
+    requestedPermissions,
+    requestedAt,
+    successorOf,
+    addressChangedAt,
+  } = key;
+  const successor = successorOf === null ? [] : [['Successor of', keyLink(successorOf, linkTo)] as const];
+  const changed =
+    addressChangedAt === null
+      ? []
+      : [['Address', html`changed ${timeText(Date.parse(addressChangedAt))}, after this was requested`] as const];
+  return [
+    ['Name', written(name)],
+    ['Description', written(description)],
+    ['Project URL', projectUrl === null ? NONE : written(projectUrl)],
+    ['Expected usage', expectedUsage === null ? NONE : written(expectedUsage)],
+    ['Permissions asked for', permissionList(requestedPermissions)],
+    ['Requested', timeText(Date.parse(requestedAt))],
+    ...successor,
+    ...changed,
+  ];
+}
+
+/** What was granted, and until when; nothing where nothing was. */
+export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: KeyView): ShownFact[] {
+  if (permissions.length === 0 || decidedAt === null) return [];
+  return [
+    ['Permissions granted', permissionList(permissions)],
+    [
+      'Rate limits',
+      html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${rateLimitInWords(limit)}</li>`)}</ul>`,
+    ],
+    ['Approved', timeText(Date.parse(decidedAt))],
+    ['Expires', expiresAt === null ? 'never, unless it is revoked' : timeText(Date.parse(expiresAt))],
+  ];
+}
+
+/** A key's identifier as a link to its page. */
+export function keyLink(identifier: string, linkTo: (identifier: string) => string): Html {
+  return html`<a class="mono" href="${linkTo(identifier)}">${identifier}</a>`;
+}
+
+const NONE = html`<span class="soft">none</span>`;
+
+function permissionList(permissions: readonly Permission[]): Html {
+  const items = permissions.map(
+    (permission) => html`<li><code>${permission}</code>: ${PERMISSION_WORDS[permission]}</li>`,
+  );
+  return html`<ul class="plain tight">${items}</ul>`;
+}

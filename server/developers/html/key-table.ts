@@ -1,0 +1,32 @@
+import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
+import type { ListOutput } from '../../../shared/operations.ts';
+import { type Html, html } from '../../html.ts';
+import { keyLink, stateTag } from './key-facts.ts';
+import { timeText } from './time.ts';
+import { written } from './written.ts';
+
+/** Which keys a table shows, what it is called, and the address of a key's page. `withProfiles` says whose each is. */
+export type KeyTable = ListOutput & {
+  caption: string;
+  linkTo: (identifier: string) => string;
+  withProfiles?: boolean;
+};
+
+/** Keys as a table, which is a list of cards on a narrow window. */
+export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false }: KeyTable): Html {
+  const heads = ['Key', ...(withProfiles ? ['Profile'] : []), 'State', 'Requested', 'Rate limits', 'Last used'];
+  const rows = keys.map((key) => {
+    const { identifier, name, profile, state, requestedAt, rateLimits } = key;
+    const usedAtMs = lastUses.get(identifier);
+    const never = state === 'Active' ? 'never' : '–';
+    const cells = [
+      ...(withProfiles ? [profile === null ? 'erased' : written(profile)] : []),
+      stateTag(state),
+      timeText(Date.parse(requestedAt)),
+      rateLimits.map(formatRateLimit).join(', ') || '–',
+      usedAtMs === undefined ? never : timeText(usedAtMs),
+    ];
+    return html`<tr><th scope="row">${written(name)}<br>${keyLink(identifier, linkTo)}</th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
+  });
+  return html`<table class="stack"><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
+}

@@ -1,0 +1,53 @@
+import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
+import { type Html, html } from '../../html.ts';
+import { timeText } from '../html/time.ts';
+import { written } from '../html/written.ts';
+
+/** The state of a key in its owner's words: what it means, and what happens next. */
+export function stateInWords(key: KeyView, history: readonly HistoryView[]): Html {
+  const { state, expiresAt } = key;
+  if (state === 'pending') return html`<p>${pendingWords(key)}</p>`;
+  if (state === 'Active') {
+    return expiresAt === null
+      ? html`<p>It works. ${SECRET_WORDS}</p>`
+      : html`<p>It works until ${timeText(Date.parse(expiresAt))}. ${SECRET_WORDS} Request a successor in time: an admin has to decide on it.</p>`;
+  }
+  return endWords(state, history);
+}
+
+const SECRET_WORDS = 'The mail of the approval has its secret, which nobody can look up again.';
+
+function pendingWords({ attempt }: KeyView): string {
+  const result = attempt?.result;
+  if (result === 'open') return 'An admin has approved it just now: the mail with the secret is being sent to you.';
+  if (result === 'refused') {
+    return 'An admin wanted to approve it, but the mail with the secret was not accepted for your address. An admin has to approve it again; if your mailbox is in order, ask whoever runs this service.';
+  }
+  if (result === 'not confirmed') {
+    return 'An admin wanted to approve it, but nobody knows whether the mail with the secret was delivered. If you have got one, that secret does not work: an admin has to approve it again, which sends a new one.';
+  }
+  return 'It waits for the decision of an admin. You get a mail either way: with the secret, or with the reason why not. Until then you can withdraw it.';
+}
+
+/** How a key ended: when, by whom, and why, as its history says. */
+function endWords(state: Exclude<KeyView['state'], 'pending' | 'Active'>, history: readonly HistoryView[]): Html {
+  const end = history.findLast(({ from, to }) => to === state && from !== state);
+  const at = end === undefined ? '' : html` ${timeText(Date.parse(end.at))}`;
+  const by = end === undefined || state === 'expired' ? '' : ` by ${end.by}`;
+  const reason = end?.detail?.reason;
+  return html`<p>${END_WORDS[state]}${at}${by}. ${AFTER_WORDS[state]}</p>${reason === undefined ? '' : html`<p>The reason:</p><blockquote class="text">${written(reason)}</blockquote>`}`;
+}
+
+const END_WORDS = {
+  rejected: 'The request was rejected',
+  withdrawn: 'The request was withdrawn',
+  revoked: 'It was revoked',
+  expired: 'Its time was over',
+} as const;
+
+const AFTER_WORDS = {
+  rejected: 'You can request another key.',
+  withdrawn: 'It takes no place any more.',
+  revoked: 'Its secret works no more, and never will again.',
+  expired: 'Its secret works no more, and never will again.',
+} as const;

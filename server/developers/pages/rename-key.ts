@@ -1,0 +1,50 @@
+import { TEXT_RULES } from '../../../shared/keys/fields.ts';
+import { inputFaults } from '../../../shared/keys/input.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { html } from '../../html.ts';
+import { oneValue } from '../form.ts';
+import script from '../html/count.browser.js' with { type: 'text' };
+import { errorSummary, type Faults, formTo, NO_FAULTS, textField } from '../html/fields.ts';
+import { keyLink } from '../html/key-facts.ts';
+import { bannedNote, ownKeyPath, ownProfile } from '../own-profile.ts';
+import { performHere } from '../perform.ts';
+import { refusedForm } from '../rules.ts';
+import type { Outcome, Page, Visit } from '../visit.ts';
+
+/** `GET /developers/keys/:identifier/rename`: asks for another name. Throws `not_found`. */
+export async function renamePage(visit: Visit): Promise<Page> {
+  const { key } = await performHere(visit, OPERATIONS.show, { identifier: visit.params.identifier as string });
+  return show(visit, key.identifier, key.name, NO_FAULTS);
+}
+
+/** `POST /developers/keys/:identifier/rename`. Throws `not_found`. */
+export async function rename(visit: Visit): Promise<Outcome> {
+  const input = { identifier: visit.params.identifier as string, name: oneValue(visit.form, 'name') };
+  const { identifier, name } = input;
+  try {
+    await performHere(visit, OPERATIONS.edit, input);
+    return { seeOther: `/developers/keys/${identifier}`, flash: 'key-renamed' };
+  } catch (error) {
+    return refusedForm(
+      visit.access.config,
+      error,
+      (faults) => show(visit, identifier, name, faults),
+      () => inputFaults(OPERATIONS.edit.input, input),
+    );
+  }
+}
+
+function show(visit: Visit, identifier: KeyView['identifier'], name: string, faults: Faults): Page {
+  const linkTo = ownKeyPath(visit);
+  const { least, most } = TEXT_RULES.name;
+  const field = textField({ name: 'name', label: 'Name', value: name, bounds: { least, most }, faults });
+  return {
+    title: `Rename key ${identifier}`,
+    scripts: [script],
+    body: html`${errorSummary(faults)}<h1>Rename a key</h1>
+${bannedNote(ownProfile(visit))}
+<p>Key ${keyLink(identifier, linkTo)}. Its secret and its history stay; the history tells of both names.</p>
+${formTo(`${linkTo(identifier)}/rename`, 'Rename', field)}`,
+  };
+}

@@ -1,0 +1,57 @@
+import { TEXT_RULES } from '../../../shared/keys/fields.ts';
+import { inputFaults } from '../../../shared/keys/input.ts';
+import { refuseMove } from '../../../shared/keys/record.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { html } from '../../html.ts';
+import { oneValue } from '../form.ts';
+import script from '../html/count.browser.js' with { type: 'text' };
+import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
+import { keyLink } from '../html/key-facts.ts';
+import { ownKeyPath } from '../own-profile.ts';
+import { performHere } from '../perform.ts';
+import { refusedForm } from '../rules.ts';
+import type { Outcome, Page, Visit } from '../visit.ts';
+
+/** `GET /developers/keys/:identifier/revoke`: asks once more. Throws `not_found`, and `refused` where it is not Active. */
+export async function revokePage(visit: Visit): Promise<Page> {
+  const { key } = await performHere(visit, OPERATIONS.show, { identifier: visit.params.identifier as string });
+  refuseMove(key, 'revoke');
+  return show(visit, key.identifier, '', NO_FAULTS);
+}
+
+/** `POST /developers/keys/:identifier/revoke`. Throws `not_found`. */
+export async function revoke(visit: Visit): Promise<Outcome> {
+  const input = { identifier: visit.params.identifier as string, reason: oneValue(visit.form, 'reason') };
+  const { identifier, reason } = input;
+  try {
+    await performHere(visit, OPERATIONS.revoke, input);
+    return { seeOther: `/developers/keys/${identifier}`, flash: 'key-revoked' };
+  } catch (error) {
+    return refusedForm(
+      visit.access.config,
+      error,
+      (faults) => show(visit, identifier, reason, faults),
+      () => inputFaults(OPERATIONS.revoke.input, input),
+    );
+  }
+}
+
+function show(visit: Visit, identifier: string, reason: string, faults: Faults): Page {
+  const linkTo = ownKeyPath(visit);
+  const field = textArea({
+    name: 'reason',
+    label: 'Reason (optional)',
+    hint: 'It stands in the history, which admins read.',
+    value: reason,
+    rows: 3,
+    bounds: { most: TEXT_RULES.reason.most },
+    faults,
+  });
+  return {
+    title: `Revoke key ${identifier}`,
+    scripts: [script],
+    body: html`${errorSummary(faults)}<h1>Revoke a key?</h1>
+<p>Key ${keyLink(identifier, linkTo)}. Every request with its secret is refused from that moment on. This can’t be undone. If a program still needs access, request a successor first, and revoke this key once the program has the new secret.</p>
+${formTo(`${linkTo(identifier)}/revoke`, 'Revoke the key', field)}`,
+  };
+}

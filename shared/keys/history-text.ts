@@ -1,0 +1,34 @@
+import type { KeyChanges } from '../db/schema.ts';
+import { formatRateLimit, type RateLimit } from '../limits/rate-limit.ts';
+import type { HistoryView } from './view.ts';
+
+/**
+ * What an entry of a key's history tells besides its name, on one line or several: a reason, what was changed from what to
+ * what; empty where it tells no more. It has texts of strangers in it as they were typed.
+ */
+export function detailText({ detail, event }: HistoryView): string {
+  if (detail === null) return '';
+  if (detail.changes !== undefined) return changesText(detail.changes, detail.successor);
+  if (detail.successorOf !== undefined) return `successor of ${detail.successorOf}`;
+  if (detail.retiresOldAt !== undefined) return `attempt ${detail.attempt}; the old key ends at ${detail.retiresOldAt}`;
+  if (detail.attempt !== undefined) return `attempt ${detail.attempt}${event === 'address changed' ? ' voided' : ''}`;
+  if (detail.mail !== undefined) return mailText(detail.mail, detail.to, detail.reason);
+  if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
+  return detail.reason ?? '';
+}
+
+/** Owners are not told more than which mail it was. */
+function mailText(mail: string, to: string | undefined, reason: string | undefined): string {
+  return to === undefined ? mail : `${mail} to ${to}: ${reason}`;
+}
+
+function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, successor: string | undefined): string {
+  const limits = (list: readonly RateLimit[]) => list.map(formatRateLimit).join(', ');
+  const parts = [
+    permissions && `${permissions.from.join(', ')} → ${permissions.to.join(', ')}`,
+    rateLimits && `${limits(rateLimits.from)} → ${limits(rateLimits.to)}`,
+    expiresAt && `expires ${expiresAt.from ?? 'never'} → ${expiresAt.to ?? 'never'}`,
+    successor && `for its successor ${successor}`,
+  ];
+  return parts.filter(Boolean).join('; ');
+}
