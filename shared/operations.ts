@@ -194,7 +194,8 @@ function list(deps: Deps, actor: Person, { states, profile, unusedForMs }: ListI
     unusedForMs === undefined
       ? listKeys(deps, filter, actor.kind)
       : unusedKeys(deps, unusedForMs, filter.profileId, actor.kind);
-  const uses = lastUses(deps);
+  const isOfProfile = filter.profileId !== undefined;
+  const uses = lastUses(deps, isOfProfile ? keys.map(({ identifier }) => identifier) : undefined);
   return { keys, lastUses: new Map(keys.flatMap(({ identifier: key }) => entryOf(uses, key))) };
 }
 

@@ -31,7 +31,7 @@ export function keyUsage(reader: Reader, identifier: string, days: number): Usag
     )
     .all(identifier, first, today) as ({ day: number } & Record<UsageOutcome, number>)[];
   const byDay = new Map(rows.map((row) => [row.day, row]));
-  const lastUsedAt = lastUses(reader).get(identifier);
+  const lastUsedAt = lastUses(reader, [identifier]).get(identifier);
   return {
     identifier,
     days: Array.from({ length: days }, (_, index) => {
@@ -43,11 +43,20 @@ export function keyUsage(reader: Reader, identifier: string, days: number): Usag
   };
 }
 
-/** When each key was last used, in milliseconds since 1970; a key that was not used in the last 400 days is absent. */
-export function lastUses(reader: Reader): Map<string, number> {
-  const rows = reader.db.$client
-    .query('SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day > ? GROUP BY identifier')
-    .all(dayOf(reader.clock.nowMs()) - USAGE_DAYS) as { identifier: string; at: number }[];
+/**
+ * When each key was last used, in milliseconds since 1970; a key that was not used in the last 400 days is absent. Where
+ * only these keys are wanted, no row of another key is read.
+ */
+export function lastUses(reader: Reader, identifiers?: readonly string[]): Map<string, number> {
+  const after = dayOf(reader.clock.nowMs()) - USAGE_DAYS;
+  const sql = 'SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day > ?';
+  const rows = (
+    identifiers === undefined
+      ? reader.db.$client.query(`${sql} GROUP BY identifier`).all(after)
+      : identifiers.flatMap((one) =>
+          reader.db.$client.query(`${sql} AND identifier = ? GROUP BY identifier`).all(after, one),
+        )
+  ) as { identifier: string; at: number }[];
   return new Map(rows.map(({ identifier, at }) => [identifier, at]));
 }
 

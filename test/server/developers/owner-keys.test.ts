@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { stateInWords } from '../../../server/developers/pages/key-state.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
 import { sendDueNotices } from '../../../shared/notices/deliver.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, mails, request } from '../../support/keys.ts';
 import { ADA, type OwnerWorld, ownerWorld, useKey } from '../../support/owner-pages.ts';
@@ -176,7 +178,7 @@ describe('a key’s page says in words', () => {
     expect(textOf((await at(world, '')).body)).toContain('0 of 3 places are taken');
   });
 
-  test('how an approval went whose mail was refused or lost, and nothing of what the mail server said', async () => {
+  test('how an approval went whose mail is on its way, was refused or lost, and nothing of what the mail server said', async () => {
     const smtp = await startSmtp();
     const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
     const approve = (identifier: string) =>
@@ -187,6 +189,12 @@ describe('a key’s page says in words', () => {
     const page = await at(world, `/${identifier}`);
     expect(textOf(page.body)).toContain('the mail with the secret was not accepted for your address');
     expect(page.body).not.toMatch(/mailbox-word|550/);
+    const { key, history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
+    const words = (result: string) =>
+      stateInWords({ ...key, attempt: { number: 2, by: 'root', startedAt: key.requestedAt, result } }, history).html;
+    expect(words('open')).toContain('the mail with the secret is being sent to you');
+    expect(words('not confirmed')).toContain('If you have got one, that secret does not work');
+    expect(words('voided')).toContain('It waits for the decision of an admin.');
   });
 
   test('what was granted and changed, and what it was used for, as bars and as a table', async () => {
