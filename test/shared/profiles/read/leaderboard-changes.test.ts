@@ -88,11 +88,11 @@ describe('after whatever others have committed', () => {
       merge([{ id, username: `u${id}`, links: [{ id: 'l', name: `${value}`, link: 'x' }] }]),
     // Fewer and more than are looked at one by one; more than the board can fill.
     some: (id: number, value: number) =>
-      merge(upTo(id % 200, (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
+      merge(upTo(1 + (id % 199), (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
     most: (_id: number, value: number) =>
       merge(upTo(300, (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
     banSome: (id: number, value: number) =>
-      merge(upTo(id % 200, (of) => ({ id: of, username: `u${of}`, banned: of % value > 0 }))),
+      merge(upTo(1 + (id % 199), (of) => ({ id: of, username: `u${of}`, banned: of % value > 0 }))),
     // Whom it is noted of, though he is there no more.
     delete: async (id: number) => {
       sqlite.transaction(() => {
