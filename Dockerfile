@@ -1,4 +1,4 @@
-# Not built or run where it was written: there was no Docker engine. The program in it is the tested binary.
+# The program in it is the tested binary. docs/operating.md says how far the container was tried.
 #
 #   docker build --build-arg COMMIT="$(git rev-parse --short=7 HEAD)" -t profile-lookup .
 #
@@ -19,7 +19,8 @@ RUN bun cli/build.ts dist/profilectl "$COMMIT"
 
 # The binary needs glibc, and `id` to name who acts; certificate authorities are inside it.
 FROM debian:bookworm-slim
-RUN useradd --system --uid 10001 --user-group --home-dir /data --no-create-home --shell /usr/sbin/nologin profile-lookup \
+RUN groupadd --system --gid 10001 profile-lookup \
+ && useradd --system --uid 10001 --gid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nologin profile-lookup \
  && install -d -m 0700 -o profile-lookup -g profile-lookup /data
 COPY --from=build /source/dist/profilectl /usr/local/bin/profilectl
 USER profile-lookup

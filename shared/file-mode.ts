@@ -1,10 +1,18 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 
-/** A sentence where a file or folder may be read or written by others than its owner; null where it may not, or is not there. */
+/**
+ * A sentence where a file or folder may be read or written by others than its owner; null where it may not, or is not
+ * there. A file of root's that this user's group may read is meant for this user, so it is not named.
+ */
 export function looseMode(path: string): string | null {
   const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || (stat.mode & 0o077) === 0) return null;
+  if (stat === undefined || (stat.mode & (isLentByRoot(stat) ? 0o037 : 0o077)) === 0) return null;
   const mode = (stat.mode & 0o777).toString(8);
   const wanted = stat.isDirectory() ? '700' : '600';
   return `${path} can be read by other users of this machine (mode ${mode}); chmod ${wanted} it.`;
+}
+
+function isLentByRoot(stat: Stats): boolean {
+  const groups = [process.getegid?.(), ...(process.getgroups?.() ?? [])];
+  return stat.isFile() && stat.uid === 0 && process.geteuid?.() !== 0 && groups.includes(stat.gid);
 }

@@ -60,6 +60,13 @@ export function openFile(
   }
 }
 
+/** Opens an empty database in memory, for which no file or folder is touched: not even the current one. */
+export function openInMemory(): Sqlite {
+  const sqlite = new Database(':memory:', { strict: true });
+  prepareConnection(sqlite, 0, () => {});
+  return sqlite;
+}
+
 function connect(path: string, create: boolean): Sqlite {
   if (!isImmutable(path)) return new Database(path, { readwrite: true, create, strict: true });
   const url = `${Bun.pathToFileURL(realPath(path)).href}?immutable=1`;

@@ -1,5 +1,5 @@
 import { sessionsFaults } from '../access/sessions-file.ts';
-import { type Opened, openFile, type Sqlite } from '../db/connect.ts';
+import { type Opened, openInMemory, type Sqlite } from '../db/connect.ts';
 import { appliedMigrations, migrate } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { countRows, damages } from '../db/snapshot.ts';
@@ -73,7 +73,7 @@ type SchemaRow = { type: string; name: string; sql: string | null };
 
 /** Compares every table, index, trigger and view with what the database's own migrations make in a new one. */
 function schemaFaults(sqlite: Sqlite): string[] {
-  const fresh = openFile(':memory:', 0);
+  const fresh = openInMemory();
   try {
     migrate(fresh, ':memory:', MIGRATIONS.slice(0, appliedMigrations(sqlite)));
     const wanted = new Map(readSchema(fresh).map((row) => [row.name, row]));

@@ -32,7 +32,7 @@ test.skipIf(isAbsent)('systemd rates its exposure at 1.5 of 10 or less', async (
 });
 
 /** Variables of the build, and of the scripts beside these files. */
-const OTHERS = ['COMMIT', 'PROFILES_FILE', 'IMPORT_FLAGS', 'BACKUP_FOLDER'];
+const OTHERS = ['COMMIT', 'UPSTREAM', 'PROFILES_FILE', 'IMPORT_FLAGS', 'BACKUP_FOLDER'];
 
 test('the variables that the files of deploy/ set are ours, and would be accepted', () => {
   const deploy = readdirSync(join(PROJECT, 'deploy'), { withFileTypes: true }).filter((entry) => entry.isFile());
@@ -53,7 +53,20 @@ test('the container is built of what is there, by the Bun that the tests run on'
   expect(copied.length).toBeGreaterThan(5);
   for (const path of copied) expect([path, existsSync(join(PROJECT, path))]).toEqual([path, true]);
   expect(dockerfile).toContain(`FROM oven/bun:${Bun.version}-debian AS build`);
-  expect(Bun.YAML.parse(read('deploy/compose.yaml'))).toMatchObject({
-    services: { lookup: { environment: { HOST: '127.0.0.1' } }, caddy: { network_mode: 'service:lookup' } },
-  });
+});
+
+test('with Compose only Caddy and the health check are trusted, and a restart of one container leaves the other its network', () => {
+  type Service = {
+    environment: Record<string, string>;
+    ports?: string[];
+    networks: { default: { ipv4_address: string } };
+  };
+  const { services } = Bun.YAML.parse(read('deploy/compose.yaml')) as { services: Record<string, Service> };
+  const { lookup, caddy } = services as { lookup: Service; caddy: Service };
+  // A container that shares the network of another (`network_mode`) has none once that one was restarted.
+  for (const service of [lookup, caddy]) expect(service).not.toHaveProperty('network_mode');
+  expect(lookup.environment.TRUSTED_PROXIES).toBe(`127.0.0.1,${caddy.networks.default.ipv4_address}`);
+  expect(lookup.ports).toBeUndefined();
+  expect(caddy.environment.UPSTREAM).toBe(`${lookup.networks.default.ipv4_address}:3000`);
+  expect(read('deploy/Caddyfile')).toContain('reverse_proxy {$UPSTREAM:127.0.0.1:3000} {');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { cleanEnvironment, PROJECT, profilectl } from '../support/cli.ts';
@@ -104,6 +104,35 @@ describe('a warning names what others can read, and the mode that it should have
     ).toBe('');
   }, 30_000);
 });
+
+/** A user and a group of this number need not be there. */
+const SERVICE = 65_534;
+const isRoot = process.getuid?.() === 0 && Bun.which('setpriv') !== null;
+
+test.skipIf(!isRoot)(
+  'root in its own folder runs commands as the service’s user, whose settings that user may only read',
+  () => {
+    const [roots, data, open] = [tempFolder(), tempFolder(), tempFolder()];
+    const settings = join(open, 'settings');
+    chownSync(data, SERVICE, SERVICE);
+    chmodSync(open, 0o755);
+    writeFileSync(settings, `DATABASE_PATH=${data}/profiles.db\n`);
+    chownSync(settings, 0, SERVICE);
+    chmodSync(settings, 0o640);
+    const run = (...words: string[]) => {
+      const asService = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups'];
+      const all = [...asService, process.execPath, '--no-env-file', MAIN, '--env-file', settings, ...words];
+      const stdin = Buffer.from('{"id":1,"username":"Ada"}\n');
+      const { exitCode, stderr } = Bun.spawnSync(all, { cwd: roots, env: cleanEnvironment(), stdin });
+      return { code: exitCode, stderr: String(stderr) };
+    };
+    expect(run('profiles', 'import', '-')).toEqual({ code: 0, stderr: '' });
+    expect(run('db', 'check')).toEqual({ code: 0, stderr: '' });
+    chmodSync(settings, 0o644);
+    expect(warned(run('profiles', 'show', 'Ada').stderr)).toEqual([`${settings} 600`]);
+  },
+  30_000,
+);
 
 describe('secrets from files', () => {
   test('MAIL_URL_FILE holds the whole address with its password, which is nowhere else', async () => {

@@ -103,7 +103,7 @@ async function makeInitialFiles(root: string, smtpPort: number): Promise<void> {
   // The kernel's DRBD is version 8.4, which has its own programs.
   for (const name of ['drbdadm-84', 'drbdsetup-84']) put(`/lib/drbd/${name}`);
   for (const path of [...LIBRARIES, '/lib64/ld-linux-x86-64.so.2']) put(path);
-  copyFileSync(join(PROJECT, 'deploy/standby/profile-lookup.res'), join(root, 'etc/drbd.d/profile-lookup.res'));
+  copyFileSync(join(PROJECT, 'deploy/standby/profiles.res'), join(root, 'etc/drbd.d/profiles.res'));
   writeFileSync(join(root, 'etc/drbd.conf'), 'global { usage-count no; }\ninclude "drbd.d/*.res";\n');
   const lines = await Promise.all(
     MODULES.map((name) => run([find('modprobe') as string, '--show-depends', '-S', kernelVersion() as string, name])),

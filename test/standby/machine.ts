@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Images } from './images.ts';
 
-/** One of the two machines: its name, as in deploy/standby/profile-lookup.res, and how its clock and its link are. */
+/** One of the two machines: its name, as in deploy/standby/profiles.res, and how its clock and its link are. */
 export type Setup = { name: 'alpha' | 'beta'; clockAheadSeconds: number; linkDelayMs: number };
 
 /** A virtual machine that runs. */
@@ -16,7 +16,8 @@ export type Machine = Setup & {
 };
 
 const ADDRESSES = { alpha: '10.0.0.1', beta: '10.0.0.2' } as const;
-const PATIENCE_MS = 120_000;
+/** Processors are emulated, and may have other things to do. */
+const PATIENCE_MS = 600_000;
 
 /** Makes a machine's disk anew. Both begin with the same content. */
 export function makeVolume(folder: string, images: Images, name: Setup['name']): void {
@@ -45,6 +46,9 @@ export async function startMachine(folder: string, images: Images, setup: Setup)
   const portOf = (inside: number) =>
     Number(new RegExp(`HOST_FORWARD\\]\\s+\\d+\\s+\\S+\\s+(\\d+)\\s+\\S+\\s+${inside}\\s`).exec(printed)?.[1]);
   await waitFor('the forwarded ports', () => portOf(3000) > 0 && portOf(7000) > 0, isThere);
+  // The machine has booted before its shells are there.
+  const hasShell = async () => (await talk(portOf(7000), 'echo is there')).includes('is there');
+  await waitFor(`a shell of ${setup.name}`, hasShell, isThere);
   return {
     ...setup,
     url: `http://127.0.0.1:${portOf(3000)}`,
@@ -99,15 +103,17 @@ function talk(port: number, script: string): Promise<string> {
   return promise;
 }
 
-/** Looks again and again until something is so. Throws where it took two minutes, or `isPossible` no longer holds. */
+/** Looks again and again until something is so. Throws where it took ten minutes, or `isPossible` no longer holds. */
 export async function waitFor(
-  what: string,
+  what: string | (() => string),
   isSo: () => boolean | Promise<boolean>,
   isPossible = () => true,
 ): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!(await isSo())) {
-    if (!isPossible() || performance.now() > deadline) throw new Error(`Waited in vain for ${what}.`);
+    if (!isPossible() || performance.now() > deadline) {
+      throw new Error(`Waited in vain for ${typeof what === 'string' ? what : what()}.`);
+    }
     await Bun.sleep(100);
   }
 }

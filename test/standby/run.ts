@@ -54,8 +54,9 @@ const drbdState = async (machine: Machine): Promise<string> => (await machine.sh
 async function promote(machine: Machine, spender: string): Promise<void> {
   let said = '';
   // While the machine has not noticed that the other is gone, it refuses to be the primary one.
-  await waitFor(`${machine.name} to be primary: ${said}`, async () => {
-    said = await machine.shell('drbdadm primary profile-lookup && echo is primary');
+  const toBePrimary = () => `${machine.name} to be primary: ${said}`;
+  await waitFor(toBePrimary, async () => {
+    said = await machine.shell('drbdadm primary profiles && echo is primary');
     return said.includes('is primary');
   });
   await machine.shell('mount -t ext4 /dev/drbd0 /var/lib/profile-lookup');
@@ -69,12 +70,12 @@ async function startPair({ folder, images }: World): Promise<[Machine, Machine]>
     startMachine(folder, images, { name: 'alpha', ...(TURNS[0] as (typeof TURNS)[0]) }),
     startMachine(folder, images, { name: 'beta', ...(TURNS[1] as (typeof TURNS)[0]) }),
   ]);
-  const up = 'yes yes | drbdadm create-md --force profile-lookup 2>&1; drbdadm up profile-lookup 2>&1';
+  const up = 'yes yes | drbdadm create-md --force profiles 2>&1; drbdadm up profiles 2>&1';
   const said = await Promise.all([alpha.shell(up), beta.shell(up)]);
   await waitFor(`the two to be connected: ${said.join()}`, async () =>
     (await drbdState(alpha)).includes('cs:Connected'),
   );
-  await alpha.shell('drbdadm new-current-uuid --clear-bitmap profile-lookup/0');
+  await alpha.shell('drbdadm new-current-uuid --clear-bitmap profiles/0');
   await waitFor('the two disks to be the same', async () => (await drbdState(alpha)).includes('ds:UpToDate/UpToDate'));
   return [alpha, beta];
 }
@@ -115,10 +116,12 @@ async function round(world: World, number: number, active: Machine, standby: Mac
   );
   const turn = TURNS[(number + 1) % TURNS.length] as (typeof TURNS)[0];
   const back = await startMachine(world.folder, world.images, { name: active.name, ...turn });
-  await back.shell('drbdadm up profile-lookup');
-  await waitFor('the disks to be the same again', async () =>
-    (await drbdState(standby)).includes('ds:UpToDate/UpToDate'),
-  );
+  let said = await back.shell('drbdadm up profiles 2>&1');
+  const toBeSame = () => `the disks to be the same again: ${said}`;
+  await waitFor(toBeSame, async () => {
+    said = await drbdState(standby);
+    return said.includes('ds:UpToDate/UpToDate');
+  });
   return [standby, back];
 }
 
