@@ -17,6 +17,7 @@ import {
 } from './lookups.ts';
 import { memory } from './memory.ts';
 import type { Result } from './results.ts';
+import { besideSaves } from './saves.ts';
 import { exporting, importing } from './transfer.ts';
 import { workers } from './workers.ts';
 
@@ -34,6 +35,7 @@ export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) 
   { name: 'flood', run: flood },
   { name: 'flood-beside', run: floodBeside },
   { name: 'latency', run: latency },
+  { name: 'saves', run: besideSaves },
   { name: 'keys', run: keys },
   { name: 'import-beside', run: besideImport },
   { name: 'memory', isLong: true, run: memory },

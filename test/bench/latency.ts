@@ -10,8 +10,8 @@ import { hotIds, lookup } from './questions.ts';
 import { brief, median, type Result } from './results.ts';
 import { startBare, startOurs, type Target } from './servers.ts';
 
-/** One pause of the machine spoils the percentile of a whole round, so there are more of them. */
-const TIMES_THE_ROUNDS = 3;
+/** How many times as many rounds: one pause of the machine spoils the percentile of a whole round. */
+export const OPEN_LOOP_ROUNDS = 3;
 
 /** The 99th percentile of latency at half of each server's own maximum, against bare's. */
 export async function latency(bench: Bench): Promise<Result[]> {
@@ -36,16 +36,11 @@ export async function latency(bench: Bench): Promise<Result[]> {
     const job = { port: target.port, questions, perSecond: most.perSecond / 2 };
     return ({ seconds }) => openLoop(bench, { ...job, seconds });
   };
-  const more = { ...bench, rounds: TIMES_THE_ROUNDS * bench.rounds };
+  const more = { ...bench, rounds: OPEN_LOOP_ROUNDS * bench.rounds };
   const reports = await alternate(more, { bare: await at(bare, 'bare'), ours: await at(ours, 'ours') });
   await Promise.all([ours.stop(), bare.stop()]);
 
   const p99 = (taken: readonly OpenLoopReport[]) => taken.map(({ p99Ms }) => p99Ms);
-  const figures = Object.entries(reports).flatMap(([name, taken]) =>
-    (['perSecond', 'p50Ms', 'p99Ms', 'p99LateMs'] as const).map((figure) => {
-      return [`${name} ${figure}`, brief(median(taken.map((one) => one[figure])))] as const;
-    }),
-  );
   const all = [...reports.ours, ...reports.bare];
   return [
     {
@@ -53,14 +48,25 @@ export async function latency(bench: Bench): Promise<Result[]> {
       what: 'p99 latency at half of the maximum load, hot ÷ bare',
       goal: { most: 2 },
       ratios: ratiosOf(p99(reports.ours), p99(reports.bare)),
-      figures: Object.fromEntries(figures),
+      figures: openLoopFigures(reports),
       samples: all.reduce((sum, { samples }) => sum + samples, 0),
       faults: all.flatMap(({ wrong }) => wrong),
     },
   ];
 }
 
-async function openLoop(bench: Bench, job: OpenLoopJob): Promise<OpenLoopReport> {
+/** The medians of what the client tells of each server's rounds, each named after the server. */
+export function openLoopFigures(reports: Record<string, readonly OpenLoopReport[]>): Record<string, number> {
+  const figures = Object.entries(reports).flatMap(([name, taken]) =>
+    (['perSecond', 'p50Ms', 'p99Ms', 'p99LateMs'] as const).map((figure) => {
+      return [`${name} ${figure}`, brief(median(taken.map((one) => one[figure])))] as const;
+    }),
+  );
+  return Object.fromEntries(figures);
+}
+
+/** One round of requests at set times. Throws where the client fails. */
+export async function openLoop(bench: Bench, job: OpenLoopJob): Promise<OpenLoopReport> {
   const file = join(bench.folder, `open-loop-${Bun.randomUUIDv7()}.json`);
   const output = `${file}.txt`;
   writeFileSync(file, JSON.stringify(job));
