@@ -22,11 +22,14 @@ export function signInFault({ publicUrl }: At, isForwardedUnasked: boolean): str
   return null;
 }
 
-/** The value of a cookie in a Cookie header; null where it is absent, or there several times. */
+/**
+ * The value of a cookie in a Cookie header; null where it is absent, or there several times. Only spaces and tabs are taken
+ * off its name: browsers let other hosts of the same site set `__Host-session` with another kind of space before it.
+ */
 export function readCookie(at: At, header: string | undefined, name: CookieName): string | null {
   const wanted = `${prefixOf(at)}${name}=`;
   const found = (header ?? '').split(';').flatMap((part) => {
-    const pair = part.trim();
+    const pair = part.replace(/^[ \t]+/, '');
     return pair.startsWith(wanted) ? [pair.slice(wanted.length)] : [];
   });
   return found.length === 1 && found[0] !== '' ? (found[0] as string) : null;
