@@ -8,7 +8,10 @@ import type { FromPlatform, PageAnswer, PageRequest, ToPlatform } from '../messa
 
 /** Answers requests for pages under `/developers`, for the whole server. */
 export type Platform = {
-  /** Answers a request; with a refusal where the thread dies over it, or has just died and is not started again yet. Never throws. */
+  /**
+   * Answers a request; with a refusal where the thread dies over it, does not answer within 8 seconds, or has just died and is
+   * not started again yet. Never throws.
+   */
   ask: (request: PageRequest) => Promise<PageAnswer>;
   /** Says that the server begins to stop: no approval is begun any more, and pages are answered as before. */
   beginStop: () => void;
@@ -23,6 +26,10 @@ export type PlatformParts = {
   log: Log;
   /** Called with each thread that is started; tests use it. */
   onThread?: (worker: Worker) => void;
+  /** Makes the thread; tests make one that hangs. */
+  makeWorker?: () => Worker;
+  /** How long a request waits for its answer, in milliseconds, by default {@link ANSWER_MS}; tests wait shorter. */
+  answerMs?: number;
 };
 
 /** A thread that answers pages, as the main thread sees it. */
@@ -33,6 +40,8 @@ type Thread = {
   readonly open: Map<number, PromiseWithResolvers<PageAnswer>>;
   /** Resolves when the thread has finished after the order to stop, or has ended for whatever reason. */
   readonly ended: PromiseWithResolvers<void>;
+  /** How many requests it has answered. */
+  answers: number;
   lastError: string | null;
 };
 
@@ -47,6 +56,12 @@ type State = {
 
 /** After a death within this time of its start, a thread is not started again for as long. */
 const PAUSE_MS = 1_000;
+
+/**
+ * A request that waits longer for its answer is refused: soon after, the listener would close its connection. A thread that
+ * answers nothing at all for twice as long hangs, and is replaced. Waiting for a lock takes 2 seconds at most.
+ */
+const ANSWER_MS = 8_000;
 
 /** How long the thread may take after the order to stop; it gives its own work 15 s and then 2 s to be stored. */
 const STOP_MS = 20_000;
@@ -78,7 +93,33 @@ async function ask(state: State, request: PageRequest): Promise<PageAnswer> {
   const waiting = Promise.withResolvers<PageAnswer>();
   thread.open.set(id, waiting);
   tell(thread, { kind: 'page', id, request });
-  return waiting.promise;
+  const patience = setTimeout(() => giveUp(state, thread, id), answerMsOf(state));
+  try {
+    return await waiting.promise;
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+function answerMsOf({ parts }: State): number {
+  return parts.answerMs ?? ANSWER_MS;
+}
+
+/**
+ * Refuses a request that has waited too long. Where the thread answers nothing for as long again, it is ended; looking twice
+ * keeps a thread alive whose whole process was stopped for a while.
+ */
+function giveUp(state: State, thread: Thread, id: number): void {
+  thread.open.get(id)?.reject(new AppError('busy', null, { cause: 'The thread for pages took too long.' }));
+  thread.open.delete(id);
+  const { answers } = thread;
+  const end = () => {
+    if (thread.answers > answers || state.thread !== thread) return;
+    thread.lastError = 'The thread hung.';
+    thread.worker.terminate();
+    bury(state, thread);
+  };
+  setTimeout(end, answerMsOf(state)).unref();
 }
 
 function start(state: State): Thread {
@@ -86,10 +127,11 @@ function start(state: State): Thread {
   const startedAtMs = clock.monotonicMs();
   if (startedAtMs - state.diedAtMs < PAUSE_MS) throw new AppError('too_many_pages');
   const thread: Thread = {
-    worker: new Worker(new URL('./platform-thread.ts', import.meta.url)),
+    worker: state.parts.makeWorker?.() ?? new Worker(new URL('./platform-thread.ts', import.meta.url)),
     startedAtMs,
     open: new Map(),
     ended: Promise.withResolvers(),
+    answers: 0,
     lastError: null,
   };
   thread.worker.onmessage = ({ data }: MessageEvent<FromPlatform>) => take(thread, log, data);
@@ -107,6 +149,7 @@ function start(state: State): Thread {
 
 function take(thread: Thread, log: Log, message: FromPlatform): void {
   if (message.kind === 'answer') {
+    thread.answers++;
     thread.open.get(message.id)?.resolve(message.answer);
     thread.open.delete(message.id);
   } else if (message.kind === 'event') {
@@ -115,10 +158,11 @@ function take(thread: Thread, log: Log, message: FromPlatform): void {
   } else thread.ended.resolve();
 }
 
-/** Refuses what the thread has not answered. The next request starts a new thread. */
+/** Refuses what the thread has not answered. The next request starts a new thread. Does nothing where that is done already. */
 function bury(state: State, thread: Thread): void {
   thread.ended.resolve();
-  if (state.thread === thread) state.thread = null;
+  if (state.thread !== thread) return;
+  state.thread = null;
   const { clock, log } = state.parts;
   const diedAtMs = clock.monotonicMs();
   if (diedAtMs - thread.startedAtMs < PAUSE_MS) state.diedAtMs = diedAtMs;

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createBackground, runInBackground, stopBackground } from '../../../server/developers/background.ts';
-import { createPlatform } from '../../../server/developers/thread/platform.ts';
+import { createPlatform, type PlatformParts } from '../../../server/developers/thread/platform.ts';
 import { createLog } from '../../../server/watching/log.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { serverOn, startTestServer } from '../../support/http.ts';
@@ -8,8 +8,8 @@ import { fetchPage } from '../../support/pages.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 /** A server whose platform threads are seen, in the order of their start. */
-async function serverWithThreads(variables: Record<string, string> = {}) {
-  const deps = { ...testDeps({ variables }), clock: testClock() };
+async function serverWithThreads(parts: Partial<PlatformParts> = {}) {
+  const deps = { ...testDeps(), clock: testClock() };
   const threads: Worker[] = [];
   const lines: string[] = [];
   const platform = createPlatform({
@@ -17,6 +17,7 @@ async function serverWithThreads(variables: Record<string, string> = {}) {
     clock: systemClock,
     log: createLog('info', systemClock.nowMs, (line) => void lines.push(line)),
     onThread: (worker) => void threads.push(worker),
+    ...parts,
   });
   return { server: await serverOn(deps, undefined, { platform }), threads, lines };
 }
@@ -51,6 +52,26 @@ test('a thread that dies is told of, and started again by a later request; nobod
   expect(lines.join('')).toContain('The thread for pages died; the next request starts it again.');
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });
+
+test('a thread that hangs keeps nobody waiting, and is replaced', async () => {
+  const hanging = URL.createObjectURL(new Blob(['self.onmessage = () => { for (;;); };']));
+  let isFirst = true;
+  const makeWorker = () => {
+    const worker = isFirst
+      ? new Worker(hanging)
+      : new Worker(new URL('../../../server/developers/thread/platform-thread.ts', import.meta.url));
+    isFirst = false;
+    return worker;
+  };
+  const { server, threads, lines } = await serverWithThreads({ makeWorker, answerMs: 1_500 });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
+  for (const answer of answers) {
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('<h1>Not at this moment</h1>')]);
+  }
+  while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
+  expect(threads.length).toBe(2);
+  expect(lines.join('')).toContain('The thread hung.');
+}, 20_000);
 
 test('a database that can’t be opened is a page, and opened by the next request once it can', async () => {
   const deps = { ...testDeps(), clock: testClock() };
