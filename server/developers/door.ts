@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import type { Service } from '../process/service.ts';
+import type { PageAsker, Service } from '../process/service.ts';
 import { HSTS } from '../request/answers.ts';
 import { checkArrival, finishExchange } from '../request/chain.ts';
 import { blockOf } from '../request/client-address.ts';
@@ -11,7 +11,10 @@ import { refusePage } from './refusals.ts';
 // What a thread that serves requests does for the pages under /developers: it takes the request in like any other, reads
 // the form, and has the platform thread answer. It is loaded at the first request for a page.
 
-/** How many requests for pages may be under way: in this thread, and from one address block. Each may hold a form of 64 KiB. */
+/**
+ * How many requests for pages may wait for their answer in this thread, and be under way from one address block. Each may
+ * hold a form of 64 KiB.
+ */
 const MOST_OPEN = { all: 256, block: 32 } as const;
 
 /** Answers a request for a page, logs it and counts it. Never throws. */
@@ -43,22 +46,30 @@ async function answerOf(service: Service, exchange: Exchange): Promise<PageAnswe
 async function askInTurn({ pages, transport }: Service, exchange: Exchange): Promise<PageAnswer> {
   const block = blockOf(exchange.address);
   const ofBlock = pages.open.get(block) ?? 0;
-  if (ofBlock >= MOST_OPEN.block || pages.count >= MOST_OPEN.all) throw new AppError('too_many_pages');
+  if (ofBlock >= MOST_OPEN.block) throw new AppError('too_many_pages');
   pages.open.set(block, ofBlock + 1);
-  pages.count++;
   try {
-    return await pages.ask(await pageRequestOf(exchange, transport.isProxy === null));
+    return await askInAll(pages, await pageRequestOf(exchange, pages, transport.isProxy === null));
   } finally {
-    pages.count--;
     const left = (pages.open.get(block) as number) - 1;
     if (left === 0) pages.open.delete(block);
     else pages.open.set(block, left);
   }
 }
 
-async function pageRequestOf(exchange: Exchange, hasNoProxies: boolean): Promise<PageRequest> {
+async function askInAll(pages: PageAsker, request: PageRequest): Promise<PageAnswer> {
+  if (pages.count >= MOST_OPEN.all) throw new AppError('too_many_pages');
+  pages.count++;
+  try {
+    return await pages.ask(request);
+  } finally {
+    pages.count--;
+  }
+}
+
+async function pageRequestOf(exchange: Exchange, pages: PageAsker, hasNoProxies: boolean): Promise<PageRequest> {
   const { request, method, path, query, address, requestId } = exchange;
-  const { body, fault } = await readBody(request);
+  const { body, fault } = await readBody(request, pages.reading);
   const passed = PASSED_HEADERS.flatMap((name) => {
     const value = exchange.headers.get(name);
     return value === null ? [] : [[name, value] as const];

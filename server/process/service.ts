@@ -11,6 +11,7 @@ import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read
 import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
 import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
 import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
+import type { FormsInReading } from '../developers/body.ts';
 import type { PageAnswer, PageRequest } from '../developers/messages.ts';
 import { type Answers, prepareAnswers } from '../request/answers.ts';
 import { requestIds } from '../request/exchange.ts';
@@ -48,12 +49,16 @@ export type Service = {
   pages: PageAsker;
 };
 
-/** The way to the pages under `/developers`, and how many requests for them are under way: in all, and by address block. */
+/**
+ * The way to the pages under `/developers`, and the requests for them: how many are under way by address block, how many
+ * wait for their answer, and the forms that are being read.
+ */
 export type PageAsker = {
   /** Whoever starts the server sets it. */
   ask: (request: PageRequest) => Promise<PageAnswer>;
   readonly open: Map<string, number>;
   count: number;
+  readonly reading: FormsInReading;
 };
 
 /** What a worker brings along, because it is shared with other workers or sent to the main thread. */
@@ -96,7 +101,7 @@ export function createService(
     refusals: prepareRefusals(isSecure),
     collector: createCollector(),
     isReady: () => isReady(db),
-    pages: { ask: nobodyToAsk, open: new Map(), count: 0 },
+    pages: { ask: nobodyToAsk, open: new Map(), count: 0, reading: new Set() },
   };
 }
 
