@@ -3,7 +3,7 @@ import { closeDatabase, openDatabase } from '../db/open.ts';
 import { withTables } from '../db/tables.ts';
 import { createDeps } from '../deps.ts';
 import type { Access } from './access.ts';
-import { closeSessionsFile, openSessionsFile } from './sessions-file.ts';
+import { closeSessionsFile, isInPlace, openSessionsFile } from './sessions-file.ts';
 
 /**
  * Opens what pages work on, for a thread of its own: one more connection to the main database, which must exist and be
@@ -23,4 +23,15 @@ export function openAccess(config: Config): Access {
 export function closeAccess({ db, sessions }: Access): void {
   closeSessionsFile(sessions);
   closeDatabase(db);
+}
+
+/**
+ * Opens the sessions file anew where it was moved or deleted since: whoever removes it signs everybody out at once, and pages
+ * and commands work on the same file. Throws `refused` and `busy`, and tries again when it is called again.
+ */
+export function renewSessions(access: Access): void {
+  if (isInPlace(access.sessions)) return;
+  // Closed first: two open files of one path would share the files beside it.
+  closeSessionsFile(access.sessions);
+  access.sessions = openSessionsFile(access.config.databasePath);
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { openBare, openFile, type Sqlite } from '../db/connect.ts';
 import { realPath, refuseSecondName } from '../db/disk.ts';
 import { databaseFault } from '../db/faults.ts';
@@ -16,6 +16,8 @@ export type SessionsFile = {
   readonly sqlite: Sqlite;
   /** The path as it was given, for sentences. */
   readonly path: string;
+  /** The number that the file system has given the file. */
+  readonly inode: number;
 };
 
 /** The application id in the file's header, "PLS1". A file with another id is not touched. */
@@ -48,7 +50,7 @@ export function openSessionsFile(databasePath: string, random: Random = systemRa
       // Client addresses that are deleted leave no copy in free pages.
       sqlite.run('PRAGMA secure_delete = ON');
       if (!isCurrent(sqlite)) sqlite.transaction(() => makeTables(sqlite, random)).immediate();
-      return { sqlite, path };
+      return { sqlite, path, inode: statSync(path).ino };
     } catch (error) {
       sqlite.close();
       throw error;
@@ -59,6 +61,11 @@ export function openSessionsFile(databasePath: string, random: Random = systemRa
 /** Closes the file; the connection can't be used any more. */
 export function closeSessionsFile({ sqlite }: SessionsFile): void {
   sqlite.close();
+}
+
+/** Whether the open file is still at its path: nobody has moved or deleted it, or put another in its place. */
+export function isInPlace({ path, inode }: SessionsFile): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.ino === inode;
 }
 
 /** Removes the sessions file of a main database, which signs everybody out. Throws what the file system throws. */

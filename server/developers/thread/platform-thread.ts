@@ -1,10 +1,9 @@
-import { closeAccess, openAccess } from '../../../shared/access/open.ts';
+import { closeAccess, openAccess, renewSessions } from '../../../shared/access/open.ts';
 import type { Config } from '../../../shared/config/config.ts';
 import { describeFault } from '../../watching/log.ts';
 import type { FromPlatform, PlatformEvent, ToPlatform } from '../messages.ts';
 import { answerPage, createPages, stopPages } from '../pages.ts';
 import { refusePage } from '../refusals.ts';
-
 import type { Pages } from '../visit.ts';
 
 // This file runs in the platform thread, which answers all pages under /developers. It has its own connections to the
@@ -30,6 +29,7 @@ async function answer({ id, request }: Extract<ToPlatform, { kind: 'page' }>): P
   const config = thread.config as Config;
   try {
     thread.pages ??= openPages(config);
+    renewSessions(thread.pages.access);
     post({ kind: 'answer', id, answer: await answerPage(thread.pages, request) });
   } catch (error) {
     // The database could not be opened. The next request tries again.

@@ -2,9 +2,11 @@ import { expect, test } from 'bun:test';
 import { createBackground, runInBackground, stopBackground } from '../../../server/developers/background.ts';
 import { createPlatform, type PlatformParts } from '../../../server/developers/thread/platform.ts';
 import { createLog } from '../../../server/watching/log.ts';
+import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { serverOn, startTestServer } from '../../support/http.ts';
-import { fetchPage } from '../../support/pages.ts';
+import { fetchPage, signInOwner } from '../../support/pages.ts';
+import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 /** A server whose platform threads are seen, in the order of their start. */
@@ -87,6 +89,25 @@ test('a database that can’t be opened is a page, and opened by the next reques
   expect(server.log.some(({ level, cause }) => level === 'error' && String(cause).includes('sessions'))).toBe(true);
   await Bun.file(`${config.databasePath}.sessions`).delete();
   expect((await fetchPage(server, '/developers')).status).toBe(200);
+});
+
+test('whoever deletes the sessions file of a running server signs everybody out', async () => {
+  const deps = { ...testDeps(), clock: testClock() };
+  const server = await serverOn(deps);
+  insertProfile(deps.db, { id: 7 });
+  const beside = openSessionsFile(deps.config.databasePath);
+  const access = { ...deps, clock: systemClock, sessions: beside };
+  const headers = { cookie: signInOwner(access, 7) };
+  closeSessionsFile(beside);
+  const status = async () => (await fetchPage(server, '/developers/sessions', { headers })).status;
+  expect([await status(), await status()]).toEqual([200, 200]);
+  removeSessionsFile(deps.config.databasePath);
+  expect([await status(), await status()]).toEqual([303, 303]);
+  // What a command writes into the new file holds for pages.
+  const anew = openSessionsFile(deps.config.databasePath);
+  headers.cookie = signInOwner({ ...access, sessions: anew }, 7);
+  closeSessionsFile(anew);
+  expect(await status()).toBe(200);
 });
 
 test('several workers ask one thread, and a page is as with one', async () => {
