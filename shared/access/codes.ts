@@ -63,22 +63,26 @@ export function askCode(access: Access, ask: Ask): Asked {
     const isSecretKept = isAsking(sqlite, ask.browserSecret, askedFor, nowMs);
     const isThereRoom = hasRoomToSend(sqlite, key, nowMs);
     if (!hasRoom(sqlite, counted, nowMs)) {
-      return { browserSecret: isSecretKept ? ask.browserSecret : null, isSent: false, isFull: false };
+      return { browserSecret: isSecretKept ? ask.browserSecret : null, isAsked: false, isSent: false };
     }
     const isSent = claim.mailTo !== null && isThereRoom;
     countAsk(sqlite, key, counted, isSent, nowMs);
     dropCodes(sqlite, ask.browserSecret, nowMs);
     insertCode(sqlite, { secret: fresh, code, askedFor, owner: claim.mailTo === null ? NOBODY : claim.binding, nowMs });
-    return { browserSecret: fresh, isSent, isFull: claim.mailTo !== null && !isThereRoom };
+    return { browserSecret: fresh, isAsked: true, isSent };
   });
   return {
     browserSecret: made.browserSecret ?? fresh,
     mail: async () => {
-      if (made.isFull) return SENT_LIMIT_REACHED;
-      return made.isSent ? await sendCode(access, claim, code, nowMs, ask.client) : null;
+      if (!made.isAsked) return null;
+      const fault = await sendCode(access, claim, { code, nowMs, client: ask.client, isSent: made.isSent });
+      return claim.mailTo !== null && !made.isSent ? SENT_LIMIT_REACHED : fault;
     },
   };
 }
+
+/** Stands in mails that are written and never sent. */
+const NOBODYS_ADDRESS = 'nobody@example.org';
 
 const SENT_LIMIT_REACHED = `A sign-in mail was not sent: ${MAIL_LIMITS.sent[0].most} were sent in the last hour, which is the most.`;
 
@@ -132,31 +136,33 @@ function tellOfSignIn({ db, config }: Access, profileId: number, { address, agen
   write(db, (tx) => addSignInNotice(tx, config, { profileId, atMs, address, agent }));
 }
 
+/** What a mail with a code is made of, and whether it is sent. */
+type Sending = { code: string; nowMs: number; client: Client; isSent: boolean };
+
+/**
+ * Writes the mail, and sends it where it is to be sent. Where it is not, it is written all the same: otherwise whoever asks
+ * for pages right behind could tell by their times whether name and address belong together.
+ */
 async function sendCode(
   access: Access,
-  { mailTo }: Claim,
-  code: string,
-  nowMs: number,
-  client: Client,
+  claim: Claim,
+  { code, nowMs, client, isSent }: Sending,
 ): Promise<string | null> {
-  if (mailTo === null) return null;
   try {
     const mailer = await access.mailer();
     if (mailer === null) return 'A sign-in mail was not sent: MAIL_URL is not set.';
     const { publicUrl, contact } = access.config;
-    // Loaded where a mail is really written.
-    const delivery = await mailer.send(
-      signInMail({
-        to: mailTo.address,
-        code,
-        profile: mailTo.username,
-        askedAtMs: nowMs,
-        endsAtMs: nowMs + CODE_PERIOD_MS,
-        clientAddress: client.address,
-        publicUrl,
-        contact,
-      }),
-    );
+    const mail = signInMail({
+      to: claim.mailTo?.address ?? NOBODYS_ADDRESS,
+      code,
+      profile: claim.mailTo?.username ?? claim.folded,
+      askedAtMs: nowMs,
+      endsAtMs: nowMs + CODE_PERIOD_MS,
+      clientAddress: client.address,
+      publicUrl,
+      contact,
+    });
+    const delivery = await mailer.send(mail, !isSent);
     if (delivery.outcome === 'accepted') return null;
     return `A sign-in mail was not delivered. ${delivery.reason.replaceAll(showCode(code), '[removed]')}`;
   } catch {

@@ -25,8 +25,8 @@ export type Delivery =
 
 /** How mail leaves. Neither function throws. */
 export type Mailer = {
-  /** Hands over a message, in at most 60 s. */
-  send: (mail: Mail) => Promise<Delivery>;
+  /** Hands over a message, in at most 60 s. A rehearsal only writes the message and throws it away, which takes as long. */
+  send: (mail: Mail, isRehearsal?: boolean) => Promise<Delivery>;
   /** Whether mail can be sent now: connects and logs in, in at most 10 s, or looks whether the folder can be written. */
   check: () => Promise<Delivery>;
 };

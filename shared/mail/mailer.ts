@@ -47,12 +47,13 @@ export function createMailer(target: MailTarget, from: string | null, options: M
       const envelope = { from: from ?? '', to: '', size: 0 };
       return await deliver(target, envelope, null, 'test', { ...options, timeoutMs });
     },
-    async send(mail) {
+    async send(mail, isRehearsal = false) {
       const sender = from ?? (target.kind === 'folder' ? SENDER_FOR_TRYING_OUT : '');
       const fault = addressFault(sender, mail);
       if (fault !== null) return { outcome: 'refused', permanent: true, reason: fault };
       try {
         const message = await composeMessage(mail, sender, target.kind === 'folder' ? '\n' : '\r\n');
+        if (isRehearsal) return { outcome: 'accepted' };
         if (target.kind === 'folder') return await writeToFolder(target.folder, mail, message);
         return await deliver(target, { from: sender, to: mail.to, size: message.length }, message, mail.kind, options);
       } catch {

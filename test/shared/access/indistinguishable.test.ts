@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Access } from '../../../shared/access/access.ts';
 import { type Ask, askCode, enterCode } from '../../../shared/access/codes.ts';
 import type { Sqlite } from '../../../shared/db/connect.ts';
@@ -94,4 +96,27 @@ test('answers, statements and rows are the same, whatever was typed', async () =
   expect(JSON.stringify(known)).toContain('INSERT INTO sign_in_codes');
   for (const [what, ...typed] of others)
     expect([what, await look(...(typed as [string, string]))]).toEqual([what, known]);
+}, 20_000);
+
+test('a mail is written for whatever was typed, within the limits, and sent where both belong together', async () => {
+  const isTogether = (what: string) => /and its|and the address in|banned/.test(what);
+  for (const [what, name, address] of ASKS) {
+    const access = testAccess({ clock: testClock() });
+    await importLines(access, PROFILES);
+    const written: (boolean | undefined)[] = [];
+    const mailer = await access.mailer();
+    if (mailer === null) throw new Error('no mailer');
+    access.mailer = async () => ({
+      ...mailer,
+      send: (mail, isRehearsal) => {
+        written.push(isRehearsal);
+        return mailer.send(mail, isRehearsal);
+      },
+    });
+    const ask: Ask = { name, address, browserSecret: null, knownBrowser: null, client: CLIENT };
+    for (let times = 0; times < 3; times++) expect(await askCode(access, ask).mail()).toBeNull();
+    expect([what, written]).toEqual([what, [!isTogether(what)]]);
+    const folder = join(access.folder, 'mail');
+    expect([what, existsSync(folder) ? readdirSync(folder).length : 0]).toEqual([what, isTogether(what) ? 1 : 0]);
+  }
 }, 20_000);
