@@ -32,6 +32,9 @@ const USE_STEP_MS = 60_000;
 /** The most characters that are kept of what a browser calls itself. */
 const MAX_AGENT = 255;
 
+/** The most sessions that are listed of one person. */
+export const MOST_LISTED = 200;
+
 /** Who an owner is for a session that begins now; null where there is no such profile. */
 export function ownerToSign(access: Access, profileId: number): Signed | null {
   const binding = readBinding(access.db, profileId);
@@ -96,15 +99,16 @@ export function endAllSessions(access: Access, signed: Signed, exceptId: number 
 }
 
 /**
- * The sessions of this person, newest first: the living ones, and those that ended in the last 30 days. Sessions of
- * an earlier address, an erased profile or a removed admin are not listed: they were perhaps another person's.
+ * The sessions of this person, the newest {@link MOST_LISTED} at most, newest first: the living ones, and those that ended in
+ * the last 30 days. Sessions of an earlier address, an erased profile or a removed admin are not listed: they were perhaps
+ * another person's.
  */
 export function listSessions(access: Access, signed: Signed): ListedSession[] {
   const nowMs = access.clock.nowMs();
   const rows = readSessions(access.sessions, (sqlite) =>
     sqlite
-      .query<Row, Value[]>(`SELECT ${ROW} FROM sessions WHERE ${personsRows(signed)} ORDER BY id DESC`)
-      .all(...personsValues(signed)),
+      .query<Row, Value[]>(`SELECT ${ROW} FROM sessions WHERE ${personsRows(signed)} ORDER BY id DESC LIMIT ?`)
+      .all(...personsValues(signed), MOST_LISTED),
   );
   return rows.map((row) => listed(row, nowMs)).filter(({ endedAtMs }) => isShown(endedAtMs, nowMs));
 }

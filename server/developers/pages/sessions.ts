@@ -1,5 +1,5 @@
 import type { ListedSession, Session } from '../../../shared/access/session-row.ts';
-import { endAllSessions, endSession, listSessions } from '../../../shared/access/sessions.ts';
+import { endAllSessions, endSession, listSessions, MOST_LISTED } from '../../../shared/access/sessions.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../request/public-path.ts';
@@ -22,6 +22,7 @@ export function sessions({ access, session }: Visit): Page {
       (one) => html`<li>${describe(one)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}
 <form method="post" action="${path(`${one.id}/end`)}"><button class="second">End<span class="unseen"> the session from ${timeText(one.startedAtMs)}</span></button></form></li>`,
     )}</ul>
+${all.length < MOST_LISTED ? '' : html`<p>These are the newest ${MOST_LISTED}. Ending all ends the others too.</p>`}
 <form method="post" action="${path('end-all')}"><button class="danger">End all, and sign out here too</button></form>
 ${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended.map((one) => html`<li>${describe(one)} Ended ${timeText(one.endedAtMs as number)}.</li>`)}</ul>`}`,
   };

@@ -3,9 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { matchPath } from '../../../server/developers/match.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
+import { MOST_LISTED } from '../../../shared/access/sessions.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal } from '../../support/requests.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
@@ -224,6 +226,19 @@ test('a session ends one or all of its person, and nobody else’s', async () =>
   expect([await isIn(ada), await isIn(adaToo), await isIn(bea)]).toEqual([true, false, true]);
   await visit(world, '/developers/sessions/end-all', { form: {}, cookie: ada });
   expect([await isIn(ada), await isIn(bea)]).toEqual([false, true]);
+});
+
+test('of ever so many sessions the newest are listed, and all can be ended', async () => {
+  const at = pageWorld();
+  insertProfile(at.access.db, { id: 7 });
+  for (let times = 0; times < MOST_LISTED + 20; times++) signInOwner(at.access, 7);
+  const cookie = signInOwner(at.access, 7);
+  const { body } = await visit(at, '/developers/sessions', { cookie });
+  expect([body.split('Signed in <time').length - 1, body.includes(`the newest ${MOST_LISTED}`)]).toEqual([200, true]);
+  expect(body).toContain('This browser.');
+  await visit(at, '/developers/sessions/end-all', { form: {}, cookie });
+  const { sqlite } = at.access.sessions;
+  expect(sqlite.query('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL').get()).toEqual({ n: 0 });
 });
 
 test('DEVELOPER_PLATFORM=off makes the pages unknown paths', async () => {
