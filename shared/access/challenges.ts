@@ -15,8 +15,14 @@ const LIVES_FOR_MS = 5 * 60_000;
 /** The most that may be open at a time. */
 export const MOST_OPEN = 1_000;
 
-/** Of these, so many may be asked for by people who are not signed in, so that they can't keep admins from deciding. */
+/**
+ * Of these, so many may be asked for by people who are not signed in, so that they can't keep admins from deciding; a new one
+ * takes the place of the oldest of them.
+ */
 export const MOST_OPEN_SIGN_INS = 900;
+
+/** And so many of one block of addresses, so that a few strangers do not use up the challenges of all others. */
+export const MOST_OPEN_SIGN_INS_OF_BLOCK = 10;
 
 /** The most that one IPv4 address or IPv6 /64 network may ask for in a minute. */
 export const MOST_A_MINUTE = 30;
@@ -46,9 +52,10 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
            count(*) FILTER (WHERE client_block = ? AND made_at > ?) AS recent FROM challenges`,
       )
       .get(block, nowMs - MINUTE_MS) as { open: number; recent: number };
-    if (open >= (purpose === 'sign-in' ? MOST_OPEN_SIGN_INS : MOST_OPEN) || recent >= MOST_A_MINUTE) {
+    if (open >= MOST_OPEN || recent >= MOST_A_MINUTE) {
       throw new AppError('too_many_challenges', null, { retryAfterSeconds: MINUTE_MS / 1000 });
     }
+    if (purpose === 'sign-in') makeRoom(sqlite, block);
     sqlite
       .query(
         `INSERT INTO challenges (challenge_hash, purpose, admin, generation, about, client_block, made_at)
@@ -57,6 +64,20 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
       .run(hashOf(challenge), purpose, admin?.name ?? null, admin?.generation ?? null, about, block, nowMs);
   });
   return challenge;
+}
+
+/**
+ * Uses up the oldest challenge to sign in of this block, and of all, where there are too many. It stays in the table, so that
+ * it still counts for the block's minute.
+ */
+function makeRoom(sqlite: Sqlite, block: string): void {
+  const useUp = (condition: string) =>
+    sqlite.query<null, (string | number)[]>(
+      `UPDATE challenges SET is_used = 1 WHERE challenge_hash = (SELECT challenge_hash FROM challenges
+         WHERE purpose = 'sign-in' AND is_used = 0 AND ${condition} ORDER BY made_at DESC LIMIT 1 OFFSET ?)`,
+    );
+  useUp('client_block = ?').run(block, MOST_OPEN_SIGN_INS_OF_BLOCK - 1);
+  useUp('TRUE').run(MOST_OPEN_SIGN_INS - 1);
 }
 
 /** Deletes the challenges whose time is over, inside a transaction; also those of a clock that was set back since. */
