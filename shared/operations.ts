@@ -2,7 +2,7 @@ import type { Person } from './actor.ts';
 import type { KeyState } from './db/key-columns.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
-import { approveKey } from './keys/approve.ts';
+import { approveKey, type BegunApproval, beginApproval } from './keys/approve.ts';
 import type { Grant } from './keys/attempt.ts';
 import { changeKey, type KeyChange } from './keys/change.ts';
 import type { KeyRequestFields } from './keys/fields.ts';
@@ -41,6 +41,15 @@ const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: '
 const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };
 
 const { identifier, profile, name, description, permissions, reason } = FIELDS;
+
+/** The inputs of a change and of an approval. */
+const CHANGE = {
+  identifier,
+  permissions: optional(permissions),
+  rateLimits: optional(FIELDS.rateLimits),
+  expiresAtMs: optional(FIELDS.expiresAtMs),
+};
+const GRANT = { ...CHANGE, retireOldAtMs: optional(FIELDS.retireOldAtMs) };
 
 /** The input of every operation on one key, at least. */
 type OneKey = { identifier: string };
@@ -111,27 +120,23 @@ export const OPERATIONS = {
   approve: operation<OneKey & Grant, Outcome>({
     name: 'approve',
     who: ADMINS_DECIDE,
-    input: {
-      identifier,
-      permissions: optional(permissions),
-      rateLimits: optional(FIELDS.rateLimits),
-      expiresAtMs: optional(FIELDS.expiresAtMs),
-      retireOldAtMs: optional(FIELDS.retireOldAtMs),
-    },
+    input: GRANT,
     act: async (deps, by, { identifier, ...grant }) => {
       const mailedTo = await approveKey(deps, { identifier, grant, by });
       return { identifier, warning: null, mailedTo };
     },
   }),
+  /** For pages, which are answered at once: whoever calls it has to finish the approval. */
+  beginApproval: operation<OneKey & Grant, BegunApproval>({
+    name: 'beginApproval',
+    who: ADMINS_DECIDE,
+    input: GRANT,
+    act: (deps, by, { identifier, ...grant }) => beginApproval(deps, { identifier, grant, by }),
+  }),
   change: operation<OneKey & KeyChange, Outcome>({
     name: 'change',
     who: ADMINS_DECIDE,
-    input: {
-      identifier,
-      permissions: optional(permissions),
-      rateLimits: optional(FIELDS.rateLimits),
-      expiresAtMs: optional(FIELDS.expiresAtMs),
-    },
+    input: CHANGE,
     act: (deps, by, { identifier, ...change }) => sendOnce(deps, changeKey(deps, { identifier, change, by })),
   }),
   reject: operation<OneKey & { reason: string }, Outcome>({

@@ -4,12 +4,18 @@ import { factsText } from '../keys/print.ts';
 import { columnsOf, notice, print, printJson, table } from '../output.ts';
 import type { AccessContext } from './access.ts';
 
-/** Prints an address alone on stdout, or all of it as JSON, and on stderr what to do with it. */
-export function printInvitation({ json }: AccessContext, invitation: Invitation & { endedPasskeys?: number }): void {
+/** Prints an address alone on stdout, or all of it as JSON, and on stderr what to do with it, and where nothing answers there. */
+export function printInvitation(
+  { json, access }: AccessContext,
+  invitation: Invitation & { endedPasskeys?: number },
+): void {
   const { name, address, expiresAt } = invitation;
   notice(
     `${name} registers a passkey at this address, once, until ${expiresAt}. Send it on a way that nobody else reads. Then "profilectl admins confirm ${name}" shows from where that was done, and lets ${name} in.`,
   );
+  if (!access.config.developerPlatform) {
+    notice('DEVELOPER_PLATFORM is off, so nothing answers at this address: unset it, and restart the server.');
+  }
   if (json) printJson(invitation);
   else print(address);
 }

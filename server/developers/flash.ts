@@ -7,6 +7,9 @@ export const FLASHES = {
   'key-requested': 'The key is requested.',
   'key-renamed': 'The key is renamed.',
   'key-withdrawn': 'The request is withdrawn.',
+  'request-rejected': 'The request is rejected, and its owner gets the reason by mail.',
+  'key-changed': 'The key is changed, and its owner gets a mail that says how.',
+  'passkey-removed': 'The passkey is removed, and all your sessions are ended.',
   'key-revoked': 'The key is revoked. It works no more.',
   found:
     'Thank you. If an Active key has a secret that stood in your text, it is revoked now, and its owner and the admins are told.',

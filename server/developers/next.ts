@@ -12,5 +12,5 @@ export function withNext(path: string, next: string): string {
 /** The page to go on to, as the query or the form says; empty where that is no page. */
 export function nextOf({ pages, query, form }: Pick<Visit, 'pages' | 'query' | 'form'>): string {
   const next = query.get('next') ?? oneValue(form, 'next');
-  return pages.isPage(next) && !next.startsWith('/developers/sign-in') ? next : '';
+  return pages.isPage(next) && !/^\/developers\/(admin\/)?sign-in/.test(next) ? next : '';
 }

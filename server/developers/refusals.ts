@@ -31,7 +31,7 @@ export function refusePage(
   const { text, contentSecurityPolicy } = layPage(config, visitor ?? { kind: null, paths: [] }, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${sentence}</p>${hint(config, code)}${again ? sendAgain(config, again) : ''}`,
+    body: html`<h1>${titleOf(status)}</h1><p>${sentence}</p>${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,
   });
   return {
     status,
@@ -88,10 +88,11 @@ const TITLES: readonly [leastStatus: number, title: string][] = [
   [0, 'This can’t be done'],
 ];
 
-function hint(config: Config, code: ErrorCode): Html {
+function hint(config: Config, code: ErrorCode, template: string | null): Html {
   const home = html`<p><a href="${publicPath(config, '/developers')}">Go to the first page</a></p>`;
   if (code !== 'signed_out') return home;
-  return html`<p><a href="${publicPath(config, '/developers/sign-in')}" target="_blank">Sign in (in a new tab)</a></p>`;
+  const signIn = template?.startsWith('/developers/admin') ? '/developers/admin/sign-in' : '/developers/sign-in';
+  return html`<p><a href="${publicPath(config, signIn)}" target="_blank">Sign in (in a new tab)</a></p>`;
 }
 
 /** What was typed, and a button that sends it once more: nothing is lost while somebody signs in or waits. */

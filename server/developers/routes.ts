@@ -1,3 +1,11 @@
+import { decide } from './pages/admin/decide.ts';
+import { enrol, enrolPage, registeredPage } from './pages/admin/enrol.ts';
+import { adminKeyPage } from './pages/admin/key.ts';
+import { log } from './pages/admin/log.ts';
+import { people } from './pages/admin/people.ts';
+import { queue } from './pages/admin/queue.ts';
+import { removeOwnPasskey } from './pages/admin/remove-passkey.ts';
+import { adminSignIn, adminSignInPage } from './pages/admin/sign-in.ts';
 import { foundPage, giveBack } from './pages/found.ts';
 import { home } from './pages/home.ts';
 import { keyPage } from './pages/key.ts';
@@ -10,6 +18,8 @@ import { askForCode, signInPage } from './pages/sign-in.ts';
 import { codePage, signIn } from './pages/sign-in-code.ts';
 import { signOut } from './pages/sign-out.ts';
 import { withdraw, withdrawPage } from './pages/withdraw-key.ts';
+import { DECISION_FIELDS } from './passkeys/decision-form.ts';
+import { ASSERTION_FIELDS, REGISTRATION_FIELDS } from './passkeys/passkey-form.ts';
 import type { PageRoute } from './visit.ts';
 
 /** What owners do with their keys. */
@@ -24,6 +34,45 @@ const OWNERS_PAGES: readonly PageRoute[] = [
   { method: 'POST', path: '/developers/keys/:identifier/withdraw', who: 'owner', act: withdraw },
   { method: 'GET', path: '/developers/keys/:identifier/revoke', who: 'owner', act: revokePage },
   { method: 'POST', path: '/developers/keys/:identifier/revoke', who: 'owner', fields: { reason: 'one' }, act: revoke },
+];
+
+/** How admins come in, and what they do. */
+const ADMINS_PAGES: readonly PageRoute[] = [
+  { method: 'GET', path: '/developers/enrol', who: 'anyone', act: enrolPage },
+  {
+    method: 'POST',
+    path: '/developers/enrol',
+    who: 'anyone',
+    fields: { secret: 'secret', name: 'one', ...REGISTRATION_FIELDS },
+    act: enrol,
+  },
+  { method: 'GET', path: '/developers/enrol/registered', who: 'anyone', act: registeredPage },
+  { method: 'GET', path: '/developers/admin/sign-in', who: 'anyone', query: ['next'], act: adminSignInPage },
+  {
+    method: 'POST',
+    path: '/developers/admin/sign-in',
+    who: 'anyone',
+    fields: { next: 'one', ...ASSERTION_FIELDS },
+    act: adminSignIn,
+  },
+  { method: 'GET', path: '/developers/admin', who: 'admin', query: ['state', 'profile', 'page'], act: queue },
+  { method: 'GET', path: '/developers/admin/keys/:identifier', who: 'admin', act: adminKeyPage },
+  {
+    method: 'POST',
+    path: '/developers/admin/keys/:identifier/decide',
+    who: 'admin',
+    fields: DECISION_FIELDS,
+    act: decide,
+  },
+  { method: 'GET', path: '/developers/admin/people', who: 'admin', act: people },
+  {
+    method: 'POST',
+    path: '/developers/admin/people/passkeys/:id/remove',
+    who: 'admin',
+    fields: ASSERTION_FIELDS,
+    act: removeOwnPasskey,
+  },
+  { method: 'GET', path: '/developers/admin/log', who: 'admin', query: ['before'], act: log },
 ];
 
 /** All pages and forms under `/developers`. Tests try every refusal on every entry. */
@@ -52,4 +101,5 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/found', who: 'anyone', act: foundPage },
   { method: 'POST', path: '/developers/found', who: 'anyone', fields: { secret: 'secret' }, act: giveBack },
   ...OWNERS_PAGES,
+  ...ADMINS_PAGES,
 ];

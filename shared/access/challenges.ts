@@ -10,7 +10,8 @@ import { hashOf, newToken } from './tokens.ts';
 // Challenges that passkeys sign. Each is made by a POST, for one purpose, lives for five minutes, and is used up by the first
 // answer, whether or not that is right. They lie in the sessions file, so that all threads and processes count them together.
 
-const LIVES_FOR_MS = 5 * 60_000;
+/** How long a challenge lives, in milliseconds. */
+export const LIVES_FOR_MS = 5 * 60_000;
 
 /** The most that may be open at a time. */
 export const MOST_OPEN = 1_000;

@@ -5,10 +5,11 @@ import { admins } from '../db/schema.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { checkText } from '../keys/fields.ts';
+import { addEnrolmentNotice } from '../notices/people.ts';
 import type { Access, Client } from './access.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
 import { COSE_ALGORITHMS } from './cose.ts';
-import { type Admin, findPasskey, insertPasskey } from './passkeys.ts';
+import { type Admin, findPasskey, insertPasskey, listPasskeys } from './passkeys.ts';
 import { addPeopleEvent } from './people-log.ts';
 import { isWithin } from './periods.ts';
 import { relyingPartyOf } from './relying-party.ts';
@@ -34,6 +35,8 @@ export type RegistrationOptions = {
   party: RelyingParty;
   user: { handle: string; name: string };
   algorithms: readonly number[];
+  /** The passkeys that this admin has: a device that keeps one of them is to make no second one. */
+  credentialIds: string[];
 };
 
 type Row = { admin: string; generation: number; madeAt: number };
@@ -88,12 +91,15 @@ export function beginRegistration(access: Access, secret: string, client: Client
   const { admin } = find(access, secret);
   const challenge = makeChallenge(access, { purpose: 'enrolment', admin: null, about: aboutOf(secret) }, client);
   const user = { handle: admin.userHandle.toString('base64url'), name: admin.name };
-  return { challenge, party, user, algorithms: Object.values(COSE_ALGORITHMS) };
+  const credentialIds = listPasskeys(access.db, admin.name).map(({ credentialId }) =>
+    credentialId.toString('base64url'),
+  );
+  return { challenge, party, user, algorithms: Object.values(COSE_ALGORITHMS), credentialIds };
 }
 
 /**
  * Registers a passkey at an address, under a name that tells it from others, and uses the address up. The passkey counts
- * only once it was confirmed on the box. Throws `forbidden` and uses up only the challenge where address or registration are
+ * only once it was confirmed on the box, and ADMIN_EMAIL is told of it. Throws `forbidden` and uses up only the challenge where address or registration are
  * not as they must be, and `usage` for a name that can't be one.
  */
 export function register(
@@ -127,6 +133,7 @@ export function register(
       name: admin.name,
       detail: { passkey: name },
     });
+    addEnrolmentNotice(tx, access.config, { admin: admin.name, atMs, address: client.address });
   });
   return { name: invited, passkey: name };
 }

@@ -4,11 +4,31 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { isVoidedByAddress } from './address-change.ts';
-import { type Attempt, activateKey, beginAttempt, checkOpenable, closeAttempt, type Grant } from './attempt.ts';
+import {
+  type Attempt,
+  activateKey,
+  beginAttempt,
+  checkOpenable,
+  closeAttempt,
+  type Grant,
+  type NotAccepted,
+} from './attempt.ts';
 import { approvalMail } from './mails.ts';
 import { hashSecret, newSecret } from './secret.ts';
 
 const STORE_RETRY_MS = 250;
+
+/** An approval whose attempt is open: from here on it is in the database that somebody approves this key. */
+export type BegunApproval = {
+  identifier: string;
+  /** The address that the secret is mailed to; for whoever approved, and nobody else. */
+  mailedTo: string;
+  /**
+   * Mails the secret and activates the key; throws `refused` and `try_later` as {@link approveKey}. Once the signal is
+   * aborted it waits for nothing any more, and stores that the delivery is not confirmed.
+   */
+  finish: (signal?: AbortSignal) => Promise<void>;
+};
 
 /**
  * Approves a pending request in three steps, so that no Active key exists whose secret was not accepted for delivery
@@ -19,12 +39,30 @@ const STORE_RETRY_MS = 250;
  * `try_later` (another attempt open, mail server unreachable, delivery not confirmed), `busy`.
  */
 export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Promise<string> {
+  const { mailedTo, finish } = await beginApproval(deps, input);
+  await finish();
+  return mailedTo;
+}
+
+/**
+ * The first of the three steps of {@link approveKey}, for callers that can't wait for a mail server. Throws what that
+ * throws, as far as it does not come from sending the mail.
+ */
+export async function beginApproval(
+  deps: Deps,
+  input: { identifier: string; grant: Grant; by: Actor },
+): Promise<BegunApproval> {
   const mailer = await requireMailer(deps);
   const attempt = beginAttempt(deps, input);
-  const secret = newSecret(attempt.key.identifier, deps.random);
-  await deliver(deps, mailer, attempt, secret);
-  await activate(deps, attempt, hashSecret(secret));
-  return attempt.address;
+  return {
+    identifier: attempt.key.identifier,
+    mailedTo: attempt.address,
+    finish: async (signal = new AbortController().signal) => {
+      const secret = newSecret(attempt.key.identifier, deps.random);
+      await deliver(deps, mailer, attempt, { secret, signal });
+      await activate(deps, attempt, { secretHash: hashSecret(secret), signal });
+    },
+  };
 }
 
 /**
@@ -45,7 +83,8 @@ export async function checkMailer(deps: Deps): Promise<void> {
   throw new AppError(isForGood ? 'refused' : 'try_later', `No secret can be mailed now. ${state.reason}`);
 }
 
-async function requireMailer(deps: Deps): Promise<Mailer> {
+/** What sends mail. Throws `refused` where `MAIL_URL` is not set. */
+export async function requireMailer(deps: Deps): Promise<Mailer> {
   const mailer = await deps.mailer();
   if (mailer !== null) return mailer;
   throw new AppError(
@@ -54,10 +93,28 @@ async function requireMailer(deps: Deps): Promise<Mailer> {
   );
 }
 
+/** The hash of a secret whose mail was accepted, and when to try no more to store it. */
+type Made = { secretHash: Uint8Array; signal: AbortSignal };
+
+/** Resolves when the signal is aborted, and not before: nobody knows then what becomes of the mail. */
+function givenUp(signal: AbortSignal): Promise<NotAccepted> {
+  const { promise, resolve } = Promise.withResolvers<NotAccepted>();
+  const reason = 'The server was stopped before the mail was confirmed, so it may or may not arrive.';
+  const give = () => resolve({ outcome: 'unknown', reason });
+  if (signal.aborted) give();
+  else signal.addEventListener('abort', give, { once: true });
+  return promise;
+}
+
 /** Step 2: hands the mail over. Returns only when it was accepted; else closes the attempt and says what happened. */
-async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: string): Promise<void> {
+async function deliver(
+  deps: Deps,
+  mailer: Mailer,
+  attempt: Attempt,
+  { secret, signal }: { secret: string; signal: AbortSignal },
+): Promise<void> {
   const { key, owner, address, grant, predecessor } = attempt;
-  const delivery = await mailer.send(
+  const sending = mailer.send(
     approvalMail({
       to: address,
       identifier: key.identifier,
@@ -72,8 +129,9 @@ async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: str
       pages: ownerPages(deps.config),
     }),
   );
+  const delivery = await Promise.race([sending, givenUp(signal)]);
   if (delivery.outcome === 'accepted') return;
-  const closing = tryToClose(deps, attempt, delivery.outcome);
+  const closing = tryToClose(deps, attempt, delivery);
   if (closing === 'decided otherwise') {
     throw new AppError(
       'refused',
@@ -96,10 +154,10 @@ async function deliver(deps: Deps, mailer: Mailer, attempt: Attempt, secret: str
 function tryToClose(
   deps: Deps,
   attempt: Attempt,
-  outcome: 'refused' | 'unknown',
+  delivery: NotAccepted,
 ): 'closed' | 'decided otherwise' | 'still open' {
   try {
-    return closeAttempt(deps, attempt, outcome) ? 'closed' : 'decided otherwise';
+    return closeAttempt(deps, attempt, delivery) ? 'closed' : 'decided otherwise';
   } catch {
     return 'still open';
   }
@@ -110,8 +168,8 @@ function stillOpen({ approvalLeaseMs }: Deps): string {
 }
 
 /** Step 3: stores the hash, unless somebody decided otherwise while the mail was on its way. */
-async function activate(deps: Deps, attempt: Attempt, secretHash: Uint8Array): Promise<void> {
-  if (await storeActivation(deps, attempt, secretHash)) return;
+async function activate(deps: Deps, attempt: Attempt, made: Made): Promise<void> {
+  if (await storeActivation(deps, attempt, made)) return;
   throw new AppError(
     'refused',
     `While the mail was on its way, ${whatHappened(deps, attempt)} The secret in that mail will never work.`,
@@ -125,15 +183,15 @@ function whatHappened({ db }: Deps, { key: { identifier }, owner, number }: Atte
     : `key ${identifier} was decided otherwise: "profilectl keys show ${identifier}" says how.`;
 }
 
-/** Tries for the rest of the lease, since the mail is out and only this makes it work. */
-async function storeActivation(deps: Deps, attempt: Attempt, secretHash: Uint8Array): Promise<boolean> {
+/** Tries for the rest of the lease, since the mail is out and only this makes it work; once where the signal is aborted. */
+async function storeActivation(deps: Deps, attempt: Attempt, { secretHash, signal }: Made): Promise<boolean> {
   for (;;) {
     try {
       return activateKey(deps, attempt, secretHash);
     } catch (error) {
       // A locked or full database may recover; anything else is a fault of ours and surfaces.
       if (!(error instanceof AppError)) throw error;
-      if (deps.clock.monotonicMs() + STORE_RETRY_MS >= attempt.leaseOverMs) {
+      if (signal.aborted || deps.clock.monotonicMs() + STORE_RETRY_MS >= attempt.leaseOverMs) {
         throw new AppError(
           'try_later',
           `The mail was accepted, but the database could not be written: key ${attempt.key.identifier} stays pending and the secret in that mail will never work. Approve again to send a new one.`,

@@ -8,6 +8,7 @@ import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
+import type { Delivery } from '../mail/mail.ts';
 import { closingResult, decideBegin, mayActivate } from './approval.ts';
 import { expireKeys } from './expire.ts';
 import { refuseTimePast } from './expiry.ts';
@@ -89,7 +90,7 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
         result: 'open',
       })
       .run();
-    addAttemptEvent(tx, key, act, 'approval started', number);
+    addAttemptEvent(tx, key, act, 'approval started', { attempt: number });
     const predecessor = predecessorOf(tx, key, grant.retireOldAtMs, nowMs);
     return { key, owner, address, number, by: input.by, grant, predecessor, leaseOverMs };
   });
@@ -99,7 +100,7 @@ function openAttempt(tx: Tx, key: ApiKey, act: Act): number {
   const { number, abandoned } = requireOpenable(tx, key, act.atMs);
   if (abandoned !== null) {
     closeAttempts(tx, key.identifier, 'not confirmed');
-    addAttemptEvent(tx, key, act, 'approval not confirmed', abandoned);
+    addAttemptEvent(tx, key, act, 'approval not confirmed', { attempt: abandoned });
   }
   return number;
 }
@@ -145,18 +146,22 @@ function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): Deci
   return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
 }
 
+/** What became of a mail that was not accepted; the reason is a sentence for admins, without addresses and secrets. */
+export type NotAccepted = Exclude<Delivery, { outcome: 'accepted' }>;
+
 /**
- * Closes an attempt whose mail was not accepted. False, and nothing written, where somebody has decided otherwise
+ * Closes an attempt whose mail was not accepted, and keeps the reason in the key's history. False, and nothing written, where somebody has decided otherwise
  * meanwhile. Throws `busy` and what `write` throws.
  */
-export function closeAttempt(deps: Deps, attempt: Attempt, outcome: 'refused' | 'unknown'): boolean {
+export function closeAttempt(deps: Deps, attempt: Attempt, { outcome, reason }: NotAccepted): boolean {
   return write(deps.db, (tx) => {
     const key = readKey(tx, attempt.key.identifier);
     const result = closingResult(approvable(tx, key), attempt.number, outcome);
     if (result === null) return false;
     closeAttempts(tx, key.identifier, result);
     const act = { by: attempt.by, atMs: deps.clock.nowMs() };
-    addAttemptEvent(tx, key, act, result === 'refused' ? 'approval refused' : 'approval not confirmed', attempt.number);
+    const event = result === 'refused' ? 'approval refused' : 'approval not confirmed';
+    addAttemptEvent(tx, key, act, event, { attempt: attempt.number, reason });
     return true;
   });
 }
@@ -182,7 +187,7 @@ function addAttemptEvent(
   key: ApiKey,
   act: Act,
   event: 'approval started' | 'approval refused' | 'approval not confirmed',
-  attempt: number,
+  detail: { attempt: number; reason?: string },
 ): void {
-  addEvent(tx, key, act, { event, fromState: key.state, toState: key.state, detail: { attempt } });
+  addEvent(tx, key, act, { event, fromState: key.state, toState: key.state, detail });
 }

@@ -6,15 +6,21 @@ import type { HistoryView } from './view.ts';
  * What an entry of a key's history tells besides its name, on one line or several: a reason, what was changed from what to
  * what; empty where it tells no more. It has texts of strangers in it as they were typed.
  */
-export function detailText({ detail, event }: HistoryView): string {
+export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'event'>): string {
   if (detail === null) return '';
   if (detail.changes !== undefined) return changesText(detail.changes, detail.successor);
   if (detail.successorOf !== undefined) return `successor of ${detail.successorOf}`;
   if (detail.retiresOldAt !== undefined) return `attempt ${detail.attempt}; the old key ends at ${detail.retiresOldAt}`;
-  if (detail.attempt !== undefined) return `attempt ${detail.attempt}${event === 'address changed' ? ' voided' : ''}`;
+  if (detail.attempt !== undefined && event === 'address changed') return `attempt ${detail.attempt} voided`;
+  if (detail.attempt !== undefined) return attemptText(detail.attempt, detail.reason);
   if (detail.mail !== undefined) return mailText(detail.mail, detail.to, detail.reason);
   if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
   return detail.reason ?? '';
+}
+
+/** What the mail server said is kept from owners. */
+function attemptText(attempt: number, reason: string | undefined): string {
+  return reason === undefined ? `attempt ${attempt}` : `attempt ${attempt}: ${reason}`;
 }
 
 /** Owners are not told more than which mail it was. */

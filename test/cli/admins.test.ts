@@ -44,6 +44,16 @@ describe('profilectl admins', () => {
     expect(signIn(access, authenticator).signed.name).toBe('Grace');
   });
 
+  test('says of an address where nothing answers that the pages are off', async () => {
+    const { variables, run } = world();
+    expect((await run('admins', 'add', 'Grace')).stderr).not.toContain('DEVELOPER_PLATFORM');
+    const off = await profilectl(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
+    expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so nothing answers at this address')]).toEqual([
+      0,
+      true,
+    ]);
+  });
+
   test('refuses where browsers make no passkeys for PUBLIC_URL, and a name that is taken or none', async () => {
     const { variables, run } = world();
     const onAddress = { ...variables, PUBLIC_URL: 'http://127.0.0.1:3000' };

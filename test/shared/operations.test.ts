@@ -43,6 +43,7 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   edit: { own: ['operator', 'owner'], others: ['operator'] },
   withdraw: { own: ['operator', 'owner'], others: ['operator'] },
   approve: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
+  beginApproval: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   change: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   reject: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   revoke: { own: ['operator', 'admin', 'owner'], others: ['operator', 'admin'] },

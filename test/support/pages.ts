@@ -32,10 +32,17 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
 
 /** Asks pages for a path, and waits for the work that the page has begun. */
 export async function visit({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
+  const answer = await ask({ pages }, path, sent);
+  await settleBackground(pages.background);
+  return answer;
+}
+
+/** Asks pages for a path, and waits for nothing but the answer. */
+export function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
   const { form, cookie, ...given } = sent;
   const [bare = path, query = ''] = path.split('?', 2);
   const headers = { ...(form && SAME_ORIGIN), ...(cookie && { cookie }), ...given.headers };
-  const answer = await answerPage(pages, {
+  return answerPage(pages, {
     method: form === undefined ? 'GET' : 'POST',
     path: bare,
     query,
@@ -47,8 +54,6 @@ export async function visit({ pages }: Pick<PageWorld, 'pages'>, path: string, s
     ...given,
     headers,
   });
-  await settleBackground(pages.background);
-  return answer;
 }
 
 /** The headers of a form that a page of this site has sent. */

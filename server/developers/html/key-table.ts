@@ -10,10 +10,12 @@ export type KeyTable = ListOutput & {
   caption: string;
   linkTo: (identifier: string) => string;
   withProfiles?: boolean;
+  /** The present, in milliseconds since 1970, where each key is to say how long ago it was requested. */
+  ageAtMs?: number;
 };
 
 /** Keys as a table, which is a list of cards on a narrow window. */
-export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false }: KeyTable): Html {
+export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false, ageAtMs }: KeyTable): Html {
   const heads = ['Key', ...(withProfiles ? ['Profile'] : []), 'State', 'Requested', 'Rate limits', 'Last used'];
   const rows = keys.map((key) => {
     const { identifier, name, profile, state, requestedAt, rateLimits } = key;
@@ -22,7 +24,7 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
     const cells = [
       ...(withProfiles ? [profile === null ? 'erased' : written(profile)] : []),
       stateTag(state),
-      timeText(Date.parse(requestedAt)),
+      html`${timeText(Date.parse(requestedAt))}${ageAtMs === undefined ? '' : html`<br>${ageText(ageAtMs - Date.parse(requestedAt))}`}`,
       rateLimits.map(formatRateLimit).join(', ') || '–',
       usedAtMs === undefined ? never : timeText(usedAtMs),
     ];
@@ -30,3 +32,17 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
   });
   return html`<table class="stack"><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 }
+
+/** How long ago something was, in its largest whole unit. */
+function ageText(ms: number): string {
+  const unit = UNITS.find(([, unitMs]) => ms >= unitMs);
+  if (unit === undefined) return 'just now';
+  const count = Math.floor(ms / unit[1]);
+  return `${count} ${unit[0]}${count === 1 ? '' : 's'} ago`;
+}
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;

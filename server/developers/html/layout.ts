@@ -30,7 +30,6 @@ const LINKS: Record<'owner' | 'admin' | 'nobody', readonly Link[]> = {
   ],
   admin: [
     ['/developers/admin', 'Requests'],
-    ['/developers/admin/keys', 'Keys'],
     ['/developers/admin/people', 'People'],
     ['/developers/admin/log', 'Log'],
     ['/developers/sessions', 'Sessions'],

@@ -8,10 +8,11 @@ export function home({ pages, access: { config }, request, person }: Visit): Pag
   const fault = signInFault(config, request.isForwardedUnasked);
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   const signIn = html`<p>${link('/developers/sign-in', 'Sign in')} with your username and the e-mail address that this service knows of you: it sends you a code.</p>`;
+  const admins = html`<p>Admins ${link('/developers/admin/sign-in', 'sign in with a passkey')}.</p>`;
   const [start, text] =
     person?.kind === 'admin' ? ['/developers/admin', 'Requests to decide on'] : ['/developers/keys', 'Your API keys'];
   const keys = pages.isPage(start) ? html`<p>${link(start, text)}</p>` : '';
-  const entry = person === null ? signIn : keys;
+  const entry = person === null ? html`${signIn}${admins}` : keys;
   return {
     title: 'Developer Platform',
     body: html`<h1>Developer Platform</h1>

@@ -97,7 +97,7 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', () =
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByText('You are signed out.').waitFor();
     expect(livingSessions()).toEqual({ n: 0 });
-  }, 30_000);
+  }, 90_000);
 });
 
 describe.skipIf(!hasChromium)('everybody can use the pages', () => {

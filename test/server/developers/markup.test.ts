@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
+import { APPROVAL, adminWorld, askToDecide, decideAs, signInAdmin } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
+import { issue, request } from '../../support/keys.ts';
 import { pageWorld, signInOwner, visit } from '../../support/pages.ts';
 
 const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e`;
@@ -23,5 +25,37 @@ test('nothing that somebody sends becomes markup, on any page or refusal: path, 
       expect([path, answer.body.match(/<script>mark|<img src=x|<\/title><script/)]).toEqual([path, null]);
       expect(answer.headers.filter(([, value]) => /[\r\n]|<script/.test(value))).toEqual([]);
     }
+  }
+});
+
+test('nothing that owners and admins have written becomes markup on an admin’s page, confirmations included', async () => {
+  const world = await adminWorld();
+  const { access } = world;
+  const text = `"'><script>mark()<img src=x>`;
+  const admin = signInAdmin(world, text);
+  const other = signInAdmin(world, `${text}2`);
+  const asked = { profile: 'ada', name: text, description: MARK.repeat(2), expectedUsage: MARK };
+  const { identifier: old } = await issue(access, asked);
+  const identifier = await request(access, { ...asked, successorOf: old });
+  const rejected = await request(access, asked);
+  await decideAs(world, other, rejected, [
+    ['operation', 'reject'],
+    ['reason', MARK],
+  ]);
+  await askToDecide(world, other, identifier, APPROVAL);
+  const pages = ['', '?state=all', '/people', '/log', `/keys/${old}`, `/keys/${identifier}`, `/keys/${rejected}`];
+  const seen = [
+    ...(await Promise.all(
+      pages.map((path) => visit(world, `/developers/admin${path}`, { ...admin, headers: { 'user-agent': MARK } })),
+    )),
+    await askToDecide(world, admin, identifier, APPROVAL),
+    await askToDecide(world, admin, old, [
+      ['operation', 'revoke'],
+      ['reason', MARK],
+    ]),
+  ];
+  for (const { status, body } of seen) {
+    expect([status, body.match(/<script>mark|<img src=x|<\/title><script/)]).toEqual([200, null]);
+    expect(body).toContain('&lt;script&gt;mark()');
   }
 });

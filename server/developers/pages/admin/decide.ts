@@ -1,0 +1,131 @@
+import { beginDecision, consumeAssertion, type SignedAdmin } from '../../../../shared/access/assertions.ts';
+import type { Assertion } from '../../../../shared/access/webauthn.ts';
+import type { Person } from '../../../../shared/actor.ts';
+import { AppError, type ErrorCode } from '../../../../shared/errors.ts';
+import { requireMailer } from '../../../../shared/keys/approve.ts';
+import { checkOpenable } from '../../../../shared/keys/attempt.ts';
+import { checkChangeable } from '../../../../shared/keys/change.ts';
+import { readKey, refuseMove } from '../../../../shared/keys/record.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { html } from '../../../html.ts';
+import { adminKeyPath, nextRequest } from '../../admin-path.ts';
+import { runInBackground } from '../../background.ts';
+import type { FlashCode } from '../../flash.ts';
+import { errorSummary, hiddenField } from '../../html/fields.ts';
+import { fieldsOf, type KeyDecision, type KeyOperation, readDecision } from '../../passkeys/decision-form.ts';
+import { assertionIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
+import { performHere } from '../../perform.ts';
+import { ruleSentence } from '../../rules.ts';
+import type { Outcome, Page, Visit } from '../../visit.ts';
+import { decisionInWords } from './decision-words.ts';
+import { showAdminKey } from './key.ts';
+
+/**
+ * `POST /developers/admin/keys/:identifier/decide`: without a passkey's answer, shows what is decided and asks for it; with
+ * one that is for exactly this, carries it out. Throws `not_found`.
+ */
+export async function decide(visit: Visit): Promise<Outcome> {
+  const { access, form, params } = visit;
+  const { identifier } = readKey(access.db, params.identifier as string);
+  const { decision, faults } = readDecision(form, identifier, access.clock.nowMs());
+  if (faults.size > 0) return { ...(await showAdminKey(visit, form, faults)), refusal: 'refused_form' };
+  const assertion = assertionIn(form);
+  try {
+    await refuseImpossible(visit, decision);
+    return assertion === null ? await ask(visit, decision, null) : await carryOut(visit, decision, assertion);
+  } catch (error) {
+    const refusal = refusalFor(visit, error);
+    if (refusal === null) throw error;
+    const { code, sentence } = refusal;
+    if (code === 'forbidden' && assertion !== null) return { ...(await ask(visit, decision, sentence)), refusal: code };
+    return { ...(await showAdminKey(visit, form, new Map([['', sentence]]))), refusal: code };
+  }
+}
+
+/** The refusals after which the page is shown again, with their sentences; null for every other error. */
+function refusalFor({ access: { config } }: Visit, error: unknown): { code: ErrorCode; sentence: string } | null {
+  const rule = ruleSentence(config, error);
+  if (rule !== null) return { code: 'refused_form', sentence: rule };
+  if (!(error instanceof AppError)) return null;
+  const { code, message: sentence } = error;
+  if (code === 'try_later') return { code: 'busy', sentence };
+  return code === 'forbidden' || code === 'changed_since' ? { code, sentence } : null;
+}
+
+/** Throws what would refuse this just now, before anybody is asked for a passkey. */
+async function refuseImpossible({ access, pages }: Visit, { operation, identifier }: KeyDecision): Promise<void> {
+  if (operation === 'change') checkChangeable(access, identifier);
+  else if (operation !== 'approve') refuseMove(readKey(access.db, identifier), operation);
+  else {
+    checkOpenable(access, identifier);
+    await requireMailer(access);
+    if (pages.isStopping) throw new AppError('try_later', 'The server is being stopped; approve once it is back.');
+  }
+}
+
+/** The page that shows a decision as it will be carried out, with a challenge for exactly this. */
+async function ask(visit: Visit, decision: KeyDecision, fault: string | null): Promise<Page> {
+  const { access, client } = visit;
+  const options = beginDecision(access, signedAdmin(visit), decision, client);
+  const { key } = await performHere(visit, OPERATIONS.show, { identifier: decision.identifier });
+  const path = adminKeyPath(visit)(decision.identifier);
+  const { title, facts, button } = decisionInWords(visit, key, decision);
+  return {
+    title,
+    scripts: PASSKEY_SCRIPTS,
+    body: html`${fault === null ? '' : errorSummary(new Map([['', fault]]))}<h1>${title}</h1>
+${facts}
+${passkeyForm({
+  action: `${path}/decide`,
+  button,
+  parts: fieldsOf(decision).map(([name, value]) => hiddenField(name, value)),
+  passkey: 'get',
+  options,
+})}
+<p><a href="${path}">Back, without deciding</a></p>`,
+  };
+}
+
+/** Uses the assertion up for this decision, and does what it says. */
+async function carryOut(visit: Visit, decision: KeyDecision, assertion: Assertion): Promise<Outcome> {
+  const person = consumeAssertion(visit.access, signedAdmin(visit), assertion, decision);
+  const { operation, identifier } = decision;
+  if (operation === 'approve') return beginToApprove(visit, person, decision);
+  const by = { ...visit, person };
+  const input = { ...inputOf(decision), identifier };
+  const withReason = { identifier, reason: decision.reason ?? '' };
+  if (operation === 'change') await performHere(by, OPERATIONS.change, input);
+  else if (operation === 'reject') await performHere(by, OPERATIONS.reject, withReason);
+  else await performHere(by, OPERATIONS.revoke, withReason);
+  const isRequest = operation === 'reject';
+  const seeOther = isRequest ? await nextRequest(visit, identifier) : `/developers/admin/keys/${identifier}`;
+  return { seeOther, flash: FLASHES_OF[operation] };
+}
+
+const FLASHES_OF: Readonly<Record<Exclude<KeyOperation, 'approve'>, FlashCode>> = {
+  reject: 'request-rejected',
+  change: 'key-changed',
+  revoke: 'key-revoked',
+};
+
+/** Opens the attempt, and leaves the rest to the background: the key's page tells how it goes. */
+async function beginToApprove({ access, pages }: Visit, by: Person, decision: KeyDecision): Promise<Outcome> {
+  const { identifier } = decision;
+  const { finish } = await perform(access, by, OPERATIONS.beginApproval, { ...inputOf(decision), identifier });
+  runInBackground(pages.background, finish, (cause) => {
+    // What came of the mail is in the key's history, which the log does not repeat.
+    const isTold = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
+    if (isTold) pages.report('warn', `Key ${identifier} was approved, but did not become Active; its page says why.`);
+    else pages.report('error', `The approval of key ${identifier} failed.`, cause);
+  });
+  return { seeOther: `/developers/admin/keys/${identifier}` };
+}
+
+/** What of a decision the operations take that grant something. */
+function inputOf({ permissions, rateLimits, expiresAtMs, retireOldAtMs }: KeyDecision) {
+  return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
+}
+
+function signedAdmin({ session }: Visit): SignedAdmin {
+  return session?.signed as SignedAdmin;
+}

@@ -1,0 +1,72 @@
+import { beginSignIn, signInByPasskey } from '../../../../shared/access/assertions.ts';
+import { SESSION_PERIODS } from '../../../../shared/access/session-row.ts';
+import { endSession } from '../../../../shared/access/sessions.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { html } from '../../../html.ts';
+import { publicPath } from '../../../request/public-path.ts';
+import { setCookie } from '../../cookies.ts';
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../../html/fields.ts';
+import { nextOf } from '../../next.ts';
+import { assertionIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../../passkeys/passkey-form.ts';
+import type { Outcome, Page, Visit } from '../../visit.ts';
+
+const TITLE = 'Sign in as an admin';
+
+/** `GET /developers/admin/sign-in`: a button that asks for a passkey, or why that can't work here. */
+export function adminSignInPage(visit: Visit): Page {
+  return show(visit, NO_FAULTS);
+}
+
+/**
+ * `POST /developers/admin/sign-in`: without a passkey's answer, asks for it; with one, signs that admin in, anew even where
+ * somebody is signed in already. Throws `too_many_challenges`.
+ */
+export function adminSignIn(visit: Visit): Outcome {
+  const { access, form, client, session } = visit;
+  if (passkeyFault(visit) !== null) return { ...show(visit, NO_FAULTS), refusal: 'no_sign_in' };
+  const assertion = assertionIn(form);
+  if (assertion === null) return ask(visit);
+  try {
+    const signedIn = signInByPasskey(access, assertion, client);
+    if (session !== null) endSession(access, session.signed, session.id);
+    return {
+      seeOther: nextOf(visit) || '/developers/admin',
+      flash: 'signed-in',
+      cookies: [setCookie(access.config, 'session', signedIn.token, SESSION_PERIODS.admin.mostMs / 1000)],
+    };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
+    return { ...show(visit, new Map([['', error.message]])), refusal: 'forbidden' };
+  }
+}
+
+function ask(visit: Visit): Page {
+  const { access, client } = visit;
+  return {
+    title: TITLE,
+    scripts: PASSKEY_SCRIPTS,
+    body: html`<h1>${TITLE}</h1>
+<p>Your browser asks for your passkey now.</p>
+${passkeyForm({
+  action: publicPath(access.config, '/developers/admin/sign-in'),
+  button: 'Use a passkey',
+  parts: [hiddenField('next', nextOf(visit))],
+  isAtOnce: true,
+  passkey: 'get',
+  options: beginSignIn(access, client),
+})}`,
+  };
+}
+
+function show(visit: Visit, faults: Faults): Page {
+  const { config } = visit.access;
+  const fault = passkeyFault(visit);
+  if (fault !== null) return { title: TITLE, body: html`<h1>${TITLE}</h1><p class="note">${fault}</p>` };
+  return {
+    title: TITLE,
+    body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
+<p>Admins sign in with a passkey, which a device or a security key keeps for them. It is registered at an address that the operator makes with <code>profilectl admins add</code>.</p>
+${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(visit)))}
+<p>Are you the owner of a profile? <a href="${publicPath(config, '/developers/sign-in')}">Sign in with a mailed code</a>.</p>`,
+  };
+}

@@ -1,0 +1,6 @@
+// Takes the secret out of the address, where it stands behind the #, and puts it into the form.
+const secret = document.querySelector('input[name="secret"]');
+const missing = document.getElementById('missing');
+document.getElementById('without-script').hidden = true;
+if (location.hash.length > 1) secret.value = location.hash.slice(1);
+else missing.hidden = false;

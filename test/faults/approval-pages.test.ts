@@ -1,0 +1,95 @@
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { beginDecision, type SignedAdmin, shownState } from '../../shared/access/assertions.ts';
+import { closeAccess, openAccess } from '../../shared/access/open.ts';
+import { openDatabase } from '../../shared/db/open.ts';
+import { keyHistory, showKey } from '../../shared/keys/view.ts';
+import { CLIENT } from '../support/access.ts';
+import { enrol, signIn } from '../support/admins.ts';
+import { importLines } from '../support/import.ts';
+import { request } from '../support/keys.ts';
+import { fetchPage } from '../support/pages.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { startSmtp } from '../support/smtp.ts';
+import { tempFolder, testConfig } from '../support/world.ts';
+
+// Servers that end while an approval of a page waits for a mail server that does not answer.
+
+/** A server process, an approval that it has begun, and what the database says of it. */
+async function approving(variables: Record<string, string>) {
+  const arrived = Promise.withResolvers<void>();
+  const smtp = await startSmtp({
+    onMessage: () => {
+      arrived.resolve();
+      return new Promise<void>(() => {});
+    },
+  });
+  const settings = {
+    DATABASE_PATH: join(tempFolder(), 'profiles.db'),
+    MAIL_URL: smtp.url,
+    MAIL_FROM: 'keys@example.net',
+    PUBLIC_URL: 'http://localhost:3000',
+    ...variables,
+  };
+  openDatabase(settings.DATABASE_PATH, 'serve').$client.close();
+  const access = openAccess(testConfig(settings));
+  afterAll(() => closeAccess(access));
+  await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  const identifier = await request(access, { profile: 'ada' });
+  const authenticator = enrol(access, 'Grace');
+  const { token, signed } = signIn(access, authenticator);
+  const server = await startServerProcess(settings);
+  const path = `/developers/admin/keys/${identifier}`;
+  const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
+  const send = (at: { url: string }) => {
+    const shown = shownState(access, identifier);
+    const decision = {
+      operation: 'approve',
+      identifier,
+      permissions: ['api.lookup'],
+      rateLimits: [{ quota: 60, windowSeconds: 60 }],
+      expiresAtMs: null,
+      retireOldAtMs: null,
+      shown,
+    } as const;
+    const { challenge } = beginDecision(access, signed as SignedAdmin, decision, CLIENT);
+    const { userHandle, ...assertion } = authenticator.assert(challenge);
+    const body = new URLSearchParams({ ...fields, shown, ...assertion, userHandle: userHandle ?? '' });
+    return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });
+  };
+  const page = async (at: { url: string }) => {
+    const answer = await fetchPage(at, path, { headers: { cookie: `session=${token}` } });
+    return /data-result="([a-z ]+)"/.exec(await answer.text())?.[1];
+  };
+  return { settings, access, identifier, server, send, page, arrived: arrived.promise };
+}
+
+test('SIGTERM: an approval that is under way is stored as not confirmed before the exit', async () => {
+  const { access, identifier, server, send, page, arrived } = await approving({ WORKERS: '2' });
+  expect((await send(server)).status).toBe(303);
+  await arrived;
+  expect(await page(server)).toBe('open');
+  const code = server.end('SIGTERM');
+  await server.see(/Stopping/);
+  expect(await code).toBe(0);
+  expect(showKey(access, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });
+  expect(keyHistory(access, identifier).at(-1)).toMatchObject({
+    event: 'approval not confirmed',
+    by: 'admin Grace',
+    detail: { attempt: 1, reason: expect.stringContaining('The server was stopped') },
+  });
+  expect(server.printed()).toContain(`Key ${identifier} was approved, but did not become Active; its page says why.`);
+}, 60_000);
+
+test('a kill during mailing: the next server tells that the attempt is open, and begins no second one before its lease is over', async () => {
+  const { settings, access, identifier, server, send, page, arrived } = await approving({});
+  expect((await send(server)).status).toBe(303);
+  await arrived;
+  await server.end('SIGKILL');
+  const next = await startServerProcess(settings);
+  expect(await page(next)).toBe('open');
+  expect(showKey(access, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result: 'open' } });
+  expect((await send(next)).status).toBe(503);
+  const later = { ...access, clock: { nowMs: () => Date.now() + access.approvalLeaseMs } };
+  expect(showKey(later, identifier).attempt?.result).toBe('not confirmed');
+}, 60_000);

@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'bun:test';
+import { stopBackground } from '../../../server/developers/background.ts';
+import { createPages } from '../../../server/developers/pages.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import {
+  APPROVAL,
+  adminWorld,
+  askToDecide,
+  decideAs,
+  keyPageOf,
+  sendDecision,
+  signInAdmin,
+  textOf,
+  withPasskey,
+} from '../../support/admin-pages.ts';
+import { importLines } from '../../support/import.ts';
+import { request } from '../../support/keys.ts';
+import { ask, signInOwner, visit } from '../../support/pages.ts';
+import { type ReceivedMail, type SmtpFailures, startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+
+// Approving in the background: the page is answered at once, and tells from the database alone how it goes.
+
+/** Pages whose mail goes to a port of this machine. */
+const worldMailingTo = (port: number) =>
+  adminWorld({ MAIL_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'keys@example.net' });
+
+/** A mail server that accepts each message only once it is told to. */
+async function slowSmtp() {
+  const gate = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<ReceivedMail>();
+  const smtp = await startSmtp({
+    onMessage: (mail) => {
+      arrived.resolve(mail);
+      return gate.promise;
+    },
+  });
+  return { ...smtp, open: gate.resolve, arrived: arrived.promise };
+}
+
+describe('how an approval went is on the key’s page', () => {
+  test('while the mail is on its way, and once it was accepted', async () => {
+    const smtp = await slowSmtp();
+    const world = await worldMailingTo(smtp.port);
+    const [grace, hopper] = [signInAdmin(world, 'Grace'), signInAdmin(world, 'Hopper')];
+    const identifier = await request(world.access, { profile: 'ada' });
+    expect((await decideAs(world, grace, identifier, APPROVAL)).status).toBe(303);
+    await smtp.arrived;
+    const path = `/developers/admin/keys/${identifier}`;
+    const during = await ask(world, path, { cookie: grace.cookie });
+    expect(during.body).toContain('<div id="attempt" role="status" data-result="open">');
+    expect(textOf(during)).toContain(
+      'On 2026-01-01 00:00 UTC admin Grace approved it. The mail with the secret is being sent',
+    );
+    expect(during.body).toContain(`<a href="${path}">Look again</a>`);
+    // The second admin is told who is at it, and can't begin a second attempt.
+    expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
+    const second = await askToDecide(world, hopper, identifier, APPROVAL);
+    expect([second.status, textOf(second).includes('admin Grace has been approving key')]).toEqual([503, true]);
+    smtp.open();
+    const after = await keyPageOf(world, grace, identifier);
+    await visit(world, '/developers');
+    expect(after.status).toBe(200);
+    const done = await keyPageOf(world, grace, identifier);
+    expect(done.body).toContain('data-result="accepted"');
+    expect(textOf(done)).toContain('the mail with the secret was accepted: the key works.');
+    expect(showKey(world.access, identifier).state).toBe('Active');
+    expect(smtp.received.length).toBe(1);
+    expect(world.events).toEqual([]);
+  });
+
+  test('refused by the mail server: its reason is for admins, and no owner ever reads it', async () => {
+    const failures: SmtpFailures = { rcpt: '550 5.1.1 mailbox of the marked-server is full' };
+    const smtp = await startSmtp({ failures });
+    const world = await worldMailingTo(smtp.port);
+    const grace = signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    await decideAs(world, grace, identifier, APPROVAL);
+    await visit(world, '/developers');
+    const page = textOf(await keyPageOf(world, grace, identifier));
+    expect(page).toContain('but the mail with the secret was not accepted.');
+    expect(page).toContain('550 5.1.1 mailbox of the marked-server is full');
+    expect(page).toContain('The key is pending as before.');
+    expect(keyHistory(world.access, identifier).at(-1)).toMatchObject({
+      event: 'approval refused',
+      detail: { attempt: 1, reason: expect.stringContaining('marked-server') },
+    });
+    const owner = await visit(world, `/developers/keys/${identifier}`, { cookie: signInOwner(world.access, 7) });
+    expect([owner.status, /marked-server|127\.0\.0\.1/.test(owner.body)]).toEqual([200, false]);
+    expect(JSON.stringify(keyHistory(world.access, identifier, 'owner'))).not.toContain('marked-server');
+    expect(JSON.stringify(world.events)).not.toMatch(/marked-server|ada@/);
+    expect(world.events).toEqual([
+      ['warn', `Key ${identifier} was approved, but did not become Active; its page says why.`],
+    ]);
+    // Approving again, once the mailbox has room, makes the key work.
+    delete failures.rcpt;
+    await decideAs(world, grace, identifier, APPROVAL);
+    expect((await keyPageOf(world, grace, identifier)).status).toBe(200);
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+  });
+
+  test('not confirmed: the connection was lost where the mail may have been taken', async () => {
+    const smtp = await startBrokenSmtp({ dot: 'close' });
+    const world = await worldMailingTo(smtp.port);
+    const grace = signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    await decideAs(world, grace, identifier, APPROVAL);
+    await visit(world, '/developers');
+    const page = textOf(await keyPageOf(world, grace, identifier));
+    expect(page).toContain('but nobody knows whether the mail with the secret was delivered.');
+    expect(page).toContain('closed the connection before it confirmed the message');
+    expect(showKey(world.access, identifier).state).toBe('pending');
+  });
+
+  test('decided otherwise meanwhile: by whom, and that the secret never works', async () => {
+    const smtp = await slowSmtp();
+    const world = await worldMailingTo(smtp.port);
+    const [grace, hopper] = [signInAdmin(world, 'Grace'), signInAdmin(world, 'Hopper')];
+    const identifier = await request(world.access, { profile: 'ada' });
+    await decideAs(world, grace, identifier, APPROVAL);
+    await smtp.arrived;
+    await decideAs(world, hopper, identifier, [
+      ['operation', 'reject'],
+      ['reason', 'Not this one.'],
+    ]);
+    smtp.open();
+    await visit(world, '/developers');
+    const page = textOf(await keyPageOf(world, grace, identifier));
+    expect(page).toContain(
+      'While the mail with the secret was on its way, the request was rejected by admin Hopper. If that mail arrives, the secret in it will never work.',
+    );
+    expect(showKey(world.access, identifier).state).toBe('rejected');
+  });
+
+  test('the address was changed meanwhile: the attempt is void, and the request says so', async () => {
+    const smtp = await slowSmtp();
+    const world = await worldMailingTo(smtp.port);
+    const grace = signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    await decideAs(world, grace, identifier, APPROVAL);
+    await smtp.arrived;
+    await importLines(world.access, [{ id: 7, username: 'ada', email: 'other@example.org' }]);
+    smtp.open();
+    await visit(world, '/developers');
+    const page = textOf(await keyPageOf(world, grace, identifier));
+    expect(page).toContain('the address of its owner was changed');
+    expect(page).toContain(
+      'The e-mail address of this profile was changed 2026-01-01 00:00 UTC, after this was requested.',
+    );
+    expect(showKey(world.access, identifier).state).toBe('pending');
+  });
+
+  test('the process died while mailing: not confirmed once its lease is over, and approving again works', async () => {
+    const smtp = await slowSmtp();
+    const world = await worldMailingTo(smtp.port);
+    const grace = signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    // Nobody finishes what was begun: as after a kill.
+    const page = await askToDecide(world, grace, identifier, APPROVAL);
+    const dead = { ...world.pages, background: { running: new Set<Promise<void>>(), giveUp: new AbortController() } };
+    await sendDecision({ pages: dead }, grace, identifier, withPasskey(page, grace.authenticator));
+    const result = async () =>
+      /data-result="([a-z ]+)"/.exec((await ask(world, `/developers/admin/keys/${identifier}`, grace)).body)?.[1];
+    expect(await result()).toBe('open');
+    world.clock.advance(world.access.approvalLeaseMs);
+    expect(await result()).toBe('not confirmed');
+    expect((await decideAs(world, grace, identifier, APPROVAL)).status).toBe(303);
+    smtp.open();
+    await visit(world, '/developers');
+    // The dead one comes back to life: its secret never works.
+    await Promise.all(dead.background.running);
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+    const events = keyHistory(world.access, identifier).map(({ event, detail }) => [event, detail?.attempt]);
+    expect(events).toContainEqual(['approval not confirmed', 1]);
+    expect(events.at(-1)).toEqual(['approved', 2]);
+  });
+});
+
+describe('when the server stops', () => {
+  test('no approval begins any more, and nothing of it is lost', async () => {
+    const world = await adminWorld();
+    const grace = signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    const page = await askToDecide(world, grace, identifier, APPROVAL);
+    world.pages.isStopping = true;
+    const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+    expect([answer.status, textOf(answer).includes('The server is being stopped; approve once it is back.')]).toEqual([
+      503,
+      true,
+    ]);
+    expect(answer.body).toContain('value="60/1m"');
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
+    // Rejecting needs no mail server to answer.
+    const reject: [string, string][] = [
+      ['operation', 'reject'],
+      ['reason', 'No.'],
+    ];
+    expect((await decideAs(world, grace, identifier, reject)).status).toBe(303);
+  });
+
+  test('one that is under way is waited for, then stored as not confirmed; its mail never works', async () => {
+    const smtp = await slowSmtp();
+    const world = await worldMailingTo(smtp.port);
+    const grace = signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    await decideAs(world, grace, identifier, APPROVAL);
+    await smtp.arrived;
+    await stopBackground(world.pages.background, 10);
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });
+    expect(textOf(await ask(world, `/developers/admin/keys/${identifier}`, grace))).toContain(
+      'The server was stopped before the mail was confirmed, so it may or may not arrive.',
+    );
+    smtp.open();
+    const restarted = { pages: createPages(world.access, () => {}) };
+    await decideAs(restarted, grace, identifier, APPROVAL);
+    await visit(restarted, '/developers');
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+  });
+});

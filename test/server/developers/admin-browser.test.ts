@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'bun:test';
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
+import { confirmPasskey } from '../../../shared/access/passkeys.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { onBox } from '../../support/actors.ts';
+import { adminWorld } from '../../support/admin-pages.ts';
+import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { importLines } from '../../support/import.ts';
+import { issue, request } from '../../support/keys.ts';
+import { useKey } from '../../support/owner-pages.ts';
+import { serverOfPages } from '../../support/pages.ts';
+import { type SmtpFailures, startSmtp } from '../../support/smtp.ts';
+
+// The admins' pages in a real Chromium, whose virtual authenticator keeps real passkeys.
+
+const failures: SmtpFailures = {};
+let gate = Promise.withResolvers<void>();
+gate.resolve();
+const smtp = await startSmtp({ failures, onMessage: () => gate.promise });
+const ORIGIN = 'http://localhost';
+const world = await adminWorld({ PUBLIC_URL: ORIGIN, MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
+const { access } = world;
+await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
+const server = await serverOfPages(world);
+// Passkeys need the name of a host, and the server is at a port that is known only now.
+const openPage = (hasChromium ? await startBrowser({ localhost: server.port }) : null) as OpenPage;
+
+const WIDE = { width: 1280, colorScheme: 'light' } as const;
+
+/** Opens a path in a browser that keeps passkeys, and answers for its owner. */
+async function openWithPasskeys(path: string) {
+  const { page, troubles } = await openPage(`${ORIGIN}/developers`, WIDE);
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      ctap2Version: 'ctap2_1',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  await page.goto(ORIGIN + path);
+  return { page, troubles };
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name });
+
+const confirm = (name: string) => confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
+
+/** Registers a passkey at the address that the box prints, has it confirmed there, and signs in. */
+async function enrolAndSignIn(name: string) {
+  const { address } = addAdmin(access, name, onBox('root'));
+  const { page, troubles } = await openWithPasskeys(address.slice(ORIGIN.length));
+  await button(page, 'Continue').click();
+  await page.getByLabel('Name of the passkey').fill('Laptop');
+  await button(page, 'Make a passkey').click();
+  await page.getByText('Your passkey is registered').first().waitFor();
+  confirm(name);
+  await page.getByRole('link', { name: 'sign in', exact: true }).click();
+  await button(page, 'Sign in with a passkey').click();
+  await page.getByRole('heading', { name: 'Requests' }).waitFor();
+  return { page, troubles };
+}
+
+/** Presses Tab until the element with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab');
+    const { focused, label } = await page.evaluate<{ focused: string; label: string }>(
+      `({ focused: document.activeElement.textContent.trim(), label: document.activeElement.labels?.[0]?.textContent ?? '' })`,
+    );
+    if (focused === name || label === name) return;
+  }
+  throw new Error(`Tab does not reach "${name}".`);
+}
+
+describe.skipIf(!hasChromium)('an admin with a browser', () => {
+  test('enrols, is confirmed on the box, signs in, approves, sees how it goes, and the key works', async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    const { page, troubles } = await enrolAndSignIn('Grace');
+    await page.getByRole('link', { name: identifier }).click();
+    await page.getByLabel('Expires').first().fill('30d');
+    await button(page, 'Approve …').click();
+    await page.getByText('ada@example.org').waitFor();
+    gate = Promise.withResolvers();
+    await button(page, 'Approve with my passkey').click();
+    const status = page.getByRole('status');
+    await status.getByText('The mail with the secret is being sent').waitFor();
+    expect(await page.getByRole('link', { name: 'Look again' }).getAttribute('href')).toBe(
+      `/developers/admin/keys/${identifier}`,
+    );
+    gate.resolve();
+    // The page asks by itself, and says the outcome where it is read out.
+    await status.getByText('the key works').waitFor();
+    await button(page, 'Revoke …').waitFor();
+    const raw = smtp.received.map((mail) => mail.raw).join('');
+    const [secret = ''] = new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`).exec(raw) ?? [];
+    const answer = await fetch(`${server.url}/api/lookup/username/ada`, {
+      headers: { Authorization: `Bearer ${secret}` },
+    });
+    expect([answer.status, showKey(access, identifier).state]).toEqual([200, 'Active']);
+    expect(troubles).toEqual([]);
+  }, 60_000);
+
+  test('decides by keyboard alone', async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    const { page } = await enrolAndSignIn('Hopper');
+    const { keyboard } = page;
+    await page.reload();
+    await tabTo(page, identifier);
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+    await tabTo(page, 'Reason');
+    await keyboard.type('Say what the bot does.');
+    await tabTo(page, 'Reject …');
+    await keyboard.press('Enter');
+    await page.getByText('Say what the bot does.').waitFor();
+    await tabTo(page, 'Reject with my passkey');
+    await keyboard.press('Enter');
+    await page.getByText('The request is rejected').waitFor();
+    expect(showKey(access, identifier).state).toBe('rejected');
+  }, 60_000);
+
+  test('is told in words what stands in the way of a passkey', async () => {
+    const { page } = await openPage(`${ORIGIN}/developers/admin/sign-in`, WIDE);
+    await page.addInitScript('delete window.PublicKeyCredential');
+    await button(page, 'Sign in with a passkey').click();
+    await page.getByRole('alert').getByText('This browser can’t use passkeys.').waitFor();
+    await page.goto(`${ORIGIN}/developers/enrol`);
+    await page.getByText('This address is not whole').waitFor();
+    // A device that has a passkey of this admin makes no second one, which would replace it.
+    const { page: known } = await enrolAndSignIn('Turing');
+    await known.goto(inviteAdmin(access, 'Turing', { keepPasskeys: true }, onBox('root')).address);
+    await button(known, 'Continue').click();
+    await button(known, 'Make a passkey').click();
+    await known.getByRole('alert').getByText('This device keeps a passkey of this admin already').waitFor();
+    // An authenticator without a passkey for this site, or an owner who cancels.
+    const { page: empty } = await openWithPasskeys('/developers/admin/sign-in');
+    await button(empty, 'Sign in with a passkey').click();
+    await empty.getByRole('alert').getByText('No passkey was used').waitFor();
+    expect(await button(empty, 'Use a passkey').isEnabled()).toBe(true);
+    const without = await openPage(`${ORIGIN}/developers/enrol`, { ...WIDE, isWithoutScripts: true });
+    await without.page.getByText('Passkeys need JavaScript').waitFor();
+    // The same server under another name: no passkey would be taken there.
+    const { page: other } = await openPage(`${server.url}/developers/admin/sign-in`, WIDE);
+    await button(other, 'Sign in with a passkey').click();
+    await other.getByRole('alert').getByText(`Passkeys work at ${ORIGIN} only`).waitFor();
+  }, 60_000);
+});
+
+describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
+  test('axe finds nothing, and nothing is cut off, on any of them: narrow and dark, wide and light', async () => {
+    const { identifier: used } = await issue(access, { profile: 'bea', name: `Long${'g'.repeat(56)}` });
+    useKey(access, used, 20);
+    const pending = await request(access, { profile: 'bea', successorOf: used });
+    const { page, troubles } = await enrolAndSignIn('Ada Lovelace');
+    const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
+    const look = async () => {
+      await page.evaluate(axe.source);
+      // Layout depends on the width, colours on what the owner prefers: two windows see all of both.
+      for (const [width, colorScheme] of [
+        [320, 'dark'],
+        [1280, 'light'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 844 });
+        await page.emulateMedia({ colorScheme });
+        const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+        expect(violations.map(({ id, nodes }) => [page.url(), width, id, nodes.map(({ html }) => html)])).toEqual([]);
+        expect([page.url(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([page.url(), width]);
+        const small = await page.$$eval(
+          'main a:not(p a, li a, .summary a), button, input:not([type=hidden]), select',
+          (all) => all.filter((one) => one.getBoundingClientRect().height < 24).map((one) => one.outerHTML),
+        );
+        expect([page.url(), small]).toEqual([page.url(), []]);
+      }
+    };
+    const key = `${ORIGIN}/developers/admin/keys/${pending}`;
+    for (const path of ['', '?state=all&profile=bea', '/people', '/log', `/keys/${used}`]) {
+      await page.goto(`${ORIGIN}/developers/admin${path}`);
+      await look();
+    }
+    await page.goto(key);
+    await look();
+    await page.getByLabel('Rate limits').fill('many');
+    await button(page, 'Approve …').click();
+    await look();
+    await page.getByLabel('Rate limits').fill('60/1m');
+    await button(page, 'Approve …').click();
+    await look();
+    failures.rcpt = '550 5.1.1 no such mailbox';
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('was not accepted').first().waitFor();
+    delete failures.rcpt;
+    await look();
+    await page.goto(address);
+    await look();
+    await button(page, 'Continue').click();
+    await look();
+    for (const path of ['/enrol/registered', '/admin/sign-in']) {
+      await page.goto(`${ORIGIN}/developers${path}`);
+      await look();
+    }
+    expect(troubles.filter((text) => !/422|ERR_ABORTED/.test(text))).toEqual([]);
+  }, 120_000);
+});
