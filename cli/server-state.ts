@@ -1,8 +1,8 @@
 import { isoTime } from '../shared/clock.ts';
 import type { Config } from '../shared/config/config.ts';
 import { AppError } from '../shared/errors.ts';
+import { ageText } from './age.ts';
 import { askServer, serverUrl } from './ask-server.ts';
-import { ageText } from './keys/print.ts';
 import { counted } from './output.ts';
 
 /** What the running server tells about itself. A field is null if the server was not asked or does not tell it. */

@@ -3,6 +3,7 @@ import { detailText } from '../../shared/keys/history-text.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
+import { ageText } from '../age.ts';
 import { table, wrapLine } from '../output.ts';
 
 const NONE = '–';
@@ -110,16 +111,3 @@ function lastUseText({ state }: KeyView, at: number | undefined, nowMs: number):
   if (at !== undefined) return `${ageText(isoTime(at), nowMs)} ago`;
   return state === 'Active' ? 'never' : '';
 }
-
-/** The time since then in the largest whole unit: `3d`, `5h`, `12m`, `40s`. */
-export function ageText(since: string, nowMs: number): string {
-  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(since)) / 1000));
-  const [unit = 's', length = 1] = UNITS.find(([, unitSeconds]) => seconds >= unitSeconds) ?? [];
-  return `${Math.floor(seconds / length)}${unit}`;
-}
-
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['m', 60],
-] as const;

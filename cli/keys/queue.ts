@@ -3,12 +3,13 @@ import { checkApproval, checkMailer } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';
+import { ageText } from '../age.ts';
 import type { Context } from '../context.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { askGrant } from './grant.ts';
 import { performAndWait } from './perform.ts';
-import { ageText, historyText, keysText, keyText } from './print.ts';
+import { historyText, keysText, keyText } from './print.ts';
 
 const CHOICES = [
   { value: 'approve', name: 'Approve: asks for the grant, then mails the secret' },

@@ -2,7 +2,7 @@ import { AppError } from '../../shared/errors.ts';
 import type { ImportOutcome, RefusedLine } from '../../shared/profiles/write/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import type { Status } from '../../shared/upkeep/status.ts';
-import { ageText } from '../keys/print.ts';
+import { ageText } from '../age.ts';
 import { counted, notice, print } from '../output.ts';
 
 // What "profiles import" tells a person.
