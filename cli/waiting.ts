@@ -21,6 +21,11 @@ export async function waitForMail<T>(clock: Clock, act: Promise<T>, stateText: (
   }
 }
 
+/** Waits as {@link waitForMail} does for a check that sends and changes nothing. */
+export function whileMailIsChecked<T>(clock: Clock, check: Promise<T>): Promise<T> {
+  return waitForMail(clock, check, async () => 'Interrupted; nothing was sent or changed.');
+}
+
 /** Shows on stderr that the program waits. Returns a function that stops this and removes the line. */
 function showWait(clock: Clock, terminal: NodeJS.WriteStream = process.stderr): () => void {
   if (terminal.isTTY !== true) return () => {};

@@ -19,7 +19,7 @@ export function addTo(parent: Command): void {
     .option('--permission <permission...>', 'what the key may do; default: what was requested')
     .option(
       '--rate-limit <limit...>',
-      `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas; default: DEFAULT_RATE_LIMITS`,
+      `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas; default: DEFAULT_RATE_LIMITS, for a successor those of the old key`,
     )
     .option('--expires <when>', `${EXPIRES_SYNTAX}; default: never`)
     .option('--retire-old <when>', `when the key that this one succeeds ends: ${EXPIRY_SYNTAX}; default: as before`)
@@ -65,7 +65,8 @@ async function decide(context: Context, identifier: string, given: Grant): Promi
   const { OPERATIONS, perform } = await import('../../shared/operations.ts');
   const { checkApproval } = await import('../../shared/keys/approve.ts');
   const { key } = await perform(context.deps, context.actor, OPERATIONS.show, { identifier });
-  const address = await checkApproval(context.deps, identifier);
+  const { whileMailIsChecked } = await import('../waiting.ts');
+  const address = await whileMailIsChecked(context.deps.clock, checkApproval(context.deps, identifier));
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const grant = await askGrant(context, key, given, address);
   if (grant === null) throw new AppError('cancelled');

@@ -90,11 +90,12 @@ async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]
 
 async function askForGrant({ deps }: Context, key: KeyView, given: Grant) {
   const { askPermissions, askText } = await import('../prompts.ts');
+  const { usualRateLimits } = await import('../../shared/keys/successor.ts');
   const expiry = (text: string) => (text.trim() === '' ? null : parseExpires(text.trim(), deps.clock.nowMs()));
   const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), deps.clock.nowMs(), RETIREMENT));
   return {
     permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),
-    rateLimits: given.rateLimits ?? (await askRateLimits(deps.config.defaultRateLimits)),
+    rateLimits: given.rateLimits ?? (await askRateLimits(usualRateLimits(deps, key.successorOf))),
     expiresAtMs:
       given.expiresAtMs !== undefined
         ? given.expiresAtMs

@@ -7,6 +7,7 @@ import { ageText } from '../age.ts';
 import type { Context } from '../context.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
+import { whileMailIsChecked } from '../waiting.ts';
 import { askGrant } from './grant.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
@@ -47,16 +48,16 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
   if (first === undefined) return;
   throw new AppError(
     first.code,
-    `${counted(walk.failures.length, 'decision')} failed; the requests are pending still.`,
+    `${counted(walk.failures.length, 'decision')} failed; "profilectl keys list --state pending" shows what still waits.`,
   );
 }
 
 /** Warns before the first question if no mail can be sent, so that nothing can be approved. Rejecting still works. */
 async function warnWithoutMail({ deps }: Context): Promise<void> {
   try {
-    await checkMailer(deps);
+    await whileMailIsChecked(deps.clock, checkMailer(deps));
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || error.code === 'cancelled') throw error;
     notice(`Warning: ${error.message}`);
   }
 }
@@ -111,7 +112,8 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
 }
 
 async function approve(context: Context, key: KeyView, given: Grant): Promise<boolean> {
-  const address = await checkApproval(context.deps, key.identifier);
+  const { clock } = context.deps;
+  const address = await whileMailIsChecked(clock, checkApproval(context.deps, key.identifier));
   // `--retire-old` applies only to requests for a successor.
   const grantable = key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given;
   const grant = await askGrant(context, key, grantable, address);

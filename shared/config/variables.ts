@@ -41,7 +41,10 @@ export const VARIABLES = {
     meaning:
       'what lookups may show of a profile, its links included, as JSON, 1–256; bigger ones are refused by imports and profiles set, those stored before are served and counted by status',
   },
-  DEFAULT_RATE_LIMITS: { default: '60/1m,5000/1d', meaning: 'what an approval grants where nothing else is said' },
+  DEFAULT_RATE_LIMITS: {
+    default: '60/1m,5000/1d',
+    meaning: 'what an approval grants where nothing else is said; a successor gets what the old key has',
+  },
   WORKERS: { default: '1', meaning: 'threads that answer requests, 1–64' },
   LOG_LEVEL: { default: 'info', meaning: 'debug, info, warn, error or silent; requests are logged at info' },
   METRICS_TOKEN: { default: '', meaning: 'the bearer token of /metrics' },

@@ -26,11 +26,11 @@ import {
   readOwner,
   type StoredAttempt,
 } from './record.ts';
-import { type Predecessor, predecessorOf, retirePredecessor } from './successor.ts';
+import { type Predecessor, predecessorOf, retirePredecessor, usualRateLimits } from './successor.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
 
-/** What an admin decides; whatever is absent takes its default: what was requested, `DEFAULT_RATE_LIMITS`, no expiry. */
+/** What an admin decides; whatever is absent takes its default: what was requested, {@link usualRateLimits}, no expiry. */
 export type Grant = {
   permissions?: readonly string[] | undefined;
   rateLimits?: readonly RateLimit[] | undefined;
@@ -135,7 +135,7 @@ export function checkOpenable(deps: Deps, identifier: string): string {
 
 function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): DecidedGrant {
   const permissions = checkPermissions(grant.permissions ?? key.requestedPermissions);
-  const rateLimits = parseRateLimits((grant.rateLimits ?? deps.config.defaultRateLimits).map(formatRateLimit));
+  const rateLimits = parseRateLimits((grant.rateLimits ?? usualRateLimits(deps, key.successorOf)).map(formatRateLimit));
   const expiresAtMs = grant.expiresAtMs ?? null;
   const retireOldAtMs = grant.retireOldAtMs ?? null;
   refuseTimePast(expiresAtMs, nowMs);

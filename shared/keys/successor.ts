@@ -1,6 +1,8 @@
 import type { Db, Tx } from '../db/connect.ts';
 import type { KeyState, Permission } from '../db/key-columns.ts';
+import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import { setGrant } from './grant.ts';
 import { stateAt } from './key.ts';
 import { type Act, type ApiKey, type Owner, readKey } from './record.ts';
@@ -40,6 +42,15 @@ export function prefillFrom(key: KeyView): Prefill {
     ...(projectUrl !== null && { projectUrl }),
     ...(expectedUsage !== null && { expectedUsage }),
   };
+}
+
+/**
+ * The rate limits that an approval grants where none are given: those of the key that this one succeeds, so that a program
+ * which moves to the new secret may go on as fast as before; `DEFAULT_RATE_LIMITS` for a key that succeeds none.
+ */
+export function usualRateLimits({ db, config }: Pick<Deps, 'db' | 'config'>, successorOf: string | null): RateLimit[] {
+  const old = successorOf === null ? null : readKey(db, successorOf);
+  return [...(old?.rateLimits ?? config.defaultRateLimits)];
 }
 
 /** Throws `not_found` or `refused` where a profile's key can't be requested as the successor of this one. */

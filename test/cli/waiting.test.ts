@@ -1,4 +1,6 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { showKey } from '../../shared/keys/view.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../support/cli.ts';
 import { issue, keysListed, request } from '../support/keys.ts';
@@ -49,6 +51,27 @@ describe('a mail that takes its time', () => {
     await terminal.see(`${identifier} Active`);
     expect(await terminal.exited).toBe(0);
     expect(terminal.raw()).toContain(`\r\u001b[K${identifier} Active`);
+  });
+
+  test('is waited for as visibly while an approval asks the mail server before the first question', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    afterAll(() => silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const identifier = await request(deps, { profile });
+    const variables = {
+      DATABASE_PATH: deps.config.databasePath,
+      MAIL_URL: `smtp://127.0.0.1:${port}`,
+      MAIL_FROM: 'keys@example.net',
+    };
+    for (const words of [[identifier], []]) {
+      const terminal = openTerminal(['keys', 'approve', ...words], variables);
+      await terminal.see('Waiting for the mail server, 1 s…');
+      terminal.type(KEY.ctrlC);
+      expect(await terminal.exited).toBe(130);
+      expect(terminal.screen()).toContain('Interrupted; nothing was sent or changed.');
+    }
+    expect(showKey(deps, identifier).state).toBe('pending');
   });
 
   test('is said once where the terminal can not rewrite a line', async () => {

@@ -104,6 +104,18 @@ describe('refused: a successor', () => {
 });
 
 describe('at the approval', () => {
+  test('it gets the rate limits that the old key has now, unless others are given', async () => {
+    const { deps, old, succeed, approve } = await world();
+    const rateLimits = [{ quota: 600, windowSeconds: 60 }];
+    changeKey(deps, { identifier: old.identifier, change: { rateLimits }, by: onBox('admin') });
+    const identifier = await succeed();
+    await approve(identifier, {});
+    expect(showKey(deps, identifier).rateLimits).toEqual(rateLimits);
+    const other = await succeed();
+    await approve(other, { rateLimits: [{ quota: 7, windowSeconds: 1 }] });
+    expect(showKey(deps, other).rateLimits).toEqual([{ quota: 7, windowSeconds: 1 }]);
+  });
+
   test('the old key gets its end in the same moment; until then both work; both histories and the mail say so', async () => {
     const { clock, deps, old, succeed, approve, endOf, verify, lastMail } = await world();
     const identifier = await succeed();
