@@ -19,9 +19,10 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-On a terminal, where nothing is given, the key is laid out, you are asked for what it is to have, and nothing
-happens before a yes. Otherwise what is not given stays as it is, the secret always. It holds on a running server within 10 ms. A rate limit on a window
-that the key had before keeps what was spent in it, whatever its quota was; a new window begins unused.
+On a terminal, where nothing is given, the key is laid out, you are asked for what it is to have, and nothing happens
+before a yes. Otherwise what is not given stays as it is, the secret always. A running server goes by the change within
+10 ms. A rate limit on a window that the key had before keeps what was spent in it, whatever its quota was; a new window
+begins unused.
 
 Examples:
   profilectl keys change k7Qm2XaB

@@ -42,7 +42,7 @@ Examples:
         const found = listProfiles(db, { filter: filterOf(context, options), after, limit, nowMs: clock.nowMs() });
         if (context.json) return printJson(found);
         print(profilesText(found.profiles));
-        if (found.next !== null) notice(`There are more: --after ${found.next} lists on.`);
+        if (found.next !== null) notice(`There are more; --after ${found.next} shows the next ones.`);
       }),
     );
   addFilters(parent.command('count').description('Count profiles, all or some of them.'))

@@ -22,7 +22,7 @@ export function changeMail(news: ChangeNews): Mail {
   return compose('change', news, `Your API key ${identifier} was changed`, [
     {
       kind: 'paragraph',
-      text: `What a key of yours to the Profile Lookup API at ${publicUrl} may do was changed at ${timeInWords(news.atMs)}, and holds since then.`,
+      text: `A key of yours to the Profile Lookup API at ${publicUrl} was changed at ${timeInWords(news.atMs)}. The change holds since then.`,
     },
     {
       kind: 'facts',

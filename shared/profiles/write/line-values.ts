@@ -87,7 +87,10 @@ function readEmail(field: string, value: unknown): string | null {
 function readTime(field: string, value: unknown): number {
   const ms = typeof value === 'string' ? parseIsoTime(value) : null;
   if (ms === null) {
-    throw new LineFault(field, 'must be an ISO 8601 time with its zone, such as 2024-05-01T00:00:00.000Z');
+    throw new LineFault(
+      field,
+      'must be an ISO 8601 time with its zone, on a day that exists, such as 2024-05-01T00:00:00.000Z',
+    );
   }
   return ms;
 }

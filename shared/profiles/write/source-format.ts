@@ -3,13 +3,22 @@ type Source = { name: string; file: string | null };
 
 const LF = 0x0a;
 
+/** The bytes with which compressed files begin, and the command that undoes each compression. */
+const COMPRESSIONS = [
+  { name: 'gzip', mark: [0x1f, 0x8b], command: 'zcat' },
+  { name: 'zstd', mark: [0x28, 0xb5, 0x2f, 0xfd], command: 'zstdcat' },
+  { name: 'xz', mark: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], command: 'xzcat' },
+  { name: 'bzip2', mark: [0x42, 0x5a, 0x68], command: 'bzcat' },
+];
+
 /**
  * Why the beginning of a file can't be the beginning of JSON Lines, as a sentence with the command that turns it into JSON
  * Lines; null where it can be. `file` is its path, null for a stream.
  */
 export function formatFault(head: Uint8Array, file: string | null): string | null {
   const source = { name: file ?? 'The input', file };
-  if (head[0] === 0x1f && head[1] === 0x8b) return faultText(source, 'is compressed with gzip', 'zcat');
+  const packed = COMPRESSIONS.find(({ mark }) => mark.every((byte, index) => head[index] === byte));
+  if (packed !== undefined) return faultText(source, `is compressed with ${packed.name}`, packed.command);
   const encoding = utf16Of(head);
   if (encoding !== null) {
     return faultText(source, 'is UTF-16, and JSON Lines are UTF-8', `iconv -f ${encoding} -t UTF-8`);

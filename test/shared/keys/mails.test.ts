@@ -148,7 +148,7 @@ describe('the other mails', () => {
       'Permissions, before api.lookup Permissions, after api.lookup api.leaderboard',
       'Rate limits, before 60/1m (at most 60 requests in any minute) Rate limits, after 600/1m (at most 600 requests',
       'Expires, before never, unless it is revoked Expires, after 2027-01-31 12:00:00 UTC',
-      'was changed at 2026-12-24 10:30:00 UTC, and holds since then',
+      'was changed at 2026-12-24 10:30:00 UTC. The change holds since then',
       'counts on',
     ]) {
       expect(all).toContain(words);

@@ -10,9 +10,18 @@ const LINES = [
 ];
 const TEXT = LINES.map((line) => `${JSON.stringify(line)}\n`).join('');
 
+/** The text as the programs xz and bzip2 compress it, in base64. */
+const XZ =
+  '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AAzACddAD2IiSaBk1Ox5jXTSTWwGtZ23A64hs3DsQgPT+OMQOf5cLEV265YAAAAiogITMpO+XIAAUM0WF1m2h+2830BAAAAAARZWg==';
+const BZIP2 =
+  'QlpoOTFBWSZTWbWSr6wAABhZgAAQEAQwEDYjmgogAEBVU0BptRk2oUyYmQZGSssql0iLRygrS7Gt1cMt2zLzCXCVH4u5IpwoSFrJV9YA';
+
 /** What each form of the two lines looks like, what it is called, and the program that the sentence names. */
 const FORMS: [name: string, bytes: Uint8Array, program: string][] = [
   ['is compressed with gzip', Bun.gzipSync(TEXT), 'zcat'],
+  ['is compressed with zstd', Bun.zstdCompressSync(TEXT), 'zstdcat'],
+  ['is compressed with xz', Buffer.from(XZ, 'base64'), 'xzcat'],
+  ['is compressed with bzip2', Buffer.from(BZIP2, 'base64'), 'bzcat'],
   ['is UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), 'iconv'],
   ['is UTF-16', Buffer.from(TEXT, 'utf16le'), 'iconv'],
   ['is UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le').swap16(), 'iconv'],
