@@ -99,7 +99,7 @@ function queueLine({ pending, oldestAt }: Status['queue'], nowMs: number): strin
 }
 
 function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: number): string {
-  if (undelivered.length === 0) return 'all delivered';
+  if (undelivered.length === 0) return 'none overdue';
   const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
   const rest = undelivered.length - waiting;
   return `${waiting} to be tried again${since}${rest === 0 ? '' : `; ${rest} given up within 30 days`}`;
@@ -108,7 +108,7 @@ function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: numb
 function signInsLine(signIns: SessionStatus | null): string {
   if (signIns === null) return 'nobody';
   const { sessions, mailsLastHour, mailsPerHour } = signIns;
-  return `${counted(sessions, 'session')}; ${mailsLastHour} sign-in mails in the last hour, at most ${mailsPerHour}`;
+  return `${counted(sessions, 'session')}; ${counted(mailsLastHour, 'sign-in mail')} in the last hour, at most ${mailsPerHour}`;
 }
 
 /** At most this many undelivered mails are shown; `--json` has all. */

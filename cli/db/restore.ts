@@ -62,8 +62,9 @@ Examples:
 }
 
 function droppedText(dropped: readonly Dropped[]): string {
-  const which = dropped.map((one) => `${one.kind} of ${subjectInWords(one)}`).join(', ');
-  return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${which}.`;
+  // Several admins get the same mail.
+  const which = new Set(dropped.map((one) => `${one.kind} about ${subjectInWords(one)}`));
+  return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${[...which].join(', ')}.`;
 }
 
 function peopleText({ admins, passkeys }: RestoredPeople, isPutIn: boolean): string {

@@ -38,9 +38,9 @@ export function addTo(parent: Command): void {
       `
 A line replaces the profile that has its id; without aliases, banned or createdAt it leaves these as they are. A bad line
 is reported with its number, its id and the reason, and left out; the exit code is then 3, and the rest is in (1 where
-nothing is). After ${MAX_LINES_SAID} such lines only their number is told; --json lists all. A line that wants a name of another profile
-is tried again at the end, so that two profiles can swap their names. Where the import can't go on (no room on the disk,
-say), the sentence tells how many lines are in.
+nothing is). After ${MAX_LINES_SAID} such lines only their number is told; --json lists 10000, --rejects has all.
+A line that wants a name of another profile is tried again at the end, so that two profiles can swap their names. Where
+the import can't go on (no room on the disk, say), the sentence tells how many lines are in.
 --prune erases nothing where a line was refused, the last line has no line feed, or more than --prune-limit would go: 3.
 On a terminal it says how many and asks. {"id":7,"deleted":true} erases a profile, as "profiles erase" does.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
@@ -137,7 +137,7 @@ async function importSource(
     progress.clear();
   }
   const unsaid = said.refused - MAX_LINES_SAID;
-  if (!json && unsaid > 0) notice(`… and ${unsaid} more; --json lists them`);
+  if (!json && unsaid > 0) notice(`… and ${unsaid} more; --rejects keeps them, --json lists them`);
   const { details, ...result } = outcome;
   if (json) printJson(result);
   else printOutcome(outcome, prune !== null);

@@ -39,7 +39,7 @@ export const FIELDS = {
   states: required('list of states', (value) =>
     Array.isArray(value) && value.every((state) => isKeyState(state))
       ? null
-      : `A state must be one of ${KEY_STATES.join(', ')} (spelled exactly so).`,
+      : `A state must be one of ${KEY_STATES.join(', ')}.`,
   ),
   unusedForMs: required('time without use', (value) =>
     isWholeFrom(0, USAGE_DAYS * DAY_MS, value)

@@ -86,6 +86,22 @@ describe('db restore', () => {
     expect(await names(join(folder, aside()[0] as string))).toEqual(['ada', 'robert']);
   });
 
+  test('mails that wait in the backup are given up, and named once, however many admins they are for', async () => {
+    const { folder, run, put } = await world();
+    await put({ id: 1, username: 'ada', email: 'ada@example.org' });
+    const file = join(folder, 'with-request.sqlite');
+    const words = ['--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup', '--description', 'd'.repeat(80)];
+    const variables = { ADMIN_EMAIL: 'a@example.org,b@example.org' };
+    const database = ['--db', join(folder, 'profiles.db')];
+    const asked = await profilectl(['keys', 'request', ...words, ...database], { variables });
+    const [identifier] = asked.stdout.split(' ');
+    await run('db', 'backup', file);
+    const done = await run('db', 'restore', file, '--yes');
+    expect(done.stderr).toContain(
+      `2 mails waiting in the backup may have been sent since, and will not be: request about key ${identifier}.`,
+    );
+  });
+
   test('works where there is no database yet, and a stale log of an earlier one does no harm', async () => {
     const { folder, db, file, run, names, aside } = await world();
     const elsewhere = join(folder, 'new/place/profiles.db');

@@ -88,7 +88,7 @@ describe('--rejects', () => {
   const BAD_BYTES = Buffer.from([0x7b, 0xff, 0x7d, 0x0a]);
 
   test('gets the refused lines themselves, in a file for nobody else, also those too long to be held', async () => {
-    const { folder, file, importing, write } = await world(0);
+    const { folder, file, importing } = await world(0);
     const rejects = join(folder, 'rejects.jsonl');
     const long = `{"id":9,"username":"long","x":"${'y'.repeat(3_000_000)}"}`;
     const bad = ['{"id":2', '{"id":3,"username":"U1"}', '{"id":4}'];
@@ -104,10 +104,14 @@ describe('--rejects', () => {
       expect(kept).toEqual([...wanted, long, BAD_BYTES.toString('latin1').trimEnd(), ''].sort());
       if (words.length === 0) expect(stderr).toContain('1 blank line skipped.');
     }
+  });
+
+  test('gets with --strict what clashes, and has no line of an earlier import', async () => {
+    const { folder, file, importing, write } = await world(0);
+    const rejects = join(folder, 'rejects.jsonl');
     write(jsonLines(...profiles(1), '{"id":3,"username":"U1"}'));
     expect((await importing([file, '--rejects', rejects, '--strict'])).code).toBe(1);
     expect(readFileSync(rejects, 'utf8')).toBe('{"id":3,"username":"U1"}\n');
-    // An import without refused lines leaves none of yesterday.
     write(jsonLines(...profiles(1)));
     expect((await importing([file, '--rejects', rejects])).code).toBe(0);
     expect(readFileSync(rejects, 'utf8')).toBe('');

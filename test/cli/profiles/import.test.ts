@@ -46,7 +46,7 @@ describe('profiles import', () => {
     expect(code).toBe(1);
     expect(stderr.trimEnd().split('\n').slice(19)).toEqual([
       'line 20: the line is not valid JSON (column 1)',
-      '… and 184 more; --json lists them',
+      '… and 184 more; --rejects keeps them, --json lists them',
       'Refused lines by reason:',
       '  204  the line is not valid JSON',
       '204 lines were refused; nothing was changed.',
