@@ -16,7 +16,8 @@ export type DecisionParts = {
   shown: string;
   /** Where the forms are sent. */
   action: string;
-  defaultRateLimits: readonly RateLimit[];
+  /** The limits that an approval grants where the admin says nothing else. */
+  usualRateLimits: readonly RateLimit[];
   /** What was typed, where one of the forms was refused. */
   typed: Form | null;
   faults: Faults;
@@ -39,11 +40,11 @@ ${possible.map(([, form]) => form())}`;
 }
 
 function grantForm(parts: DecisionParts, operation: 'approve' | 'change', heading: string, button: string): Html {
-  const { key, typed, faults, defaultRateLimits } = parts;
+  const { key, typed, faults, usualRateLimits } = parts;
   const isApproval = operation === 'approve';
   const isTyped = typed !== null && oneValue(typed, 'operation') === operation;
   const value = (name: string, otherwise: string) => (isTyped ? oneValue(typed, name) : otherwise);
-  const limits = isApproval ? defaultRateLimits : key.rateLimits;
+  const limits = isApproval ? usualRateLimits : key.rateLimits;
   const permissions = isApproval ? key.requestedPermissions : key.permissions;
   const fields = [
     checkboxes({

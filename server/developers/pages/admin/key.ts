@@ -1,5 +1,6 @@
 import { shownState } from '../../../../shared/access/assertions.ts';
 import { othersDeciding } from '../../../../shared/access/deciding.ts';
+import { usualRateLimits } from '../../../../shared/keys/successor.ts';
 import { USAGE_OUTCOMES } from '../../../../shared/keys/tally.ts';
 import type { KeyView } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
@@ -43,7 +44,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
     key,
     shown,
     action: `${linkTo(identifier)}/decide`,
-    defaultRateLimits: access.config.defaultRateLimits,
+    usualRateLimits: usualRateLimits(access, key.successorOf),
     typed,
     faults,
   });
