@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import type { Invitation } from '../shared/access/enrolments.ts';
 import { isBinary } from '../shared/binary.ts';
 import { readConfig } from '../shared/config/config.ts';
 import type { Deps } from '../shared/deps.ts';
@@ -10,6 +11,10 @@ import { print } from './output.ts';
 
 const PORT = 3000;
 const PROFILE = 'Ada';
+/** The address of that profile among the sample profiles. */
+const PROFILE_ADDRESS = 'ada@example.org';
+/** An admin who is invited. */
+const ADMIN = 'Grace';
 
 /** Adds `demo`, which runs a server with sample profiles in a temporary folder and deletes the folder at the end. */
 export function addTo(command: Command): void {
@@ -33,10 +38,13 @@ async function runDemo(folder: string): Promise<void> {
   const { withTables } = await import('../shared/db/tables.ts');
   const { createDeps } = await import('../shared/deps.ts');
   const { serve } = await import('../server/main.ts');
+  const port = String(freePort());
   const config = readConfig({
     DATABASE_PATH: join(folder, 'profiles.db'),
     MAIL_URL: `file:${join(folder, 'mail')}`,
-    PORT: String(freePort()),
+    PORT: port,
+    // Browsers make passkeys for localhost, and for no address in numbers.
+    PUBLIC_URL: `http://localhost:${port}`,
     LOG_LEVEL: 'warn',
   });
   const db = openDatabase(config.databasePath, 'serve');
@@ -44,9 +52,10 @@ async function runDemo(folder: string): Promise<void> {
     const deps = createDeps(withTables(db), config);
     const imported = await importSample(deps);
     const identifier = await issueKey(deps);
+    const invitation = await inviteAdmin(deps);
     // The demo has no certificate to read again at SIGHUP. A closed terminal ends it, so that its folder is deleted.
     process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
-    await serve(deps, {}, () => explain(deps, folder, imported, identifier));
+    await serve(deps, {}, () => explain(deps, folder, imported, identifier, invitation));
   } finally {
     db.$client.close();
   }
@@ -80,8 +89,28 @@ async function issueKey(deps: Deps): Promise<string> {
   return identifier;
 }
 
-function explain({ config }: Deps, folder: string, imported: number, identifier: string): void {
-  const mail = join(folder, 'mail', `*-approval-${identifier}.eml`);
+/** Adds an admin, who registers a passkey at the address that is returned. */
+async function inviteAdmin(deps: Deps): Promise<Invitation> {
+  const { addAdmin } = await import('../shared/access/admins.ts');
+  const { closeSessionsFile, openSessionsFile } = await import('../shared/access/sessions-file.ts');
+  const sessions = openSessionsFile(deps.config.databasePath);
+  try {
+    return addAdmin({ ...deps, sessions }, ADMIN, operatorOf(deps.config));
+  } finally {
+    closeSessionsFile(sessions);
+  }
+}
+
+function explain(
+  { config }: Deps,
+  folder: string,
+  imported: number,
+  identifier: string,
+  { address, expiresAt }: Invitation,
+): void {
+  const mails = join(folder, 'mail');
+  const mail = join(mails, `*-approval-${identifier}.eml`);
+  const onBox = `${invocation()} --db ${shellWord(config.databasePath)}`;
   print(`
 Profile Lookup is running on ${config.publicUrl} with ${imported} sample profiles.
 Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret went out by mail, once:
@@ -96,8 +125,18 @@ More to try, in the place of the address in that line:
   "${config.publicUrl}/api/leaderboard?limit=5"
   "${config.publicUrl}/api/key"
 
+In a browser, as the owner of ${PROFILE}: sign in with the username ${PROFILE} and the address ${PROFILE_ADDRESS} at
+  ${config.publicUrl}/developers/sign-in
+The code comes by mail, into the same folder; this shows the latest one:
+  grep -ohm1 '^[0-9A-Z]\\{4\\}-[0-9A-Z]\\{4\\}$' "$(ls ${mails}/*Z-sign-in.eml | tail -n 1)"
+
+In a browser, as an admin: register a passkey for ${ADMIN}, until ${expiresAt}, at
+  ${address}
+Then confirm it as the operator, and sign in at ${config.publicUrl}/developers/admin to decide on requests:
+  ${onBox} admins confirm ${ADMIN}
+
 Or look inside:
-  ${invocation()} --db ${shellWord(config.databasePath)} keys list
+  ${onBox} keys list
 
 Ctrl-C stops it and removes ${folder}.`);
 }
@@ -114,14 +153,19 @@ function shellWord(text: string): string {
 
 /** Returns 3000, or a free port if 3000 is taken. */
 function freePort(): number {
-  for (const port of [PORT, 0]) {
-    try {
-      const probe = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } });
-      probe.stop(true);
-      return probe.port;
-    } catch {
-      // The port is taken, so the next one is tried.
-    }
+  // Browsers may try the IPv6 address of localhost first, where another program could answer. Many machines have none.
+  const isFree = tryPort('127.0.0.1', PORT) === PORT && tryPort('::1', PORT) !== 'EADDRINUSE';
+  const port = isFree ? PORT : tryPort('127.0.0.1', 0);
+  return typeof port === 'number' ? port : PORT;
+}
+
+/** Listens on a port for a moment (0: on any free one). Returns the port, or the code of the error. */
+function tryPort(hostname: string, port: number): number | string {
+  try {
+    const probe = Bun.listen({ hostname, port, socket: { data() {} } });
+    probe.stop(true);
+    return probe.port;
+  } catch (error) {
+    return (error as { code?: string }).code ?? '';
   }
-  return PORT;
 }

@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { closeAccess, openAccess } from '../../shared/access/open.ts';
+import { registerAt } from '../support/admins.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../support/cli.ts';
-import { tempFolder } from '../support/world.ts';
+import { fetchPage } from '../support/pages.ts';
+import { tempFolder, testConfig } from '../support/world.ts';
 
 /** Starts the demo and waits for its last line. */
 async function startDemo(TMPDIR: string) {
@@ -64,3 +67,52 @@ test.skipIf(Bun.which('curl') === null)(
     expect(existsSync('/nowhere')).toBe(false);
   },
 );
+
+test('a demo says where to sign in as the owner and as an admin, and what it says works as it stands', async () => {
+  const TMPDIR = tempFolder();
+  const { child, printed } = await startDemo(TMPDIR);
+  const lineWith = (text: string) => printed.split('\n').find((line) => line.includes(text)) ?? '';
+  const run = (line: string) =>
+    Bun.spawnSync(['sh', '-c', line], { env: { PATH: npxThatIsBun(TMPDIR) }, cwd: TMPDIR }).stdout.toString();
+  const [, name = '', address = ''] = /username (\S+) and the address (\S+) at/.exec(printed) ?? [];
+  const [url = ''] = /http:\/\/localhost:\d+(?=\/developers\/sign-in$)/m.exec(printed) ?? [];
+
+  const post = (path: string, form: Record<string, string>, cookie = '') =>
+    fetchPage({ url }, path, { method: 'POST', body: new URLSearchParams(form).toString(), headers: { cookie } });
+  const asked = await post('/developers/sign-in', { name, address, next: '' });
+  const code = await until(() => run(lineWith('Z-sign-in.eml')).trim());
+  const entered = await post('/developers/sign-in/code', { code, next: '' }, cookiesOf(asked));
+  expect(entered.status).toBe(303);
+  const page = await fetchPage({ url }, '/developers/keys', { headers: { cookie: cookiesOf(entered) } });
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Demo key')]);
+
+  const [, database = ''] = /--db (\S+) admins confirm/.exec(printed) ?? [];
+  const access = openAccess(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
+  const enrolment = lineWith('/developers/enrol#').trim();
+  expect((await fetch(enrolment)).status).toBe(200);
+  registerAt(access, enrolment);
+  expect(run(`${lineWith('admins confirm')} --yes`)).toBe('Grace confirmed\n');
+  closeAccess(access);
+  expect((await fetch(`${url}/developers/admin/sign-in`)).status).toBe(200);
+  child.kill('SIGINT');
+  expect(await child.exited).toBe(0);
+  expect(readdirSync(TMPDIR)).toEqual(['bin']);
+});
+
+/** The cookies that an answer sets, as a browser sends them back. */
+function cookiesOf({ headers }: Response): string {
+  return headers
+    .getSetCookie()
+    .map((value) => value.split(';', 1)[0])
+    .join('; ');
+}
+
+/** Looks again and again until there is something, for at most ten seconds; the mail is sent after the answer. */
+async function until(look: () => string): Promise<string> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const found = look();
+    if (found !== '' || performance.now() > deadline) return found;
+    await Bun.sleep(20);
+  }
+}
