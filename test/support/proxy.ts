@@ -83,7 +83,9 @@ export async function startNginx(upstreamPort: number, more: Record<string, stri
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(folder, name)};`,
   );
-  const main = `daemon off;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\n`;
+  // As root it would write bodies that are too long to be kept in memory as another user, who may not open this folder.
+  const user = process.getuid?.() === 0 ? 'user root;\n' : '';
+  const main = `${user}daemon off;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\n`;
   writeFileSync(join(folder, 'nginx.conf'), `${main}http {\n${temporary.join('\n')}\n${site}}\n`);
   const words = ['nginx', '-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
   return await run(words, {}, httpsPort, httpPort);
@@ -125,21 +127,23 @@ async function run(
 /** An answer that came through a proxy. */
 export type Forwarded = { status: number; headers: Record<string, unknown>; body: Buffer };
 
-/** Asks a proxy from {@link CLIENT_ADDRESS}: over HTTPS with the certificate verified, or in clear. */
+/** Asks a proxy from {@link CLIENT_ADDRESS}: over HTTPS with the certificate verified, or in clear; sends a form by POST. */
 export function through(
   proxy: ReverseProxy,
   path: string,
   headers: Record<string, string> = {},
   scheme: 'https' | 'http' = 'https',
-  method: 'GET' | 'HEAD' = 'GET',
+  sent: 'GET' | 'HEAD' | { form: Record<string, string> } = 'GET',
 ): Promise<Forwarded> {
+  const body = typeof sent === 'string' ? '' : new URLSearchParams(sent.form).toString();
+  const ofForm = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(body) };
   const { promise, resolve, reject } = Promise.withResolvers<Forwarded>();
   const options = {
     host: '127.0.0.1',
     port: scheme === 'https' ? proxy.httpsPort : proxy.httpPort,
     path,
-    method,
-    headers: { Host: 'localhost', ...headers },
+    method: typeof sent === 'string' ? sent : 'POST',
+    headers: { Host: 'localhost', ...(typeof sent !== 'string' && ofForm), ...headers },
     localAddress: CLIENT_ADDRESS,
     servername: 'localhost',
     ca: TEST_CA,
@@ -154,6 +158,6 @@ export function through(
     );
   })
     .on('error', reject)
-    .end();
+    .end(body);
   return promise;
 }

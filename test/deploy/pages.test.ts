@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startTestServer } from '../support/http.ts';
+import { insertProfile } from '../support/profiles.ts';
+import { CLIENT_ADDRESS, type Forwarded, programPath, startCaddy, startNginx, through } from '../support/proxy.ts';
+
+// The pages under /developers behind the two proxies of `deploy/`; skipped by name where these are not installed.
+
+const SPOOFED = { 'X-Forwarded-For': '203.0.113.5', 'X-Forwarded-Proto': 'http', Forwarded: 'for=203.0.113.5' };
+
+/** What a browser says of a form that a page of this site has sent. */
+const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' };
+
+/** A server with pages and an owner behind a proxy; `codeOf` waits for the code that was mailed. */
+async function startPages() {
+  const server = await startTestServer({
+    variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
+  });
+  insertProfile(server.deps.db, { id: 7, username: 'ada', email: 'ada@example.org' });
+  const mails = join(server.deps.folder, 'mail');
+  const codeOf = async () => {
+    const deadline = performance.now() + 10_000;
+    for (;;) {
+      const names = existsSync(mails) ? readdirSync(mails).filter((name) => name.endsWith('.eml')) : [];
+      const text = names.map((name) => readFileSync(join(mails, name), 'utf8')).join();
+      const [code] = /^[0-9A-Z]{4}-[0-9A-Z]{4}$/m.exec(text) ?? [];
+      if (code !== undefined || performance.now() > deadline) return code ?? '';
+      await Bun.sleep(20);
+    }
+  };
+  return { server, codeOf };
+}
+
+const setCookies = ({ headers }: Forwarded) => (headers['set-cookie'] ?? []) as string[];
+
+/** The cookies that an answer sets, as a browser sends them back. */
+const cookiesOf = (answer: Forwarded) =>
+  setCookies(answer)
+    .map((value) => value.split(';', 1)[0])
+    .join('; ');
+
+for (const [name, start] of [
+  ['caddy', startCaddy],
+  ['nginx', startNginx],
+] as const) {
+  describe.skipIf(programPath(name) === null)(name, () => {
+    test('an owner signs in over HTTPS, with cookies for this host alone, and sees the address that he came from', async () => {
+      const { server, codeOf } = await startPages();
+      const proxy = await start(server.port);
+      const ask = (path: string, cookie = '', form: Record<string, string> | null = null) =>
+        through(
+          proxy,
+          path,
+          { ...SPOOFED, ...(form && OWN_PAGE), Cookie: cookie },
+          'https',
+          form === null ? 'GET' : { form },
+        );
+      const shown = await ask('/developers/sign-in');
+      expect(shown).toMatchObject({
+        status: 200,
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': expect.stringContaining("form-action 'self'"),
+          'cache-control': 'no-store',
+          'referrer-policy': 'same-origin',
+          'strict-transport-security': 'max-age=63072000',
+        },
+      });
+      const asked = await ask('/developers/sign-in', '', { name: 'ada', address: 'ada@example.org', next: '' });
+      expect(asked).toMatchObject({ status: 303, headers: { location: '/developers/sign-in/code' } });
+      const form = { code: await codeOf(), next: '' };
+      const entered = await ask('/developers/sign-in/code', cookiesOf(asked), form);
+      expect(entered.status).toBe(303);
+      for (const cookie of [...setCookies(asked), ...setCookies(entered)]) {
+        expect(cookie).toMatch(/^__Host-[\w-]+=[\w-]*; Path=\/; Max-Age=\d+; Secure; HttpOnly; SameSite=Lax$/);
+      }
+      const sessions = await ask('/developers/sessions', cookiesOf(entered));
+      expect([sessions.status, sessions.body.toString()]).toEqual([200, expect.stringContaining(CLIENT_ADDRESS)]);
+      // Without its prefix the cookie could have been set by another host of the same domain.
+      const planted = await ask('/developers/sessions', cookiesOf(entered).replaceAll('__Host-', ''));
+      expect(planted.status).toBe(303);
+    });
+
+    test('a form of 60 KB arrives, one that is too long is answered by the server’s own page, and a foreign one refused', async () => {
+      const { server } = await startPages();
+      const proxy = await start(server.port);
+      const send = (length: number, headers: Record<string, string> = OWN_PAGE) =>
+        through(proxy, '/developers/sign-in', headers, 'https', {
+          form: { name: 'x'.repeat(length), address: '', next: '' },
+        });
+      expect((await send(60_000)).headers).toMatchObject({ 'x-error-code': 'refused_form' });
+      expect(await send(200_000)).toMatchObject({
+        status: 413,
+        headers: { 'x-error-code': 'form_too_long', 'content-type': 'text/html; charset=utf-8' },
+      });
+      expect(await send(1, { 'Sec-Fetch-Site': 'same-site' })).toMatchObject({
+        status: 403,
+        headers: { 'x-error-code': 'cross_site' },
+      });
+    });
+  });
+}
