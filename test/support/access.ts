@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import type { Access } from '../../shared/access/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { systemRandom } from '../../shared/random.ts';
+import { notedRandom } from './secret-search.ts';
 import { testDeps } from './world.ts';
 
 /** A browser that asks, as far as a sign-in is told of. */
@@ -26,7 +26,7 @@ export function countingCodes(start = 1) {
   let next = start;
   return {
     random: (bytes: number) => {
-      if (bytes !== 5) return systemRandom(bytes);
+      if (bytes !== 5) return notedRandom(bytes);
       const drawn = new Uint8Array(5);
       new DataView(drawn.buffer).setUint32(1, next++);
       return drawn;

@@ -1,6 +1,7 @@
 import { afterAll } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { noteCookies } from './secret-search.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
@@ -60,6 +61,8 @@ async function openPage(
     'response',
     (response) => response.status() >= 400 && troubles.push(`${response.status()}: ${response.url()}`),
   );
+  // A browser that is being closed tells nothing any more.
+  page.on('response', (response) => void response.headerValues('set-cookie').then(noteCookies, () => undefined));
   page.on('console', (message) => troubles.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
   await page.goto(url, { waitUntil: 'networkidle' });

@@ -8,6 +8,7 @@ import type { Signed } from '../../shared/access/session-row.ts';
 import { beginSession, ownerToSign } from '../../shared/access/sessions.ts';
 import { testAccess } from './access.ts';
 import { serverOn, type TestServer } from './http.ts';
+import { noteCookies } from './secret-search.ts';
 import { testClock } from './world.ts';
 
 /** Pages in this thread, under a clock that stands still, without a socket. */
@@ -84,10 +85,12 @@ export async function serverOfPages(world: PageWorld): Promise<TestServer> {
 }
 
 /** Sends a request to a server's page, as a page of that server would send it where there is a body. */
-export function fetchPage(server: { url: string }, path: string, init: RequestInit = {}): Promise<Response> {
+export async function fetchPage(server: { url: string }, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (init.method === 'POST') {
     for (const [name, value] of Object.entries(SAME_ORIGIN)) if (!headers.has(name)) headers.set(name, value);
   }
-  return fetch(server.url + path, { redirect: 'manual', ...init, headers });
+  const answer = await fetch(server.url + path, { redirect: 'manual', ...init, headers });
+  noteCookies(answer.headers.getSetCookie());
+  return answer;
 }

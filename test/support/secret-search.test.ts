@@ -2,11 +2,15 @@ import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { newToken } from '../../shared/access/tokens.ts';
 import { newSecret } from '../../shared/keys/secret.ts';
 import { systemRandom } from '../../shared/random.ts';
 import { searchForSecrets } from './secret-search.ts';
 
-/** A folder with a secret in a mail, another in the notes, and this in a file of a folder in it. */
+const TOKEN = newToken(systemRandom);
+const CODE = 'Z7K3-9QXM';
+
+/** A folder with a secret and a code in mails, others and a token in the notes, and this in a file of a folder in it. */
 function folderWith(content: (mailed: string, noted: string) => string | Uint8Array): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-search-'));
   // What is hidden here must be gone by the time that the whole suite's leavings are searched.
@@ -14,14 +18,15 @@ function folderWith(content: (mailed: string, noted: string) => string | Uint8Ar
   const [mailed, noted] = [newSecret('k7Qm2XaB', systemRandom), newSecret('k7Qm2XaC', systemRandom)];
   mkdirSync(join(folder, 'mail'), { recursive: true });
   writeFileSync(join(folder, 'mail/one.eml'), `To: a@example.org\n\n${mailed}\n`);
-  writeFileSync(join(folder, 'secrets.txt'), `${noted}\n`);
+  writeFileSync(join(folder, 'mail/two.eml'), `To: a@example.org\r\n\r\nType this:\r\n\r\n${CODE}\r\n`);
+  writeFileSync(join(folder, 'secrets.txt'), `${noted}\ntoken ${TOKEN}\nBV2N-44T0\n0000-0001\n`);
   writeFileSync(join(folder, 'mail/left-behind'), content(mailed, noted));
   return folder;
 }
 
 test('the mails themselves are no find', () => {
   const result = searchForSecrets(folderWith(() => 'nothing'));
-  expect(result).toEqual({ secrets: 2, files: 1, bytes: 7, found: [] });
+  expect(result).toEqual({ secrets: 2, codes: 2, tokens: 1, files: 1, bytes: 7, found: [] });
 });
 
 test('a secret that was left behind is found, whole or in part, mailed or noted, wherever it stands', () => {
@@ -39,6 +44,28 @@ test('a secret that was left behind is found, whole or in part, mailed or noted,
     expect(searchForSecrets(folder).found).toEqual([join(folder, 'mail/left-behind')]);
     writeFileSync(join(folder, 'mail/left-behind'), '');
   }
+});
+
+test('a code or a token that was left behind is found, whole or in part, in text and among other bytes', () => {
+  const contents: (string | Uint8Array)[] = [
+    CODE,
+    `code=${CODE.replace('-', '')}&next=`,
+    `{"line":"BV2N-44T0"}`,
+    `session=${TOKEN}; Path=/`,
+    ...[0, 5, 8, 19].map((from) => `…${TOKEN.slice(from, from + 24)}…`),
+    Buffer.concat([Buffer.alloc(1000, 0xff), Buffer.from(TOKEN), Buffer.alloc(10)]),
+    Buffer.concat([Buffer.alloc(8 * 1024 * 1024 - 3, 0x20), Buffer.from(CODE)]),
+  ];
+  for (const content of contents) {
+    const folder = folderWith(() => content);
+    expect([content, searchForSecrets(folder).found]).toEqual([content, [join(folder, 'mail/left-behind')]]);
+    writeFileSync(join(folder, 'mail/left-behind'), '');
+  }
+});
+
+test('codes that tests count up, others’ tokens and times are no find', () => {
+  const folder = folderWith(() => `0000-0001 ${newToken(systemRandom)} 2026-01-01T00:00:00.000Z ${TOKEN.slice(0, 15)}`);
+  expect(searchForSecrets(folder).found).toEqual([]);
 });
 
 test('a secret that was never mailed is nobody’s', () => {

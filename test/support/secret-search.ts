@@ -1,9 +1,11 @@
-import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { systemRandom } from '../../shared/random.ts';
 
-// After the whole suite, run.ts looks for every secret that was ever mailed in whatever the tests have left behind:
-// databases, WALs, the temporary folder, logs, what processes printed. While the tests run, the helpers note here what
-// would otherwise be gone by then.
+// After the whole suite, run.ts looks for whatever lets somebody in, in all that the tests have left behind: databases,
+// WALs, the temporary folder, logs, what processes printed. These are the secrets of keys and the codes that were mailed,
+// and tokens: of sessions, browsers, challenges and enrolments. While the tests run, the helpers note here what would
+// otherwise be gone by then.
 
 /** The folder in which a test run keeps what it leaves behind; undefined where tests are run by hand. */
 export const KEEP_FOLDER = process.env.TEST_KEEP_FOLDER;
@@ -11,42 +13,103 @@ export const KEEP_FOLDER = process.env.TEST_KEEP_FOLDER;
 /** Whole secrets, as they are mailed. */
 const SECRET = /plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g;
 
-/** So many characters in a row out of the random part of a secret, and we call it found. */
+/** The digits of codes. */
+const DIGIT = '[0-9A-HJKMNP-TV-Z]';
+
+/** A code alone on its line, as it is mailed. Those of tests that count codes up are no secrets. */
+const CODE = new RegExp(`^(?!0000)${DIGIT}{4}-${DIGIT}{4}\\r?$`, 'gm');
+
+/** A noted token: 32 random bytes as base64url. */
+const TOKEN = /^token ([\w-]{43})$/gm;
+
+/** An address where an admin registers a passkey, as commands print it. */
+const ENROLMENT = /\/enrol#([\w-]{43})/g;
+
+/** So many characters in a row out of the random part of a secret or token, and we call it found. */
 const PIECE = 16;
 
-/** Where the mailed secrets are noted; the only file, beside the mails themselves, that may hold one. */
+/** Of tokens there are very many, so that only pieces that begin at a multiple of this are looked for. */
+const TOKEN_STEP = 9;
+
+/** Where secrets, codes and tokens are noted; the only file, beside the mails themselves, that may hold one. */
 const NOTES = 'secrets.txt';
 
-/** Notes the secrets of a mail that a test server has received. */
+/** Notes the secrets and codes of a mail that a test server has received. */
 export function noteMail(raw: string): void {
-  const secrets = raw.match(SECRET);
-  if (KEEP_FOLDER !== undefined && secrets !== null) {
-    appendFileSync(join(KEEP_FOLDER, NOTES), `${secrets.join('\n')}\n`);
+  note([...(raw.match(SECRET) ?? []), ...(raw.match(CODE) ?? [])]);
+}
+
+/** Notes a token: 43 characters of base64url. */
+export function noteToken(token: string): void {
+  note([`token ${token}`]);
+}
+
+/** Notes the tokens among the cookies that an answer sets, each as it stands in a Set-Cookie header. */
+export function noteCookies(values: readonly string[]): void {
+  for (const value of values) {
+    const [, token] = /=([\w-]{43});/.exec(value) ?? [];
+    if (token !== undefined) noteToken(token);
   }
 }
 
-/** Keeps what a process has printed, or a server logged, to be searched. */
+/** The machine's randomness; what may become a token is noted. */
+export function notedRandom(bytes: number): Uint8Array {
+  const drawn = systemRandom(bytes);
+  if (bytes === 32) noteToken(Buffer.from(drawn).toString('base64url'));
+  return drawn;
+}
+
+let notes: number | null = null;
+
+function note(lines: readonly string[]): void {
+  if (KEEP_FOLDER === undefined || lines.length === 0) return;
+  notes ??= openSync(join(KEEP_FOLDER, NOTES), 'a');
+  writeSync(notes, `${lines.join('\n')}\n`);
+}
+
+/**
+ * Keeps what a process has printed, or a server logged, to be searched. Commands print the address of an enrolment for the
+ * operator; what lets somebody in there is noted, and may stand nowhere else.
+ */
 export function noteOutput(text: string): void {
-  if (KEEP_FOLDER !== undefined && text !== '') appendFileSync(join(KEEP_FOLDER, 'printed.txt'), `${text}\n`);
+  if (KEEP_FOLDER === undefined || text === '') return;
+  for (const [, token = ''] of text.matchAll(ENROLMENT)) noteToken(token);
+  appendFileSync(join(KEEP_FOLDER, 'printed.txt'), `${text.replace(ENROLMENT, '/enrol#')}\n`);
 }
 
 /** What a search has found; `found` names the files, and never repeats a secret. */
-export type SearchResult = { secrets: number; files: number; bytes: number; found: string[] };
+export type SearchResult = {
+  secrets: number;
+  codes: number;
+  tokens: number;
+  files: number;
+  bytes: number;
+  found: string[];
+};
+
+/** What is looked for: pieces of secrets and tokens, and whole codes without their hyphen. */
+type Wanted = { pieces: ReadonlySet<string>; codes: ReadonlySet<string> };
 
 /**
- * Takes all secrets out of the notes and of the `.eml` files below a folder, and looks for them, and for any 16
- * consecutive characters of their random parts, in every other file below it.
+ * Takes all secrets, codes and tokens out of the notes and of the `.eml` files below a folder, and looks in every other file
+ * below it for any 16 consecutive characters of a secret's random part, for codes, and for any 24 characters of a token.
  */
 export function searchForSecrets(folder: string): SearchResult {
   const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
   const isMail = (path: string) => path.endsWith('.eml') || basename(path) === NOTES;
-  const secrets = new Set(paths.filter(isMail).flatMap((path) => readFileSync(path, 'latin1').match(SECRET) ?? []));
-  const pieces = new Set([...secrets].flatMap((secret) => piecesOf(secret.slice(13))));
-  const result: SearchResult = { secrets: secrets.size, files: 0, bytes: 0, found: [] };
+  const texts = paths.filter(isMail).map((path) => readFileSync(path, 'latin1'));
+  const secrets = new Set(texts.flatMap((text) => text.match(SECRET) ?? []));
+  const codes = new Set(texts.flatMap((text) => (text.match(CODE) ?? []).map((code) => code.trim().replace('-', ''))));
+  const tokens = new Set(texts.flatMap((text) => [...text.matchAll(TOKEN)].map(([, token]) => token as string)));
+  const pieces = new Set<string>();
+  for (const secret of secrets) addPieces(pieces, secret.slice(13), 1);
+  for (const token of tokens) addPieces(pieces, token, TOKEN_STEP);
+  const counts = { secrets: secrets.size, codes: codes.size, tokens: tokens.size };
+  const result: SearchResult = { ...counts, files: 0, bytes: 0, found: [] };
   for (const path of paths.filter((path) => !isMail(path))) {
-    const { bytes, isFound } = searchFile(path, pieces);
+    const { bytes, isFound } = searchFile(path, { pieces, codes });
     result.files++;
     result.bytes += bytes;
     if (isFound) result.found.push(path);
@@ -54,13 +117,13 @@ export function searchForSecrets(folder: string): SearchResult {
   return result;
 }
 
-function piecesOf(text: string): string[] {
-  return Array.from({ length: text.length - PIECE + 1 }, (_, from) => text.slice(from, from + PIECE));
+function addPieces(pieces: Set<string>, text: string, step: number): void {
+  for (let from = 0; from + PIECE <= text.length; from += step) pieces.add(text.slice(from, from + PIECE));
 }
 
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
-function searchFile(path: string, pieces: ReadonlySet<string>): { bytes: number; isFound: boolean } {
+function searchFile(path: string, wanted: Wanted): { bytes: number; isFound: boolean } {
   const file = openSync(path, 'r');
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let bytes = 0;
@@ -70,7 +133,7 @@ function searchFile(path: string, pieces: ReadonlySet<string>): { bytes: number;
     for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer)) {
       bytes += length;
       const text = tail + buffer.toString('latin1', 0, length);
-      isFound ||= hasPiece(text, pieces);
+      isFound ||= hasAny(text, /[\w-]{16,}/g, PIECE, wanted.pieces) || hasCode(text, wanted.codes);
       // A piece may lie across the border.
       tail = text.slice(1 - PIECE);
     }
@@ -80,13 +143,23 @@ function searchFile(path: string, pieces: ReadonlySet<string>): { bytes: number;
   return { bytes, isFound };
 }
 
-const RUN = new RegExp(`[0-9A-Za-z]{${PIECE},}`, 'g');
-
-function hasPiece(text: string, pieces: ReadonlySet<string>): boolean {
-  for (const [run] of text.matchAll(RUN)) {
+/** Whether one of the wanted texts, all of this length, stands in one of the runs of characters. */
+function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<string>): boolean {
+  for (const [run] of text.matchAll(runs)) {
     // Long texts of one letter are what tests are full of, and no piece of anything random.
     if (/^(.)\1*$/.test(run)) continue;
-    for (let from = 0; from + PIECE <= run.length; from++) if (pieces.has(run.slice(from, from + PIECE))) return true;
+    for (let from = 0; from + length <= run.length; from++) if (wanted.has(run.slice(from, from + length))) return true;
+  }
+  return false;
+}
+
+const CODE_RUN = new RegExp(`${DIGIT}{4}-${DIGIT}{4}|${DIGIT}{8,}`, 'g');
+
+/** Whether a code stands there, with its hyphen or without. */
+function hasCode(text: string, codes: ReadonlySet<string>): boolean {
+  for (const [run] of text.matchAll(CODE_RUN)) {
+    const digits = run.replace('-', '');
+    for (let from = 0; from + 8 <= digits.length; from++) if (codes.has(digits.slice(from, from + 8))) return true;
   }
   return false;
 }

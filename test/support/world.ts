@@ -7,7 +7,7 @@ import { type Config, readConfig } from '../../shared/config/config.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
-import { KEEP_FOLDER } from './secret-search.ts';
+import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 
 /** A fresh folder of this test file's own, mode 0700, removed when the file is done (by run.ts: when all are). */
 export function tempFolder(): string {
@@ -43,5 +43,5 @@ export function testDeps(
   const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
   const db = withTables(openDatabase(databasePath, 'serve'));
   afterAll(() => db.$client.close());
-  return { ...createDeps(db, config), ...replaced, folder };
+  return { ...createDeps(db, config), random: notedRandom, ...replaced, folder };
 }

@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Access } from '../../../shared/access/access.ts';
+import { addAdmin } from '../../../shared/access/admins.ts';
+import { beginSignIn } from '../../../shared/access/assertions.ts';
+import { newCode, showCode } from '../../../shared/access/code-text.ts';
+import { askCode, enterCode } from '../../../shared/access/codes.ts';
+import { endSession, readSession } from '../../../shared/access/sessions.ts';
+import { hashOf } from '../../../shared/access/tokens.ts';
+import { CLIENT, testAccess } from '../../support/access.ts';
+import { onBox } from '../../support/actors.ts';
+import { enrol, signIn } from '../../support/admins.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { notedRandom } from '../../support/secret-search.ts';
+
+/** Draws of random bytes; of 32 bytes tokens and challenges are made, of 5 codes. */
+function recordingRandom() {
+  const drawn: Uint8Array[] = [];
+  const random = (bytes: number) => {
+    const fresh = notedRandom(bytes);
+    if (bytes === 32 || bytes === 5) drawn.push(fresh);
+    return fresh;
+  };
+  return { drawn, random };
+}
+
+/** All bytes of the files beside the database, mails apart. */
+function bytesOfFiles(folder: string): Buffer {
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(files.map(({ name }) => name)).toContain('profiles.db.sessions-wal');
+  return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))));
+}
+
+/** What random bytes look like where somebody has written them down. */
+function formsOf(drawn: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(drawn);
+  const texts = [bytes.toString('base64url'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('hex')];
+  if (drawn.length === 5) {
+    const code = newCode(() => drawn);
+    // In base64 five bytes are short enough to stand somewhere by chance; codes are typed in small letters too.
+    return [code, showCode(code), code.toLowerCase(), showCode(code).toLowerCase()].map((text) => Buffer.from(text));
+  }
+  return [bytes, ...[...texts, bytes.toString('hex').toUpperCase()].map((text) => Buffer.from(text))];
+}
+
+/** Random bytes that are no secret and stored as they are: what mails are counted under, and the handles of admins. */
+function storedAsTheyAre({ db, sessions }: Access): string[] {
+  const handles = db.$client.query<{ value: Uint8Array }, []>('SELECT user_handle AS value FROM admins').all();
+  const keys = sessions.sqlite.query<{ value: Uint8Array }, []>('SELECT value FROM settings').all();
+  return [...handles, ...keys].map(({ value }) => Buffer.from(value).toString('hex'));
+}
+
+test('no code, session, challenge or other token stands in clear in a byte of the two files, used or not', async () => {
+  const { drawn, random } = recordingRandom();
+  const access = testAccess({ random, variables: { PUBLIC_URL: 'https://api.example.org' } });
+  insertProfile(access.db, { id: 7, username: 'ada', email: 'ada@example.org' });
+  insertProfile(access.db, { id: 8, username: 'bea', email: 'bea@example.org' });
+  const ask = (name: string) =>
+    askCode(access, {
+      name,
+      address: `${name}@example.org`,
+      browserSecret: null,
+      knownBrowser: null,
+      client: CLIENT,
+    });
+  // One owner signs in and out, and a second time; a code of another one stays unused.
+  const { browserSecret, mail } = ask('ada');
+  await mail();
+  const code = newCode(() => drawn.findLast(({ length }) => length === 5) as Uint8Array);
+  const entered = enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT });
+  if (!entered.isSignedIn) throw new Error('The code did not work.');
+  ask('bea');
+  // One admin signs in, and another is invited; a challenge stays open.
+  const signed = signIn(access, enrol(access, 'Grace'));
+  addAdmin(access, 'Linus', onBox('root'));
+  beginSignIn(access, CLIENT);
+  endSession(access, entered.session.signed, entered.session.id);
+  expect(readSession(access, signed.token)).not.toBeNull();
+
+  const files = bytesOfFiles(access.folder);
+  // The search would find what is there: the session is stored by its hash.
+  expect(files.includes(hashOf(signed.token))).toBe(true);
+  const known = storedAsTheyAre(access);
+  const secret = drawn.filter((bytes) => !known.includes(Buffer.from(bytes).toString('hex')));
+  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges.
+  expect([
+    secret.filter(({ length }) => length === 5).length,
+    secret.filter(({ length }) => length === 32).length,
+  ]).toEqual([2, 10]);
+  const found = secret.flatMap((bytes, number) =>
+    formsOf(bytes).some((form) => files.includes(form)) ? [number] : [],
+  );
+  expect(found).toEqual([]);
+});
