@@ -1,28 +1,47 @@
 import { randomUUID } from 'node:crypto';
-import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, constants, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
 import type { Delivery, Mail } from './mail.ts';
 
 /**
- * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600; a test mail has no identifier. A
- * missing folder is created with mode 0700. The file gets its name once it is complete and flushed to the disk. Never
- * rejects: a failure is returned as `refused`.
+ * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600; mails about no key have no identifier. Of two
+ * that would have the same name, the second gets a later millisecond. A missing folder is created with mode 0700. The file
+ * gets its name once it is complete and flushed to the disk. Never rejects: a failure is returned as `refused`.
  */
 export async function writeToFolder(folder: string, mail: Mail, message: Buffer): Promise<Delivery> {
-  const time = isoTime(systemClock.nowMs()).replace(/[-:]/g, '');
-  const identifier = mail.identifier.replace(/[^0-9A-Za-z]/g, '');
-  const name = `${[time, mail.kind, identifier].filter(Boolean).join('-')}.eml`;
-  const unfinished = join(folder, `.${name}.${randomUUID()}`);
+  const unfinished = join(folder, `.${randomUUID()}.unfinished`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await writeSynced(unfinished, message);
-    await rename(unfinished, join(folder, name));
+    let atMs = systemClock.nowMs();
+    while (!(await giveName(unfinished, join(folder, nameOf(mail, atMs))))) atMs++;
     return { outcome: 'accepted' };
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);
     return refusal(folder, (error as NodeJS.ErrnoException).code ?? 'unknown');
   }
+}
+
+function nameOf({ kind, identifier }: Mail, atMs: number): string {
+  const time = isoTime(atMs).replace(/[-:]/g, '');
+  return `${[time, kind, identifier.replace(/[^0-9A-Za-z]/g, '')].filter(Boolean).join('-')}.eml`;
+}
+
+/** Gives a file its name, and returns false where there is a file of this name already. */
+async function giveName(unfinished: string, path: string): Promise<boolean> {
+  try {
+    // Unlike `rename`, this replaces nothing.
+    await link(unfinished, path);
+    await rm(unfinished);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    // Some file systems have no hard links.
+    if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(code)) throw error;
+    await rename(unfinished, path);
+  }
+  return true;
 }
 
 /** Whether messages can be written to a folder, which is made where it is missing. */

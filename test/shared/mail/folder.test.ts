@@ -30,6 +30,15 @@ test('the file is the whole message, and grep finds the secret in it', async () 
   expect(raw).toMatch(/^\(trap .*\/api\/key'\)$/m);
 });
 
+test('mails that are written at the same moment are a file each', async () => {
+  const folder = join(tempFolder(), 'mail');
+  const mailer = mailerTo(folder);
+  const bodies = Array.from({ length: 30 }, (_, at) => `Mail number ${at}.`);
+  await Promise.all(bodies.map((text) => mailer.send(sampleMail({ identifier: '', text, html: null }))));
+  const texts = readdirSync(folder).map((name) => readMail(readFileSync(join(folder, name), 'utf8')).text.trim());
+  expect(texts.sort()).toEqual(bodies.sort());
+});
+
 test('without MAIL_FROM the sender is an address of this machine', async () => {
   for (const [from, address] of [
     [null, 'profile-lookup@localhost'],
