@@ -23,7 +23,7 @@ import {
   missing,
   unchanged,
 } from './questions.ts';
-import { median } from './results.ts';
+import { intervalOf, median } from './results.ts';
 import { startServe, type Target } from './servers.ts';
 
 // `bun test/bench/against.ts <folder>`: the processor time that a request takes of this checkout's server, divided by that
@@ -120,13 +120,6 @@ async function databaseOf(bench: Bench, folder: string, name: string): Promise<s
 async function serverOf(bench: Bench, folder: string, name: string): Promise<Target> {
   const variables = { DATABASE_PATH: await databaseOf(bench, folder, name), PORT: '0', TRUSTED_PROXIES: '127.0.0.1' };
   return startServe(bench, commandOf(folder, 'serve'), variables);
-}
-
-/** The 95 % interval of a median, by the order of the values alone (the sign test's), least and most. */
-function intervalOf(values: readonly number[]): [number, number] {
-  const sorted = values.toSorted((a, b) => a - b);
-  const below = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));
-  return [sorted[below] as number, sorted[sorted.length - 1 - below] as number];
 }
 
 const { values, positionals } = parseArgs({

@@ -16,6 +16,8 @@ import {
   uniform,
 } from './lookups.ts';
 import { memory } from './memory.ts';
+import { platform } from './platform.ts';
+import { platformBeside } from './platform-beside.ts';
 import type { Result } from './results.ts';
 import { besideSaves } from './saves.ts';
 import { exporting, importing } from './transfer.ts';
@@ -39,6 +41,8 @@ export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) 
   { name: 'keys', run: keys },
   { name: 'import-beside', run: besideImport },
   { name: 'memory', isLong: true, run: memory },
+  { name: 'platform', run: platform },
+  { name: 'platform-beside', isLong: true, run: platformBeside },
   { name: 'start', run: starting },
   { name: 'help', run: help },
   { name: 'keys-list', run: keysList },

@@ -86,11 +86,13 @@ export async function starting(bench: Bench): Promise<Result[]> {
   return [await compare(bench, { name: 'start', what, goal: { most: 3 } }, turns)];
 }
 
-async function firstAnswer(
+/** From a server's start to its first answer, milliseconds; `look` gets its process id then, before it is stopped. */
+export async function firstAnswer(
   bench: Bench,
   words: readonly string[],
   question: Question,
   variables: Record<string, string> = {},
+  look: (pid: number) => void = () => {},
 ): Promise<number> {
   const port = freePort();
   const started = performance.now();
@@ -102,6 +104,7 @@ async function firstAnswer(
   }
   const answer = await ask({ port }, question);
   const ms = performance.now() - started;
+  look(child.pid);
   child.kill('SIGTERM');
   await child.exited;
   if (!question.isRight(answer)) throw new Error(`the first answer was ${answer.status} ${answer.body}`);
@@ -109,7 +112,7 @@ async function firstAnswer(
 }
 
 /** A port that nobody listens on now. */
-function freePort(): number {
+export function freePort(): number {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const { port } = server;
   void server.stop(true);

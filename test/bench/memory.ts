@@ -73,7 +73,7 @@ export async function memory(bench: Bench): Promise<Result[]> {
 }
 
 /** What a process has in memory, and how much of it is its own (not mapped from files), MiB; Linux only. */
-function memoryOf(pid: number): { VmRSS: number; RssAnon: number } {
+export function memoryOf(pid: number): { VmRSS: number; RssAnon: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
   return { VmRSS: read('VmRSS'), RssAnon: read('RssAnon') };

@@ -16,6 +16,7 @@ test('a goal is reached from its side, by the median', () => {
   const result = { name: 'x', what: 'x', figures: {}, samples: 0, faults: [], ratios: [0.5, 2, 1.5] };
   expect(tableRow({ ...result, goal: { least: 1.5 } })).toEqual(['x', '1.50', '0.50–2.00', '≥ 1.5', 'yes', '']);
   expect(tableRow({ ...result, goal: { most: 1.4 } })).toEqual(['x', '1.50', '0.50–2.00', '≤ 1.4', 'no', '']);
+  expect(tableRow({ ...result, goal: null })).toEqual(['x', '1.50', '0.50–2.00', 'none', '', '']);
 });
 
 test('a generated profile is always the same, and its line and its bodies are of one profile', () => {

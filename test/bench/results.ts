@@ -1,5 +1,5 @@
-/** At least, or at most, this. */
-export type Goal = { least: number } | { most: number };
+/** At least, or at most, this; null where something is measured without a goal. */
+export type Goal = { least: number } | { most: number } | null;
 
 /** What a case gave: ratios, one for each round, and the figures behind them (medians). */
 export type Result = {
@@ -29,13 +29,26 @@ export function median(values: readonly number[]): number {
     : (sorted[Math.floor(middle)] as number);
 }
 
+/** The 95 % interval of a median, by the order of the values alone (the sign test's), least and most. */
+export function intervalOf(values: readonly number[]): [number, number] {
+  const sorted = values.toSorted((a, b) => a - b);
+  const below = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));
+  return [sorted[below] as number, sorted[sorted.length - 1 - below] as number];
+}
+
+/** That interval as figures of a result. */
+export function intervalFigures(ratios: readonly number[]): Record<string, number> {
+  const [least, most] = intervalOf(ratios);
+  return { 'median 95 % least': brief(least), 'median 95 % most': brief(most) };
+}
+
 /** How far a result is beyond its goal: 1 is exactly there, more is better. */
-export function timesGoal(goal: Goal, ratio: number): number {
+export function timesGoal(goal: NonNullable<Goal>, ratio: number): number {
   return 'least' in goal ? ratio / goal.least : goal.most / ratio;
 }
 
 /** `≥ 0.85` */
-export function goalText(goal: Goal): string {
+export function goalText(goal: NonNullable<Goal>): string {
   return 'least' in goal ? `≥ ${goal.least}` : `≤ ${goal.most}`;
 }
 
@@ -63,7 +76,8 @@ export function tableRow({ what, goal, ratios, figures }: Result): string[] {
   const spread = `${ratioText(Math.min(...ratios))}–${ratioText(Math.max(...ratios))}`;
   const { 'bare cpuMicros': bare, 'ours cpuMicros': ours } = figures;
   const byCpu = bare === undefined || ours === undefined ? '' : ratioText(bare / ours);
-  return [what, ratioText(middle), spread, goalText(goal), timesGoal(goal, middle) >= 1 ? 'yes' : 'no', byCpu];
+  const reached = goal === null ? ['none', ''] : [goalText(goal), timesGoal(goal, middle) >= 1 ? 'yes' : 'no'];
+  return [what, ratioText(middle), spread, ...reached, byCpu];
 }
 
 /** The table as Markdown. */
