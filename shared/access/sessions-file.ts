@@ -116,6 +116,14 @@ export function flushSessions({ sqlite, path }: SessionsFile): void {
   guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(PASSIVE)'));
 }
 
+/**
+ * Moves what the write-ahead log holds into the file and leaves the log empty, so that no deleted row is left in it; while
+ * another process reads the file, after the wait for its lock, the log stays. Throws `refused` where the disk fails.
+ */
+export function emptyLog({ sqlite, path }: SessionsFile): void {
+  guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)'));
+}
+
 /** The random key of this file, 32 bytes, under which mails are counted, so that the file names nobody. */
 export function countKey({ sqlite, path }: SessionsFile): Uint8Array {
   const row = sqlite.query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?').get(COUNT_KEY);

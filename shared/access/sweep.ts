@@ -10,6 +10,7 @@ import { dropOldCounts } from './mail-limits.ts';
 import { dropOldSessions } from './sessions.ts';
 import {
   closeSessionsFile,
+  emptyLog,
   openSessionsFile,
   type SessionsFile,
   sessionsPath,
@@ -20,9 +21,9 @@ import {
 const OWNED = ['sessions', 'known_browsers'] as const;
 
 /**
- * Deletes from the sessions file what is of no use any more: codes, counts, known browsers, challenges and addresses whose time is over, sessions
- * that ended more than 30 days ago, and everything of profiles that were erased or have another address. Throws `busy`, and
- * `refused` where the file can't be written.
+ * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
+ * challenges and enrolments whose time is over, sessions that ended more than 30 days ago, and everything of profiles that
+ * were erased or have another address. Throws `busy`, and `refused` where the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
   const nowMs = clock.nowMs();
@@ -35,11 +36,12 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
     dropOldEnrolments(sqlite, nowMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);
   });
+  emptyLog(sessions);
 }
 
 /**
  * Sweeps the sessions file of a database that may have none, for commands: after an erasure nothing of the profile is left
- * in it, its write-ahead log included. Throws what {@link sweepSessions} and opening the file throw.
+ * in it. Throws what {@link sweepSessions} and opening the file throw.
  */
 export function sweepBeside(db: Opened, clock: Clock): void {
   const databasePath = db.$client.filename;
@@ -47,7 +49,6 @@ export function sweepBeside(db: Opened, clock: Clock): void {
   const sessions = openSessionsFile(databasePath);
   try {
     sweepSessions(db, clock, sessions);
-    sessions.sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
     closeSessionsFile(sessions);
   }

@@ -4,6 +4,7 @@ import { describeFault } from '../../watching/log.ts';
 import type { FromPlatform, PlatformEvent, ToPlatform } from '../messages.ts';
 import { answerPage, createPages, stopPages } from '../pages.ts';
 import { refusePage } from '../refusals.ts';
+import { startSweeping } from '../sweeping.ts';
 import type { Pages } from '../visit.ts';
 
 // This file runs in the platform thread, which answers all pages under /developers. It has its own connections to the
@@ -12,7 +13,12 @@ import type { Pages } from '../visit.ts';
 declare const self: { onmessage: (event: { data: ToPlatform }) => void };
 
 /** What this thread has been told and has opened. */
-const thread = { config: null as Config | null, pages: null as Pages | null, isStopping: false };
+const thread = {
+  config: null as Config | null,
+  pages: null as Pages | null,
+  sweeping: null as Timer | null,
+  isStopping: false,
+};
 
 self.onmessage = ({ data }) => {
   if (data.kind === 'start') thread.config = data.config;
@@ -42,6 +48,7 @@ function openPages(config: Config): Pages {
     post({ kind: 'event', event: { level, message, cause: cause === undefined ? undefined : describeFault(cause) } });
   const pages = createPages(openAccess(config), report);
   pages.isStopping = thread.isStopping;
+  thread.sweeping = startSweeping(pages);
   return pages;
 }
 
@@ -52,6 +59,7 @@ function beginStop(): void {
 
 async function stop(): Promise<void> {
   beginStop();
+  if (thread.sweeping !== null) clearInterval(thread.sweeping);
   if (thread.pages !== null) {
     await stopPages(thread.pages);
     closeAccess(thread.pages.access);
