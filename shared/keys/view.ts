@@ -1,12 +1,12 @@
-import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { type ActorKind, actorText } from '../actor.ts';
+import { and, asc, desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import { type ActorKind, actorText, SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
 import type { KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profiles } from '../db/schema.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { expireKeys } from './expire.ts';
-import { attemptResultAt } from './key.ts';
+import { isInState } from './expire.ts';
+import { attemptResultAt, stateAt } from './key.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
@@ -43,7 +43,10 @@ export type HistoryView = {
   detail: KeyEventDetail | null;
 };
 
-/** What reading needs; at the clock's time expiry is noticed, and a crashed attempt reads as not confirmed. */
+/**
+ * What reading needs. It writes nothing: at the clock's time a key whose time is over reads as expired, and a crashed
+ * attempt as not confirmed, whatever the database still says.
+ */
 export type Reader = {
   db: Db;
   clock: { nowMs: () => number };
@@ -51,15 +54,34 @@ export type Reader = {
 
 /** One key, as this kind of viewer may see it. Throws `not_found`. */
 export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): KeyView {
-  const nowMs = reader.clock.nowMs();
-  expireKeys(reader.db, nowMs, identifier);
   readKey(reader.db, identifier);
-  return readViews(reader.db, eq(apiKeys.identifier, identifier), nowMs, viewer)[0] as KeyView;
+  return readViews(reader, eq(apiKeys.identifier, identifier), viewer)[0] as KeyView;
 }
 
-/** A key's history, oldest first, as this kind of viewer may see it. */
+/**
+ * A key's history, oldest first, as this kind of viewer may see it. Where the key's time is over it ends with that, though
+ * it may not be stored yet. Throws `not_found`.
+ */
 export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
-  return reader.db
+  const key = readKey(reader.db, identifier);
+  const stored = storedHistory(reader, identifier, viewer);
+  if (key.expiresAt === null || stateAt(key, reader.clock.nowMs()) === key.state) return stored;
+  // Another process may just have stored it.
+  if (stored.at(-1)?.to === 'expired') return stored;
+  const by = actorText(SERVICE, viewer);
+  const end = {
+    at: isoTime(key.expiresAt),
+    by,
+    event: 'expired',
+    from: 'Active',
+    to: 'expired',
+    detail: null,
+  } as const;
+  return [...stored, end];
+}
+
+function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): HistoryView[] {
+  return db
     .select()
     .from(keyEvents)
     .where(eq(keyEvents.identifier, identifier))
@@ -89,16 +111,15 @@ export type KeyFilter = { states?: readonly KeyState[] | undefined; profileId?: 
 
 /** Keys as this kind of viewer may see them: pending ones first, each group oldest first. */
 export function listKeys(reader: Reader, filter: KeyFilter, viewer: ActorKind = 'operator'): KeyView[] {
+  const { states = [], profileId } = filter;
   const nowMs = reader.clock.nowMs();
-  expireKeys(reader.db, nowMs);
-  const wanted: SQL[] = [];
-  if (filter.states?.length) wanted.push(inArray(apiKeys.state, [...filter.states]));
-  if (filter.profileId !== undefined) wanted.push(eq(apiKeys.profileId, filter.profileId));
-  return readViews(reader.db, wanted.length === 0 ? undefined : sql.join(wanted, sql` AND `), nowMs, viewer);
+  const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
+  return readViews(reader, and(or(...states.map((state) => isInState(state, nowMs))), ofProfile), viewer);
 }
 
 /** The keys that match, each with its owner and latest attempt: one statement, however many they are. */
-function readViews(db: Db, where: SQL | undefined, nowMs: number, viewer: ActorKind): KeyView[] {
+function readViews({ db, clock }: Reader, where: SQL | undefined, viewer: ActorKind): KeyView[] {
+  const nowMs = clock.nowMs();
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
   const addressChangedAt = sql<
     number | null
@@ -131,7 +152,7 @@ function viewOf({ key, profile, attempt, addressChangedAt }: ViewRow, nowMs: num
     description: key.description,
     projectUrl: key.projectUrl,
     expectedUsage: key.expectedUsage,
-    state: key.state,
+    state: stateAt(key, nowMs),
     requestedPermissions: key.requestedPermissions,
     permissions: key.permissions ?? [],
     rateLimits: key.rateLimits ?? [],

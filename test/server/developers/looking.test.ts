@@ -1,0 +1,74 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { onBox } from '../../support/actors.ts';
+import { get } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
+import { issue, keysListed } from '../../support/keys.ts';
+import { ADA, ownerWorld } from '../../support/owner-pages.ts';
+import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/pages.ts';
+
+// Looking at pages changes nothing, and lets nobody in who is let in elsewhere.
+
+test('a key whose time is over is shown as expired, though nobody has stored that yet and the database is locked', async () => {
+  const world = await ownerWorld();
+  const { access, clock, cookie } = world;
+  const { identifier } = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 90_000 });
+  clock.advance(3_600_000);
+  const traces = () => access.db.$client.query('SELECT count(*), max(id), total_changes() FROM key_events').values();
+  const before = traces();
+  using other = new Database(access.config.databasePath);
+  other.run('BEGIN IMMEDIATE');
+  const looks = async () => {
+    const [list, page] = [
+      await visit(world, '/developers/keys', { cookie }),
+      await visit(world, `/developers/keys/${identifier}`, { cookie }),
+    ];
+    expect([list.status, page.status]).toEqual([200, 200]);
+    expect(list.body).toContain('0 of 3 places are taken');
+    expect(page.body).toContain('Its time was over <time datetime="2026-01-01T00:01:30.000Z">');
+    return page.body;
+  };
+  const unstored = await looks();
+  other.run('ROLLBACK');
+  expect(traces()).toEqual(before);
+  // Whoever acts stores it, and then the page is the same to the byte.
+  const revoked = await visit(world, `/developers/keys/${identifier}/revoke`, { cookie, form: { reason: '' } });
+  expect([revoked.status, revoked.body.includes('is expired; only Active keys can be revoked')]).toEqual([422, true]);
+  expect(traces()).not.toEqual(before);
+  expect(await looks()).toBe(unstored);
+});
+
+test('keys are listed by the state that they have now', async () => {
+  const { access, clock } = await ownerWorld();
+  const over = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 1 });
+  const lasting = await issue(access, { profile: ADA.username });
+  clock.advance(1);
+  const listed = async (...states: ('Active' | 'expired' | 'revoked')[]) =>
+    (await keysListed(access, { states })).map((key) => [key.identifier, key.state]);
+  expect(await listed('Active')).toEqual([[lasting.identifier, 'Active']]);
+  expect(await listed('expired')).toEqual([[over.identifier, 'expired']]);
+  expect(await listed('expired', 'revoked')).toEqual([[over.identifier, 'expired']]);
+  expect((await listed()).length).toBe(2);
+  await perform(access, onBox('root'), OPERATIONS.edit, { identifier: lasting.identifier, name: 'Other' });
+  expect(await listed('expired')).toEqual([[over.identifier, 'expired']]);
+});
+
+test('pages believe the cookie only, and the API the bearer only', async () => {
+  const world = pageWorld();
+  await importLines(world.access, [ADA]);
+  const { secret } = await issue(world.access, { profile: ADA.username });
+  const cookie = signInOwner(world.access, ADA.id);
+  const token = cookie.split('=')[1] as string;
+  const server = await serverOfPages(world);
+  const statusOf = async (path: string, headers: Record<string, string>) =>
+    (await fetchPage(server, path, { headers })).status;
+  for (const bearer of [secret, token]) {
+    expect(await statusOf('/developers/keys', { Authorization: `Bearer ${bearer}` })).toBe(303);
+    expect(await statusOf('/developers/keys', { Authorization: `Bearer ${bearer}`, cookie })).toBe(200);
+  }
+  expect((await get(server, '/api/key', secret)).status).toBe(200);
+  for (const headers of [{ cookie }, { cookie: `session=${secret}` }, { Authorization: `Bearer ${token}` }]) {
+    expect(await statusOf('/api/key', headers)).toBe(401);
+  }
+});
