@@ -4,9 +4,10 @@ import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
-import { issue, keysListed } from '../../support/keys.ts';
+import { issue, keysListed, request } from '../../support/keys.ts';
 import { ADA, ownerWorld } from '../../support/owner-pages.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/pages.ts';
+import { startSmtp } from '../../support/smtp.ts';
 
 // Looking at pages changes nothing, and lets nobody in who is let in elsewhere.
 
@@ -71,4 +72,17 @@ test('pages believe the cookie only, and the API the bearer only', async () => {
   for (const headers of [{ cookie }, { cookie: `session=${secret}` }, { Authorization: `Bearer ${token}` }]) {
     expect(await statusOf('/api/key', headers)).toBe(401);
   }
+});
+
+test('an owner reads which mail was not delivered, and nothing of to whom, where and why', async () => {
+  const smtp = await startSmtp();
+  const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
+  smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';
+  const identifier = await request(world.access, { profile: ADA.username });
+  await perform(world.access, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
+  const { history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
+  expect(JSON.stringify(history.at(-1))).toContain('mailbox-word');
+  const { body } = await visit(world, `/developers/keys/${identifier}`, { cookie: world.cookie });
+  expect(body).toContain('A mail about this key was not delivered: <span class="text"><bdi>rejection</bdi></span>');
+  expect(body).not.toMatch(/mailbox-word|550|127\.0\.0\.1/);
 });

@@ -1,0 +1,67 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { closeSessionsFile, openSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { backupDatabase } from '../../../shared/upkeep/backup.ts';
+import { profilectl } from '../../support/cli.ts';
+import { serverOn } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
+import { ADA } from '../../support/owner-pages.ts';
+import { fetchPage, signInOwner } from '../../support/pages.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+/** An owner who is signed in, for servers whose pages are in a thread of their own, which has the time of day. */
+async function signedIn(variables: Record<string, string> = {}) {
+  const clock = testClock();
+  clock.advance(Date.now() - clock.nowMs());
+  const deps = { ...testDeps({ variables }), clock };
+  await importLines(deps, [ADA]);
+  const sessions = openSessionsFile(deps.config.databasePath);
+  const cookie = signInOwner({ ...deps, sessions }, ADA.id);
+  closeSessionsFile(sessions);
+  return { deps, cookie };
+}
+
+test('a session and a limit are those of the whole server, however many workers it has', async () => {
+  const { deps, cookie } = await signedIn({ WORKERS: '2' });
+  const server = await serverOn(deps);
+  const seen = new Set<string>();
+  const body = new URLSearchParams({ name: ADA.username, address: ADA.email, next: '' }).toString();
+  while (seen.size < 2) {
+    // A new connection each time, so that either worker gets some.
+    const headers = { cookie, Connection: 'close' };
+    const page = await fetchPage(server, '/developers/keys', { headers });
+    expect([page.status, (await page.text()).includes('Keys of <bdi>ada</bdi>')]).toEqual([200, true]);
+    const asked = await fetchPage(server, '/developers/sign-in', { method: 'POST', body, headers });
+    expect(asked.status).toBe(303);
+    seen.add((asked.headers.get('x-request-id') as string).slice(0, 12));
+  }
+  await server.stop();
+  using file = new Database(`${deps.config.databasePath}.sessions`, { readonly: true });
+  // One ask a minute is counted, in four rows, and makes a code.
+  expect(
+    file.query('SELECT (SELECT count(*) FROM mail_counts), (SELECT count(*) FROM sign_in_codes)').values(),
+  ).toEqual([[4, 1]]);
+});
+
+test('a restore ends every session at the next request', async () => {
+  const { deps, cookie } = await signedIn();
+  // Copies, since a restore wants a database that nobody has open.
+  const [folder, from] = [tempFolder(), deps.config.databasePath];
+  const [backup, copy] = [join(folder, 'backup.db'), join(folder, 'profiles.db')];
+  backupDatabase(deps.db, backup);
+  backupDatabase(deps.db, copy);
+  copyFileSync(`${from}.sessions`, `${copy}.sessions`);
+  const variables = { DATABASE_PATH: copy, MAIL_URL: `file:${join(folder, 'mail')}` };
+  const look = async () => {
+    const server = await startServerProcess(variables);
+    const { status } = await fetchPage(server, '/developers/keys', { headers: { cookie } });
+    expect(await server.end()).toBe(0);
+    return status;
+  };
+  expect(await look()).toBe(200);
+  expect(await profilectl(['db', 'restore', backup, '--yes'], { variables })).toMatchObject({ code: 0 });
+  expect(await look()).toBe(303);
+});
