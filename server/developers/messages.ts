@@ -24,7 +24,7 @@ export type PageRequest = {
 };
 
 /** The headers of a request that pages read. */
-export const PASSED_HEADERS = ['accept', 'content-type', 'cookie', 'origin', 'sec-fetch-site', 'user-agent'] as const;
+export const PASSED_HEADERS = ['cookie', 'origin', 'sec-fetch-site', 'user-agent'] as const;
 
 /** The answer to a {@link PageRequest}. */
 export type PageAnswer = {

@@ -23,8 +23,6 @@ const FLASH_SECONDS = 60;
 /** How many sets of addresses are remembered that have sent texts to the page for found secrets: 32 addresses each. */
 const FOUND_SETS = 64;
 
-const PLAIN_PATHS = PAGE_ROUTES.map(({ path }) => path).filter((path) => !path.includes(':'));
-
 /** What is known of a request on its way to its route; the answer to a refusal shows it. */
 type Progress = {
   template: string | null;
@@ -168,7 +166,6 @@ function visitorOf(request: PageRequest, { session, flash }: Progress): Visitor 
   return {
     kind: person?.kind ?? null,
     ...(person?.kind === 'admin' && { name: person.name }),
-    paths: PLAIN_PATHS,
     flash: flashText(flash),
     path: request.path,
   };

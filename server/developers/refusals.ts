@@ -16,7 +16,8 @@ const ANY_PAGE = '/developers/*';
 export type Refused = {
   /** The path of its route; null where no page is at its path. */
   template?: string | null;
-  visitor?: Visitor;
+  /** Who sees it; null where that was not found out. */
+  visitor?: Visitor | null;
   /** A form that was sent by this very site and may be sent again: its path, and its fields but the secret ones. */
   again?: { path: string; form: Form };
 };
@@ -25,10 +26,10 @@ export type Refused = {
 export function refusePage(
   config: Config,
   error: unknown,
-  { template = ANY_PAGE, visitor, again }: Refused = {},
+  { template = ANY_PAGE, visitor = null, again }: Refused = {},
 ): PageAnswer {
   const { code, status, sentence, headers, fault } = readRefusal(config, error);
-  const { text, contentSecurityPolicy } = layPage(config, visitor ?? { kind: null, paths: [] }, {
+  const { text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
     body: html`<h1>${titleOf(status)}</h1><p>${sentence}</p>${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,

@@ -14,7 +14,7 @@ import { TABLES } from './tables.ts';
  */
 export type SessionsFile = {
   readonly sqlite: Sqlite;
-  /** The path as it was given, for sentences. */
+  /** The path of the file itself, where a link leads to it. */
   readonly path: string;
   /** The number that the file system has given the file. */
   readonly inode: number;

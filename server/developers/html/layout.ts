@@ -4,13 +4,11 @@ import { publicPath } from '../../request/public-path.ts';
 import type { Page } from '../visit.ts';
 import style from './page.css' with { type: 'text' };
 
-/** Who sees a page, as far as its head shows: the kind of person, the first part of a session, and where they may go. */
+/** Who sees a page, as far as its head shows. */
 export type Visitor = {
   kind: 'owner' | 'admin' | null;
   /** The admin's name; owners are not named. */
   name?: string;
-  /** The paths of all pages without parameters: links to others are left out. */
-  paths: readonly string[];
   /** The line that says what the last form did. */
   flash?: string | null;
   /** The path of this page. */
@@ -22,7 +20,7 @@ export type LaidPage = { text: string; contentSecurityPolicy: string };
 
 type Link = readonly [path: string, text: string];
 
-/** The links in the head of each page. Those whose page does not exist are left out. */
+/** The links in the head of each page. */
 const LINKS: Record<'owner' | 'admin' | 'nobody', readonly Link[]> = {
   owner: [
     ['/developers/keys', 'Your keys'],
@@ -43,8 +41,8 @@ const STYLE_HASH = hashOf(style);
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234338ca'/%3E%3Ccircle cx='11' cy='16' r='5' fill='none' stroke='white' stroke-width='3'/%3E%3Cpath d='M16 16h10m-4 0v5' stroke='white' stroke-width='3' fill='none'/%3E%3C/svg%3E";
 
-/** Lays out a page: head, links for who sees it, `<main>`, foot. */
-export function layPage(config: Config, visitor: Visitor, page: Page): LaidPage {
+/** Lays out a page: head, links for who sees it (none where that is not known), `<main>`, foot. */
+export function layPage(config: Config, visitor: Visitor | null, page: Page): LaidPage {
   const { title, refusal, body, scripts = [] } = page;
   const document = html`<html lang="en">
 <head>
@@ -57,9 +55,9 @@ export function layPage(config: Config, visitor: Visitor, page: Page): LaidPage 
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header class="top"><p class="brand"><a href="${publicPath(config, '/developers')}">Profile Lookup <span>Developer Platform</span></a></p>${navigation(config, visitor)}</header>
+<header class="top"><p class="brand"><a href="${publicPath(config, '/developers')}">Profile Lookup <span>Developer Platform</span></a></p>${visitor === null ? '' : navigation(config, visitor)}</header>
 <main id="main" tabindex="-1">
-${visitor.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
+${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
 </main>
 <footer><p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}</footer>
 ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
@@ -78,9 +76,8 @@ function hashOf(text: string): string {
   return `'sha256-${Bun.SHA256.hash(text, 'base64')}'`;
 }
 
-function navigation(config: Config, { kind, name, paths, path }: Visitor): Html {
-  const links = LINKS[kind ?? 'nobody'].filter(([to]) => paths.includes(to));
-  const items = links.map(
+function navigation(config: Config, { kind, name, path }: Visitor): Html {
+  const items = LINKS[kind ?? 'nobody'].map(
     ([to, text]) =>
       html`<li><a href="${publicPath(config, to)}"${raw(to === path ? ' aria-current="page"' : '')}>${text}</a></li>`,
   );
@@ -88,7 +85,6 @@ function navigation(config: Config, { kind, name, paths, path }: Visitor): Html 
     kind === null
       ? html``
       : html`<li><form method="post" action="${publicPath(config, '/developers/sign-out')}"><button class="link">Sign out${name ? ` (${name})` : ''}</button></form></li>`;
-  if (items.length === 0 && kind === null) return html``;
   return html`<nav aria-label="Pages"><ul class="nav">${items}${signOut}</ul></nav>`;
 }
 

@@ -4,15 +4,16 @@ import { signInFault } from '../cookies.ts';
 import type { Page, Visit } from '../visit.ts';
 
 /** `GET /developers`: what this is, where to sign in, and where the API is described. */
-export function home({ pages, access: { config }, request, person }: Visit): Page {
+export function home({ access: { config }, request, person }: Visit): Page {
   const fault = signInFault(config, request.isForwardedUnasked);
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   const signIn = html`<p>${link('/developers/sign-in', 'Sign in')} with your username and the e-mail address that this service knows of you: it sends you a code.</p>`;
   const admins = html`<p>Admins ${link('/developers/admin/sign-in', 'sign in with a passkey')}.</p>`;
   const [start, text] =
-    person?.kind === 'admin' ? ['/developers/admin', 'Requests to decide on'] : ['/developers/keys', 'Your API keys'];
-  const keys = pages.isPage(start) ? html`<p>${link(start, text)}</p>` : '';
-  const entry = person === null ? html`${signIn}${admins}` : keys;
+    person?.kind === 'admin'
+      ? (['/developers/admin', 'Requests to decide on'] as const)
+      : (['/developers/keys', 'Your API keys'] as const);
+  const entry = person === null ? html`${signIn}${admins}` : html`<p>${link(start, text)}</p>`;
   return {
     title: 'Developer Platform',
     body: html`<h1>Developer Platform</h1>

@@ -32,7 +32,7 @@ function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Lis
   return html`Signed in ${timeText(startedAtMs)} from ${address}, last used ${timeText(lastUsedAtMs)}${agent === '' ? '' : html`, with <q>${agent}</q>`}.`;
 }
 
-/** `POST /developers/sessions/:id/end`. Throws `unknown_path` where this person has no living session of this number. */
+/** `POST /developers/sessions/:id/end`. Throws `not_found` where this person has no living session of this number. */
 export function endOne({ access, session, params }: Visit): Outcome {
   const own = session as Session;
   const id = Number(params.id);

@@ -35,9 +35,8 @@ export function signIn(visit: Visit): Outcome {
   }
   // Whoever was signed in with this browser before is not any more.
   if (session !== null) endSession(access, session.signed, session.id);
-  const start = visit.pages.isPage('/developers/keys') ? '/developers/keys' : '/developers';
   return {
-    seeOther: nextOf(visit) || start,
+    seeOther: nextOf(visit) || '/developers/keys',
     flash: 'signed-in',
     cookies: [
       setCookie(config, 'session', entered.token, SESSION_PERIODS.owner.mostMs / 1000),

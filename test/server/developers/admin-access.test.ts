@@ -51,6 +51,25 @@ test('an owner is refused by every page and form of admins, also for a key of hi
   expect(traces(world)).toBe(before);
 });
 
+test('the links in the head of a page are those of who sees it, and each leads to a page', async () => {
+  const { world, admin } = await worldWithKeys();
+  const linksFor = async (cookie: string) => {
+    const { body } = await visit(world, '/developers', { cookie });
+    const nav = /<nav.*?<\/nav>/s.exec(body)?.[0] ?? '';
+    return [...nav.matchAll(/href="([^"]+)"/g)].map(([, path = '']) => path);
+  };
+  const own = ['/developers/keys', '/developers/sessions'];
+  const admins = ['/developers/admin', '/developers/admin/people', '/developers/admin/log', '/developers/sessions'];
+  expect(await linksFor('')).toEqual(['/developers/sign-in']);
+  for (const [cookie, links] of [
+    [signInOwner(world.access, 7), own],
+    [admin.cookie, admins],
+  ] as const) {
+    expect(await linksFor(cookie)).toEqual([...links]);
+    for (const path of links) expect([path, (await visit(world, path, { cookie })).status]).toEqual([path, 200]);
+  }
+});
+
 test('nobody, and an admin who was removed, is sent to sign in from every page, and no form of his does anything', async () => {
   const { world, admin, pathsOf } = await worldWithKeys();
   expect((await visit(world, '/developers/admin', admin)).status).toBe(200);
