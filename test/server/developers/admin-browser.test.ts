@@ -208,4 +208,46 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     }
     expect(troubles.filter((text) => !/422|ERR_ABORTED/.test(text))).toEqual([]);
   }, 120_000);
+
+  test('what people, passkeys and mail servers are called or say is shown as text on all of them, and runs nowhere', async () => {
+    const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e https://evil.example/`;
+    await importLines(access, [{ id: 9, username: 'cleo', email: 'cleo@example.org' }]);
+    const projectUrl = 'https://evil.example/?<script>mark()</script>';
+    const asked = { profile: 'cleo', name: MARK, description: MARK.repeat(2), expectedUsage: MARK, projectUrl };
+    const { identifier: old } = await issue(access, asked);
+    const pending = await request(access, { ...asked, successorOf: old });
+    const { page, troubles } = await enrolAndSignIn(`<script>mark()<img src=x>`);
+    const look = async () => {
+      expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
+      expect(await page.evaluate('typeof mark')).toBe('undefined');
+      expect(await page.locator('main').textContent()).toContain('<script>mark()');
+      expect(await page.locator('footer').textContent()).toContain('Found a secret?');
+    };
+    const goTo = (path: string) => page.goto(`${ORIGIN}/developers/admin${path}`);
+    for (const path of ['?state=all', '/people', `/keys/${old}`, `/keys/${pending}`]) {
+      await goTo(path);
+      await look();
+    }
+    await page.getByLabel('Reason').fill(MARK);
+    await button(page, 'Reject …').click();
+    await look();
+    await goTo(`/keys/${old}`);
+    await page.getByLabel('Reason').fill(MARK);
+    await button(page, 'Revoke …').click();
+    await button(page, 'Revoke with my passkey').click();
+    await page.getByText('The key is revoked.').waitFor();
+    await look();
+    await goTo('/log');
+    await look();
+    failures.rcpt = '550 5.1.1 <script>mark()</script><img src=x>';
+    await goTo(`/keys/${pending}`);
+    await page.getByLabel('Rate limits').fill('60/1m');
+    await button(page, 'Approve …').click();
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('was not accepted').first().waitFor();
+    delete failures.rcpt;
+    await look();
+    // A violation of the policy would stand here.
+    expect(troubles.filter((text) => !/ERR_ABORTED/.test(text))).toEqual([]);
+  }, 60_000);
 });
