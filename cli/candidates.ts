@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import type { Db } from '../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../shared/db/key-columns.ts';
+import { PLATFORM_RIGHTS } from '../shared/db/people-columns.ts';
 import { AppError } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf } from './context.ts';
@@ -62,6 +63,7 @@ async function candidatesAt(place: Place, typed: string): Promise<Candidate[]> {
   const argument = command.registeredArguments[place.args] ?? (last?.variadic ? last : undefined);
   if (argument?.name() === 'identifier') return identifiers(place, STATES[command.name()] ?? []);
   if (argument?.name() === 'admin') return admins(place);
+  if (argument?.name() === 'token') return tokens(place);
   if (argument?.name() === 'file') return [{ value: FILES, about: '' }];
   if (argument?.name() === 'shell') return plain(['bash', 'zsh', 'fish']);
   return [];
@@ -81,6 +83,7 @@ function flagsOf(command: Command): Option[] {
 function flagValues({ long, flags }: Option): Candidate[] {
   if (long === '--permission') return plain(PERMISSIONS);
   if (long === '--state') return plain(KEY_STATES);
+  if (long === '--right') return plain(PLATFORM_RIGHTS);
   return flags.includes('<path>') ? [{ value: FILES, about: '' }] : [];
 }
 
@@ -110,6 +113,13 @@ async function identifiers(place: Place, states: readonly KeyState[]): Promise<C
 async function admins(place: Place): Promise<Candidate[]> {
   const { adminNames } = await import('../shared/access/passkeys.ts');
   return fromDatabase(place, (db) => plain(adminNames(db).map((name) => cleanForTerminal(name))));
+}
+
+async function tokens(place: Place): Promise<Candidate[]> {
+  const { tokenNames } = await import('../shared/access/platform-tokens.ts');
+  return fromDatabase(place, (db) =>
+    tokenNames(db).map(({ identifier, name }) => ({ value: identifier, about: cleanForTerminal(name) })),
+  );
 }
 
 async function fromDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[]): Promise<Candidate[]> {

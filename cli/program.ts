@@ -32,6 +32,10 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
       import('./admins/remove.ts'),
     ],
   ],
+  tokens: [
+    'Add and end tokens of backends, which send profiles and sign their users in.',
+    () => [import('./tokens/add.ts'), import('./tokens/list.ts'), import('./tokens/remove.ts')],
+  ],
   profiles: [
     'Bring profiles in and out, list, change and erase them.',
     () => [

@@ -27,7 +27,9 @@ export function addTo(command: Command): void {
       loading.catch(() => {});
       return withDatabase(command, 'serve', async (db, config) => {
         const [{ createDeps }, { serve }] = await loading;
-        const options = { vacuum: { words: vacuumWords(db.$client.filename) } };
+        const words = wordsOn(db.$client.filename);
+        const feedWords = words('profiles', 'import', '-', '--from-server');
+        const options = { vacuum: { words: words('db', 'vacuum') }, feedWords };
         if (outputColumns() === undefined) return serve(createDeps(db, config), options);
         await serveInWords(createDeps(db, config), options);
       });
@@ -54,8 +56,8 @@ ${warnings.join('')}Ctrl-C stops it.
   });
 }
 
-/** The words that run `db vacuum` on this database, with the binary, or with Bun and the file it was started with. */
-function vacuumWords(databasePath: string): string[] {
+/** The words that run a command on this database, with the binary, or with Bun and the file it was started with. */
+function wordsOn(databasePath: string): (...command: string[]) => string[] {
   const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
-  return [...program, 'db', 'vacuum', '--json', '--db', resolve(databasePath)];
+  return (...command) => [...program, ...command, '--json', '--db', resolve(databasePath)];
 }

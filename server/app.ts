@@ -39,6 +39,9 @@ export const UNKNOWN: readonly Route[] = [
 /** The paths of the pages for owners and admins, whose table is in `developers/routes.ts`. */
 const PAGES = ['/developers', '/developers/*'];
 
+/** The paths for backends, whose table is in `manage/routes.ts`. */
+const MANAGE = ['/manage', '/manage/*'];
+
 /** Answers requests that {@link openExchange} has taken in. */
 export type App = (exchange: Exchange) => Response | Promise<Response>;
 
@@ -51,6 +54,11 @@ async function answerPage(service: Service, { request }: { request: Request }): 
   return answerPages(service, request as unknown as Exchange);
 }
 
+async function answerCall(service: Service, { request }: { request: Request }): Promise<Response> {
+  const { answerManage } = await import('./manage/door.ts');
+  return answerManage(service, request as unknown as Exchange);
+}
+
 /** Makes the Elysia app, which finds the route of a request and passes it to the one chain. */
 export function createApp(service: Service): App {
   const app = new Elysia({ strictPath: true, handler: { standardHostname: false } });
@@ -61,8 +69,9 @@ export function createApp(service: Service): App {
     app.all(route.path, handler).head(route.path, handler);
   }
   if (service.deps.config.developerPlatform) {
-    const handler = answerPage.bind(null, service);
-    for (const path of PAGES) app.all(path, handler).head(path, handler);
+    const [page, call] = [answerPage.bind(null, service), answerCall.bind(null, service)];
+    for (const path of PAGES) app.all(path, page).head(path, page);
+    for (const path of MANAGE) app.all(path, call).head(path, call);
   }
   const { fetch } = app.compile();
   return (exchange) => fetch(exchange as unknown as Request);

@@ -48,6 +48,7 @@ async function startOneThread(
   const service = createService(deps, output.write, await metricsOf(deps));
   const platform = createPlatform({ config: () => service.deps.config, clock: deps.clock, log: service.log });
   service.pages.ask = (options.platform ?? platform).ask;
+  service.feed.words = options.feedWords ?? null;
   try {
     const listener = startListening(config, options.port ?? config.port, fetchOf(service), {
       drainMs: options.drainMs,

@@ -73,6 +73,20 @@ export const REFUSALS = {
   },
   no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
   signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
+  /** A body of `/manage/v1` that breaks a rule. */
+  bad_body: { status: 400 },
+  body_too_long: { status: 413, sentence: 'The body is longer than 64 KiB; nothing was done.' },
+  not_json: { status: 415, sentence: 'This path takes JSON only, as application/json.' },
+  /** Profiles that a platform sends to `/manage/v1/profiles`. */
+  lines_refused: { status: 422 },
+  too_many_lines: { status: 413 },
+  not_lines: { status: 415, sentence: 'This path takes JSON Lines only, as application/jsonl.' },
+  feed_running: {
+    status: 429,
+    exitCode: 75,
+    sentence: 'Profiles are being taken in already; try again when that is done.',
+    headers: retryAfter,
+  },
   /** Something is not any more as the page showed on which an admin decided. */
   changed_since: {
     status: 409,

@@ -12,7 +12,7 @@ export function addTo(parent: Command): void {
     .command('restore')
     .description('Put a backup in the place of the database; the old one is kept aside.')
     .argument('<file>', 'the backup, which stays as it is')
-    .option('--with-people', 'also put in admins and passkeys that the database does not have, or not any more')
+    .option('--with-people', 'also put in admins, passkeys and tokens that the database does not have, or not any more')
     .addHelpText(
       'after',
       `
@@ -22,9 +22,9 @@ as <database>.before-restore-<UTC time>: remove it when you no longer want it. E
 Platform.
 
 Everything is again as it was then: keys that were revoked since work again, and profiles that were erased since are
-back. Look at "profilectl keys list --state Active" before you let clients in. Admins and passkeys are not: those that the
-database has not (they were removed since, or there is no database) are listed and left out, unless --with-people is
-given.
+back. Look at "profilectl keys list --state Active" before you let clients in. Admins, passkeys and platforms' tokens are not:
+those that the database has not (they were removed since, or there is no database) are listed and left out, unless
+--with-people is given.
 
 Examples:
   profilectl db restore /backups/profiles-2026-01-01.db
@@ -50,7 +50,8 @@ Examples:
           'Keys that were revoked and profiles that were erased since this backup, if any, are as they were then.',
         );
         if (dropped.length > 0) notice(droppedText(dropped));
-        if (people.admins.length + people.passkeys.length > 0) notice(peopleText(people, isPutIn));
+        if (people.admins.length + people.passkeys.length + people.tokens.length > 0)
+          notice(peopleText(people, isPutIn));
         const keptAside = kept?.path ?? null;
         if (globals.json) {
           printJson({ file, profiles, keys, keptAside, droppedMails: dropped, people: { ...people, isPutIn } });
@@ -67,12 +68,13 @@ function droppedText(dropped: readonly Dropped[]): string {
   return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${[...which].join(', ')}.`;
 }
 
-function peopleText({ admins, passkeys }: RestoredPeople, isPutIn: boolean): string {
+function peopleText({ admins, passkeys, tokens }: RestoredPeople, isPutIn: boolean): string {
   const who = [
     ...admins.map((name) => `admin ${name}`),
     ...passkeys.map(({ admin, name }) => `passkey "${name}" of admin ${admin}`),
+    ...tokens.map(({ name, identifier }) => `token ${identifier} of platform ${name}`),
   ].join(', ');
   return isPutIn
-    ? `Put in from the backup, though the database that it replaces did not have them: ${who}. "profilectl admins remove" ends an admin.`
+    ? `Put in from the backup, though the database that it replaces did not have them: ${who}. "profilectl admins remove" ends an admin, "profilectl tokens remove" a token.`
     : `Left out, because the database that the backup replaces does not have them: ${who}. They may have been removed since; to put them in, restore once more with --with-people.`;
 }

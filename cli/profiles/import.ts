@@ -13,7 +13,14 @@ import { createProgress, type ProgressLine } from '../progress.ts';
 import { isAsking } from '../values.ts';
 import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
 
-type Options = { merge?: boolean; strict?: boolean; prune?: boolean; pruneLimit?: string; rejects?: string };
+type Options = {
+  merge?: boolean;
+  strict?: boolean;
+  prune?: boolean;
+  pruneLimit?: string;
+  rejects?: string;
+  fromServer?: boolean;
+};
 
 const DEFAULT_LIMIT = '10%';
 
@@ -33,6 +40,7 @@ export function addTo(parent: Command): void {
       ),
     )
     .option('--rejects <path>', 'write the refused lines themselves into this file')
+    .addOption(new Option('--from-server', 'what a platform sends to a server, which starts this command').hideHelp())
     .addHelpText(
       'after',
       `
@@ -59,6 +67,7 @@ Examples:
 const MAX_LINES_SAID = 20;
 
 async function importCommand(file: string, options: Options, command: Command): Promise<void> {
+  if (options.fromServer === true) return (await import('./feed.ts')).importForServer(command);
   const { openSource } = await import('../../shared/profiles/write/import-source.ts');
   const { openRejects } = await import('../../shared/profiles/write/rejects.ts');
   const prune = pruneOptions(file, options, globalsOf(command).yes);

@@ -12,27 +12,39 @@ export type FormsInReading = Set<() => void>;
 /** The body of a form as text, or what is wrong with it. */
 export type ReadBody = { body: string | null; fault: ErrorCode | null };
 
-const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i;
+/** A kind of body: its type, and the refusals of another type, of one that is too long, and of one that is malformed. */
+export type BodyKind = { type: RegExp; other: ErrorCode; tooLong: ErrorCode; malformed: ErrorCode };
+
+const FORM: BodyKind = {
+  type: /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i,
+  other: 'not_a_form',
+  tooLong: 'form_too_long',
+  malformed: 'bad_form',
+};
 
 /**
- * Reads the body of a form: at most {@link MOST_FORM_BYTES}, and nothing of one that says that it is longer or is no form.
- * Throws `too_many_pages` where the form was given up: where as many as {@link MOST_READ} are being read, a new one takes the
- * place of the oldest, so that slow clients keep nobody out. The runtime ends a body that takes longer than the listener's
- * idle time.
+ * Reads the body of a form, or of another kind: at most {@link MOST_FORM_BYTES}, and nothing of one that says that it is
+ * longer or of another type. Throws `too_many_pages` where it was given up: where as many as {@link MOST_READ} are being
+ * read, a new one takes the place of the oldest, so that slow clients keep nobody out. The runtime ends a body that takes
+ * longer than the listener's idle time.
  */
-export async function readBody({ method, headers, body }: Request, reading: FormsInReading): Promise<ReadBody> {
+export async function readBody(
+  { method, headers, body }: Request,
+  reading: FormsInReading,
+  kind: BodyKind = FORM,
+): Promise<ReadBody> {
   if (method !== 'POST') return { body: null, fault: null };
-  if (!FORM_TYPE.test(headers.get('content-type') ?? '')) return { body: null, fault: 'not_a_form' };
-  if (Number(headers.get('content-length') ?? 0) > MOST_FORM_BYTES) return { body: null, fault: 'form_too_long' };
+  if (!kind.type.test(headers.get('content-type') ?? '')) return { body: null, fault: kind.other };
+  if (Number(headers.get('content-length') ?? 0) > MOST_FORM_BYTES) return { body: null, fault: kind.tooLong };
   if (body === null) return { body: '', fault: null };
   try {
     const bytes = await readInTurn(body, reading);
-    if (bytes === null) return { body: null, fault: 'form_too_long' };
+    if (bytes === null) return { body: null, fault: kind.tooLong };
     return { body: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), fault: null };
   } catch (error) {
     if (error instanceof AppError) throw error;
     // The client went away, was too slow, or sent bytes that are no UTF-8.
-    return { body: null, fault: 'bad_form' };
+    return { body: null, fault: kind.malformed };
   }
 }
 

@@ -4,7 +4,7 @@ import { HSTS } from '../request/answers.ts';
 import { checkArrival, finishExchange } from '../request/chain.ts';
 import { blockOf } from '../request/client-address.ts';
 import type { Exchange } from '../request/exchange.ts';
-import { readBody } from './body.ts';
+import { type ReadBody, readBody } from './body.ts';
 import { PASSED_HEADERS, type PageAnswer, type PageRequest } from './messages.ts';
 import { refusePage } from './refusals.ts';
 
@@ -19,7 +19,11 @@ const MOST_OPEN = { all: 256, block: 32 } as const;
 
 /** Answers a request for a page, logs it and counts it. Never throws. */
 export async function answerPages(service: Service, exchange: Exchange): Promise<Response> {
-  const answer = await answerOf(service, exchange);
+  return sendAnswer(service, exchange, await answerOf(service, exchange));
+}
+
+/** Makes the response of an answer, logs it and counts it. */
+export function sendAnswer(service: Service, exchange: Exchange, answer: PageAnswer): Response {
   const { requestId } = exchange;
   exchange.refusal = answer.refusal;
   if (answer.fault !== null) service.log.event('error', 'A request failed.', { requestId, cause: answer.fault });
@@ -36,20 +40,29 @@ export async function answerPages(service: Service, exchange: Exchange): Promise
 async function answerOf(service: Service, exchange: Exchange): Promise<PageAnswer> {
   try {
     checkArrival(service, exchange);
-    return await askInTurn(service, exchange);
+    return await askInTurn(service, exchange, PASSED_HEADERS, (request) => readBody(request, service.pages.reading));
   } catch (error) {
     return refusePage(service.deps.config, error);
   }
 }
 
-/** Has the request answered. Throws `busy` where too many are under way. */
-async function askInTurn({ pages, transport }: Service, exchange: Exchange): Promise<PageAnswer> {
+/**
+ * Has the platform thread answer a request with these of its headers and the body that `read` returns. Throws
+ * `too_many_pages` where too many are under way.
+ */
+export async function askInTurn(
+  { pages, transport }: Service,
+  exchange: Exchange,
+  passed: readonly string[],
+  read: (request: Request) => ReadBody | Promise<ReadBody>,
+): Promise<PageAnswer> {
   const block = blockOf(exchange.address);
   const ofBlock = pages.open.get(block) ?? 0;
   if (ofBlock >= MOST_OPEN.block) throw new AppError('too_many_pages');
   pages.open.set(block, ofBlock + 1);
   try {
-    return await askInAll(pages, await pageRequestOf(exchange, pages, transport.isProxy === null));
+    const { body, fault } = await read(exchange.request);
+    return await askInAll(pages, pageRequestOf(exchange, passed, { body, fault }, transport.isProxy === null));
   } finally {
     const left = (pages.open.get(block) as number) - 1;
     if (left === 0) pages.open.delete(block);
@@ -67,10 +80,14 @@ async function askInAll(pages: PageAsker, request: PageRequest): Promise<PageAns
   }
 }
 
-async function pageRequestOf(exchange: Exchange, pages: PageAsker, hasNoProxies: boolean): Promise<PageRequest> {
-  const { request, method, path, query, address, requestId } = exchange;
-  const { body, fault } = await readBody(request, pages.reading);
-  const passed = PASSED_HEADERS.flatMap((name) => {
+function pageRequestOf(
+  exchange: Exchange,
+  passed: readonly string[],
+  { body, fault }: ReadBody,
+  hasNoProxies: boolean,
+): PageRequest {
+  const { method, path, query, address, requestId } = exchange;
+  const headers = passed.flatMap((name) => {
     const value = exchange.headers.get(name);
     return value === null ? [] : [[name, value] as const];
   });
@@ -78,7 +95,7 @@ async function pageRequestOf(exchange: Exchange, pages: PageAsker, hasNoProxies:
     method,
     path: path as string,
     query,
-    headers: Object.fromEntries(passed),
+    headers: Object.fromEntries(headers),
     body,
     bodyFault: fault,
     address,

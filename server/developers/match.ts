@@ -1,14 +1,17 @@
 import { AppError } from '../../shared/errors.ts';
 import type { PageRoute } from './visit.ts';
 
+/** What is needed of a route to find it. */
+type Matchable = Pick<PageRoute, 'method' | 'path'>;
+
 /** A route whose path is that of a request, and the parts of the path that stand for its `:name`s, decoded. */
-export type Found = { route: PageRoute; params: Record<string, string> };
+export type Found<Route extends Matchable = PageRoute> = { route: Route; params: Record<string, string> };
 
 /**
  * The routes of a path, all with the same template. One without parameters goes before one with. Throws `unknown_path`.
  */
-export function findRoutes(routes: readonly PageRoute[], path: string): Found[] {
-  const matching = routes.flatMap((route): Found[] => {
+export function findRoutes<Route extends Matchable>(routes: readonly Route[], path: string): Found<Route>[] {
+  const matching = routes.flatMap((route): Found<Route>[] => {
     const params = matchPath(route.path, path);
     return params === null ? [] : [{ route, params }];
   });
@@ -22,7 +25,7 @@ export function findRoutes(routes: readonly PageRoute[], path: string): Found[] 
  * The one of a path's routes for a method; HEAD has that of GET. Throws `method_not_allowed` with the methods that the path
  * has.
  */
-export function chooseMethod(found: readonly Found[], method: string): Found {
+export function chooseMethod<Route extends Matchable>(found: readonly Found<Route>[], method: string): Found<Route> {
   const wanted = method === 'HEAD' ? 'GET' : method;
   const right = found.find(({ route }) => route.method === wanted);
   if (right !== undefined) return right;
@@ -60,7 +63,7 @@ const PLAIN_PATH = /^((?:\/[A-Za-z0-9_-]+)+)(?:\?([a-z-]+)=[A-Za-z0-9_-]+)?$/;
  * Whether a GET of this path is a page of ours, and its parameter, if there is one, is one that the page reads: only such a
  * path is somewhere to go on to after signing in.
  */
-export function isPagePath(routes: readonly Pick<PageRoute, 'method' | 'path' | 'query'>[], path: string): boolean {
+export function isPagePath(routes: readonly (Matchable & Pick<PageRoute, 'query'>)[], path: string): boolean {
   const [, bare, parameter] = PLAIN_PATH.exec(path) ?? [];
   if (bare === undefined) return false;
   return routes.some(({ method, path: template, query = [] }) => {

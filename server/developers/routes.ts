@@ -6,6 +6,7 @@ import { people } from './pages/admin/people.ts';
 import { queue } from './pages/admin/queue.ts';
 import { removeOwnPasskey } from './pages/admin/remove-passkey.ts';
 import { adminSignIn, adminSignInPage } from './pages/admin/sign-in.ts';
+import { enter, enterPage } from './pages/enter.ts';
 import { foundPage, giveBack } from './pages/found.ts';
 import { home } from './pages/home.ts';
 import { keyPage } from './pages/key.ts';
@@ -94,6 +95,8 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     fields: { code: 'secret', next: 'one' },
     act: signIn,
   },
+  { method: 'GET', path: '/developers/enter', who: 'anyone', query: ['ticket'], act: enterPage },
+  { method: 'POST', path: '/developers/enter', who: 'anyone', fields: { ticket: 'secret' }, act: enter },
   { method: 'POST', path: '/developers/sign-out', who: 'anyone', act: signOut },
   { method: 'GET', path: '/developers/sessions', who: 'signed in', act: sessions },
   { method: 'POST', path: '/developers/sessions/end-all', who: 'signed in', act: endAll },

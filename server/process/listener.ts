@@ -22,10 +22,16 @@ const STEP_MS = 10;
 const IDLE_SECONDS = 10;
 
 /**
- * Bun answers most longer bodies with an empty 413 by itself. Only forms are read, up to 64 KiB (developers/body.ts), so that
- * a form that is too long is answered with a page. A body that nobody reads takes no memory.
+ * Bun answers longer bodies with an empty 413 by itself. Forms and JSON are read up to 64 KiB (developers/body.ts), profiles
+ * of a platform up to 64 MiB (manage/feed.ts); what is longer is refused in words. A body that nobody reads takes no memory.
  */
-const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024 * 1024;
+
+/** The end of the path to which profiles are sent: putting them in takes longer than a connection may idle. */
+const LONG_PATH = /\/manage\/v1\/profiles(\?|$)/;
+
+/** The longest idle time that Bun has, in seconds. */
+const LONG_SECONDS = 255;
 
 /** A certificate and its private key, both PEM; null for plain HTTP. */
 export type Tls = { cert: string; key: string } | null;
@@ -149,6 +155,7 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetc
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
       fetch: (request, server) => {
+        if (request.method === 'POST' && LONG_PATH.test(request.url)) server.timeout(request, LONG_SECONDS);
         const response = fetch(request, server.requestIP(request)?.address ?? '');
         return response instanceof Promise ? response.then(send) : send(response);
       },

@@ -39,6 +39,8 @@ export type ServerOptions = {
   platform?: Platform;
   /** How the server runs VACUUM; without this the server never does. */
   vacuum?: VacuumOptions;
+  /** The words of the command that puts profiles of a platform in; without them the server takes none. */
+  feedWords?: readonly string[] | null;
 };
 
 /** What a server with one thread and one with workers do differently, and what both need to run. */

@@ -47,6 +47,7 @@ export type Service = {
   collector: Collector;
   isReady: () => boolean;
   pages: PageAsker;
+  feed: Feeding;
 };
 
 /**
@@ -59,6 +60,13 @@ export type PageAsker = {
   readonly open: Map<string, number>;
   count: number;
   readonly reading: FormsInReading;
+};
+
+/** How profiles of a platform are put in: the words that start a process for them, and whether one runs. */
+export type Feeding = {
+  /** Null where the server was started without them; then none are taken. Whoever starts the server sets it. */
+  words: readonly string[] | null;
+  isBusy: boolean;
 };
 
 /** What a worker brings along, because it is shared with other workers or sent to the main thread. */
@@ -102,6 +110,7 @@ export function createService(
     collector: createCollector(),
     isReady: () => isReady(db),
     pages: { ask: nobodyToAsk, open: new Map(), count: 0, reading: new Set() },
+    feed: { words: null, isBusy: false },
   };
 }
 

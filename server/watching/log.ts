@@ -74,7 +74,7 @@ export function describeFault(cause: unknown): string {
   }
   return parts
     .join('\ncaused by ')
-    .replace(/\bplk_([0-9A-Za-z]{1,8})[0-9A-Za-z_]*/g, 'plk_$1…')
+    .replace(/\b(pl[kpt]_[0-9A-Za-z]{1,8})[0-9A-Za-z_]*/g, '$1…')
     .replace(/[^\s@"'<>]+@[^\s@"'<>]+/g, '…@…')
     .slice(0, 4_000);
 }

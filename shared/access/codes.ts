@@ -132,7 +132,12 @@ export function enterCode(access: Access, entry: Entry): Entered {
  * Stores, before there is a session, that the owner is to be told of it; where that can't be stored, nobody is signed in
  * and the code works still.
  */
-function tellOfSignIn({ db, config }: Access, profileId: number, { address, agent }: Client, atMs: number): void {
+export function tellOfSignIn(
+  { db, config }: Access,
+  profileId: number,
+  { address, agent }: Client,
+  atMs: number,
+): void {
   write(db, (tx) => addSignInNotice(tx, config, { profileId, atMs, address, agent }));
 }
 

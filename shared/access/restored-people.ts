@@ -1,16 +1,20 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import type { Sqlite } from '../db/connect.ts';
-import { admins, passkeys } from '../db/schema.ts';
+import type { Db, Sqlite } from '../db/connect.ts';
+import { admins, passkeys, platformTokens } from '../db/schema.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
 import { addPeopleEvent } from './people-log.ts';
 
 /**
- * Who is in a backup and not in the database that it replaces: admins, and passkeys of admins who are in both. They may have
- * been removed since the backup was made.
+ * Who is in a backup and not in the database that it replaces: admins, passkeys of admins who are in both, and tokens of
+ * platforms. They may have been removed since the backup was made.
  */
-export type RestoredPeople = { admins: string[]; passkeys: { admin: string; name: string }[] };
+export type RestoredPeople = {
+  admins: string[];
+  passkeys: { admin: string; name: string }[];
+  tokens: { name: string; identifier: string }[];
+};
 
 /** Whether they are put in, and who decides that, at which time. */
 export type PeopleDecision = { isPutIn: boolean; by: Actor; atMs: number };
@@ -21,13 +25,14 @@ export type PeopleDecision = { isPutIn: boolean; by: Actor; atMs: number };
  * log in the copy. Throws what SQLite throws.
  */
 export function settlePeople(copy: Sqlite, former: Sqlite | null, decision: PeopleDecision): RestoredPeople {
-  const found: RestoredPeople = { admins: [], passkeys: [] };
+  const found: RestoredPeople = { admins: [], passkeys: [], tokens: [] };
   // A copy of an older schema has no people.
   if (!hasPeople(copy)) return found;
   const known = readKnown(former);
   const db = withTables({ $client: copy });
   const { isPutIn, by, atMs } = decision;
-  const event = isPutIn ? 'put in by a restore' : 'left out of a restore';
+  const event = eventOf(decision);
+  if (hasTable(copy, 'platform_tokens')) settleTokens(db, known, decision, found);
   const rows = db.select().from(admins).orderBy(admins.id).all();
   const held = db.select().from(passkeys).orderBy(passkeys.id).all();
   const newAdmins = rows.filter(({ userHandle }) => !known.admins.has(userHandle.toString('hex')));
@@ -54,12 +59,38 @@ export function settlePeople(copy: Sqlite, former: Sqlite | null, decision: Peop
   return found;
 }
 
-function hasPeople(sqlite: Sqlite): boolean {
-  return sqlite.query("SELECT 1 FROM sqlite_schema WHERE name = 'people_events'").get() !== null;
+function eventOf({ isPutIn }: PeopleDecision): 'put in by a restore' | 'left out of a restore' {
+  return isPutIn ? 'put in by a restore' : 'left out of a restore';
 }
 
-/** The people of a database, by the bytes that their passkeys know, in hexadecimal. */
-function readKnown(former: Sqlite | null): { admins: ReadonlySet<string>; passkeys: ReadonlySet<string> } {
+/** Does the same for tokens of platforms, which a copy of an older schema has not. */
+function settleTokens(db: Db, known: Known, decision: PeopleDecision, found: RestoredPeople): void {
+  const rows = db.select().from(platformTokens).orderBy(platformTokens.addedAt).all();
+  const newTokens = rows.filter(({ tokenHash }) => !known.tokens.has(tokenHash.toString('hex')));
+  if (newTokens.length === 0) return;
+  const { isPutIn, by, atMs } = decision;
+  write(db, (tx) => {
+    for (const { identifier, name } of newTokens) {
+      found.tokens.push({ name, identifier });
+      if (!isPutIn) tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).run();
+      const detail = { token: identifier };
+      addPeopleEvent(tx, { atMs, by, event: eventOf(decision), kind: 'platform', name, detail });
+    }
+  });
+}
+
+function hasPeople(sqlite: Sqlite): boolean {
+  return hasTable(sqlite, 'people_events');
+}
+
+function hasTable(sqlite: Sqlite, name: string): boolean {
+  return sqlite.query('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== null;
+}
+
+type Known = { admins: ReadonlySet<string>; passkeys: ReadonlySet<string>; tokens: ReadonlySet<string> };
+
+/** The people of a database, by the bytes that their passkeys and tokens are known by, in hexadecimal. */
+function readKnown(former: Sqlite | null): Known {
   const column = (sql: string) =>
     new Set(
       former
@@ -72,10 +103,13 @@ function readKnown(former: Sqlite | null): { admins: ReadonlySet<string>; passke
       return {
         admins: column('SELECT hex(user_handle) AS hex FROM admins'),
         passkeys: column('SELECT hex(credential_id) AS hex FROM passkeys'),
+        tokens: hasTable(former, 'platform_tokens')
+          ? column('SELECT hex(token_hash) AS hex FROM platform_tokens')
+          : new Set(),
       };
     }
   } catch {
     // It is too damaged; a restore is how one gets out of that.
   }
-  return { admins: new Set(), passkeys: new Set() };
+  return { admins: new Set(), passkeys: new Set(), tokens: new Set() };
 }

@@ -5,6 +5,7 @@ import { type Binding, isStillBound } from './binding.ts';
 import { dropOldChallenges } from './challenges.ts';
 import { dropCodes } from './code-rows.ts';
 import { dropOldEnrolments } from './enrolments.ts';
+import { dropOldHandOvers } from './hand-over.ts';
 import { dropOldBrowsers } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
 import { dropOldSessions } from './sessions.ts';
@@ -18,7 +19,7 @@ import {
 } from './sessions-file.ts';
 
 /** The tables whose rows belong to an owner. */
-const OWNED = ['sessions', 'known_browsers'] as const;
+const OWNED = ['sessions', 'known_browsers', 'hand_overs'] as const;
 
 /**
  * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
@@ -34,6 +35,7 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
     dropOldSessions(sqlite, nowMs);
     dropOldChallenges(sqlite, nowMs);
     dropOldEnrolments(sqlite, nowMs);
+    dropOldHandOvers(sqlite, nowMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);
   });
   emptyLog(sessions);

@@ -89,6 +89,26 @@ const CHALLENGES = `CREATE TABLE IF NOT EXISTS challenges (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS challenges_made ON challenges (made_at)`;
 
+/** When tokens of platforms were last used, to the minute. */
+const TOKEN_USES = `CREATE TABLE IF NOT EXISTS token_uses (
+  identifier TEXT PRIMARY KEY,
+  used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID`;
+
+/**
+ * Addresses to which a platform's backend sends a user who is signed in there, by the SHA-256 of their secret. One that was
+ * used is gone.
+ */
+const HAND_OVERS = `CREATE TABLE IF NOT EXISTS hand_overs (
+  secret_hash BLOB PRIMARY KEY CHECK (length(secret_hash) = 32),
+  profile_id INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  address_hash BLOB NOT NULL CHECK (length(address_hash) = 32),
+  platform TEXT NOT NULL,
+  made_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS hand_overs_made ON hand_overs (made_at)`;
+
 /** Every statement that makes the sessions file, in order. */
 export const TABLES: readonly string[] = [
   SETTINGS,
@@ -98,4 +118,6 @@ export const TABLES: readonly string[] = [
   MAIL_COUNTS,
   ENROLMENTS,
   CHALLENGES,
+  TOKEN_USES,
+  HAND_OVERS,
 ].flatMap((text) => text.split(';\n'));

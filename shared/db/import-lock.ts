@@ -40,9 +40,22 @@ export function lockForVacuum(databasePath: string, waitMs: number): Sqlite {
   throw new AppError('busy', `An import or another vacuum is under way on ${databasePath}; try again when it is done.`);
 }
 
+/**
+ * Takes the lock of profiles that a platform sends: one such import at a time. Closing the result releases it. Null where
+ * another one is under way. Throws `refused` if the lock file can't be created.
+ */
+export function lockForFeed(databasePath: string): Sqlite | null {
+  return tryLock(databasePath, 0, ['BEGIN EXCLUSIVE'], '.feed-lock');
+}
+
 /** Null if others hold a lock that conflicts with this one. */
-function tryLock(databasePath: string, waitMs: number, statements: readonly string[]): Sqlite | null {
-  const path = `${realPath(databasePath)}.import-lock`;
+function tryLock(
+  databasePath: string,
+  waitMs: number,
+  statements: readonly string[],
+  suffix = '.import-lock',
+): Sqlite | null {
+  const path = realPath(databasePath) + suffix;
   let lock: Sqlite | null = null;
   try {
     makeFile(databasePath, path);

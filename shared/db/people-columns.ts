@@ -12,3 +12,9 @@ export const PEOPLE_EVENTS = [
 
 /** The name of such an event. */
 export type PeopleEventName = (typeof PEOPLE_EVENTS)[number];
+
+/** What a token of a platform may do: send profiles, and sign its users in as owners. */
+export const PLATFORM_RIGHTS = ['profiles', 'sign-ins'] as const;
+
+/** One of them. */
+export type PlatformRight = (typeof PLATFORM_RIGHTS)[number];

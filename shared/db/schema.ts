@@ -13,7 +13,7 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../actor.ts';
 import type { AttemptResult, KeyEventName, KeyState, NoticeKind, NoticeResult, Permission } from './key-columns.ts';
-import type { PeopleEventName } from './people-columns.ts';
+import type { PeopleEventName, PlatformRight } from './people-columns.ts';
 
 /** A rate limit as it is stored: `quota` requests in any window of so many seconds. */
 export type StoredRateLimit = { quota: number; windowSeconds: number };
@@ -412,7 +412,49 @@ export type PeopleEventDetail = {
   passkey?: string;
   /** How many passkeys ended with it. */
   endedPasskeys?: number;
+  /** The identifier of the platform's token, and what it may do. */
+  token?: string;
+  rights?: PlatformRight[];
+  withoutAddress?: boolean;
+  eraseLimit?: number;
 };
+
+/** Tokens of backends, which act in the name of the platform; only the SHA-256 of each is here. */
+export const platformTokens = sqliteTable(
+  'platform_tokens',
+  {
+    identifier: text().primaryKey(),
+    name: text().notNull(),
+    folded: text().notNull(),
+    tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
+    rights: text({ mode: 'json' }).$type<PlatformRight[]>().notNull(),
+    /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
+    isWithoutAddress: integer('is_without_address', { mode: 'boolean' }).notNull(),
+    /** How many profiles the tokens of this name may erase on a day (UTC), all together; each asks for its own limit. */
+    eraseLimit: integer('erase_limit').notNull(),
+    addedAt: integer('added_at').notNull(),
+  },
+  (t) => [
+    index('platform_tokens_folded').on(t.folded),
+    check('platform_tokens_identifier', sql`length(${t.identifier}) = 8`),
+    check('platform_tokens_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+    check('platform_tokens_token_hash', sql`length(${t.tokenHash}) = 32`),
+    check('platform_tokens_rights', sql`json_array_length(${t.rights}) > 0`),
+    check('platform_tokens_is_without_address', sql`${t.isWithoutAddress} IN (0, 1)`),
+    check('platform_tokens_erase_limit', sql`${t.eraseLimit} >= 0`),
+  ],
+);
+
+/** How many profiles the tokens of a name have erased on a day, which is counted from 1970 (UTC). */
+export const platformErasures = sqliteTable(
+  'platform_erasures',
+  {
+    folded: text().notNull(),
+    day: integer().notNull(),
+    erased: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.folded, t.day] }), check('platform_erasures_erased', sql`${t.erased} >= 0`)],
+);
 
 /** What was decided about people who may do more than others: append-only, held so by triggers. No address stands in it. */
 export const peopleEvents = sqliteTable(

@@ -11,7 +11,7 @@ export function newIdentifier(random: Random): string {
 /** A new secret for an identifier: `plk_<identifier>_<32 random base62><6 base62 of the CRC-32 of all before it>`. */
 export function newSecret(identifier: string, random: Random): string {
   const body = `plk_${identifier}_${randomBase62(32, random)}`;
-  return body + checksum(body);
+  return body + checksumOf(body);
 }
 
 /** The identifier inside a well-formed secret whose checksum is right, or null. Touches no database. */
@@ -43,7 +43,7 @@ export function secretMatches(secret: string, storedHash: Uint8Array | null): bo
 }
 
 /** CRC-32/IEEE of an ASCII text as 6 base62 digits, most significant first, left-padded with `0`. */
-function checksum(ascii: string): string {
+export function checksumOf(ascii: string): string {
   let rest = Bun.hash.crc32(ascii);
   let digits = '';
   for (let place = 0; place < CHECKSUM_LENGTH; place++) {

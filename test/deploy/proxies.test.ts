@@ -35,6 +35,21 @@ function startEcho(): number {
   return echo.port ?? 0;
 }
 
+/** A server that says how long the body of a request was. */
+function startCounter(): number {
+  const counter = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async ({ body }) => {
+      let bytes = 0;
+      for await (const chunk of body ?? []) bytes += chunk.length;
+      return new Response(String(bytes));
+    },
+  });
+  afterAll(() => counter.stop(true));
+  return counter.port ?? 0;
+}
+
 for (const [name, start] of [
   ['caddy', startCaddy],
   ['nginx', startNginx],
@@ -93,6 +108,21 @@ for (const [name, start] of [
         expect(proxy.printed()).not.toMatch(/http2.*deprecated/);
       },
     );
+
+    test('what a platform sends comes through, big as it may be, and the longest form', async () => {
+      const port = startCounter();
+      const proxy = await start(port);
+      const post = async (path: string, bytes: number) => {
+        const answer = await fetch(`https://localhost:${proxy.httpsPort}${path}`, {
+          method: 'POST',
+          body: Buffer.alloc(bytes, 0x20),
+          tls: { rejectUnauthorized: false },
+        });
+        return answer.text();
+      };
+      expect(await post('/manage/v1/profiles?partial=1', 64 * 2 ** 20)).toBe(String(64 * 2 ** 20));
+      expect(await post('/developers/keys/new', 65_536)).toBe('65536');
+    });
 
     test('plain HTTP is refused, not redirected', async () => {
       const proxy = await start(startEcho());

@@ -12,7 +12,8 @@ export type Received = { method: string; target: string; status: number; headers
 /** The connection's own headers (RFC 9110, section 7.6.1), and the body's type, which is the content's key. */
 const NOT_DOCUMENTED = ['connection', 'keep-alive', 'transfer-encoding', 'content-type'];
 
-type Held = { document: OpenApi; ajv: Ajv2020; validators: Map<object, ValidateFunction> };
+/** A document, and what was prepared of it. */
+export type Held = { document: OpenApi; ajv: Ajv2020; validators: Map<object, ValidateFunction> };
 
 const byPublicUrl = new Map<string, Held>();
 const publicUrls = new Map<string, string>();
@@ -22,15 +23,24 @@ export function knowServer(port: number, publicUrl: string): void {
   publicUrls.set(String(port), publicUrl);
 }
 
+/** Prepares to hold answers to a document. */
+export function hold(document: OpenApi): Held {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'document');
+  return { document, ajv, validators: new Map() };
+}
+
+/** What in an answer is not as a response of the document says. */
+export function responseFaults(held: Held, response: ResponseObject, received: Received): string[] {
+  return [...headerFaults(held, response, received), ...bodyFaults(held, response, received)];
+}
+
 function heldTo(origin: string): Held {
   const publicUrl = publicUrls.get(new URL(origin).port) ?? 'http://127.0.0.1:3000';
   const known = byPublicUrl.get(publicUrl);
   if (known !== undefined) return known;
-  const document = servedDocument(publicUrl);
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  ajv.addSchema(document, 'document');
-  const held = { document, ajv, validators: new Map() };
+  const held = hold(servedDocument(publicUrl));
   byPublicUrl.set(publicUrl, held);
   return held;
 }
@@ -52,7 +62,7 @@ function isRuntimeAnswer({ status, headers, body }: Received): boolean {
 function faultsOf(held: Held, received: Received): string[] {
   const response = documentedAnswer(held.document, received);
   if (response === undefined) return ['the status is not documented'];
-  return [...headerFaults(held, response, received), ...bodyFaults(held, response, received)];
+  return responseFaults(held, response, received);
 }
 
 /** What the document says of this status for this request. */

@@ -1,8 +1,10 @@
 import { settleBackground } from '../../server/developers/background.ts';
 import type { PageAnswer, PageRequest } from '../../server/developers/messages.ts';
 import { answerPage, createPages, stopPages } from '../../server/developers/pages.ts';
+import { answerRequest } from '../../server/developers/thread/answer.ts';
 import type { Platform } from '../../server/developers/thread/platform.ts';
 import type { Pages } from '../../server/developers/visit.ts';
+import type { ServerOptions } from '../../server/process/running-server.ts';
 import type { Access } from '../../shared/access/access.ts';
 import type { Signed } from '../../shared/access/session-row.ts';
 import { beginSession, ownerToSign } from '../../shared/access/sessions.ts';
@@ -73,15 +75,15 @@ export function signInOwner(access: Access, profileId: number): string {
 }
 
 /** A server on a real socket whose pages are those of a {@link PageWorld}, under its clock. */
-export async function serverOfPages(world: PageWorld): Promise<TestServer> {
+export async function serverOfPages(world: PageWorld, options: ServerOptions = {}): Promise<TestServer> {
   const platform: Platform = {
-    ask: (request) => answerPage(world.pages, request),
+    ask: (request) => answerRequest(world.pages, request),
     beginStop: () => {
       world.pages.isStopping = true;
     },
     stop: () => stopPages(world.pages),
   };
-  return serverOn({ ...world.access, clock: world.clock }, undefined, { platform });
+  return serverOn({ ...world.access, clock: world.clock }, undefined, { platform, ...options });
 }
 
 /** Sends a request to a server's page, as a page of that server would send it where there is a body. */

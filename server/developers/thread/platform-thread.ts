@@ -2,10 +2,10 @@ import { closeAccess, openAccess, renewSessions } from '../../../shared/access/o
 import type { Config } from '../../../shared/config/config.ts';
 import { describeFault } from '../../watching/log.ts';
 import type { FromPlatform, PlatformEvent, ToPlatform } from '../messages.ts';
-import { answerPage, createPages, stopPages } from '../pages.ts';
-import { refusePage } from '../refusals.ts';
+import { createPages, stopPages } from '../pages.ts';
 import { startSweeping } from '../sweeping.ts';
 import type { Pages } from '../visit.ts';
+import { answerRequest, refuseRequest } from './answer.ts';
 
 // This file runs in the platform thread, which answers all pages under /developers. It has its own connections to the
 // database, so that no write of a page keeps a lookup waiting.
@@ -36,10 +36,10 @@ async function answer({ id, request }: Extract<ToPlatform, { kind: 'page' }>): P
   try {
     thread.pages ??= openPages(config);
     renewSessions(thread.pages.access);
-    post({ kind: 'answer', id, answer: await answerPage(thread.pages, request) });
+    post({ kind: 'answer', id, answer: await answerRequest(thread.pages, request) });
   } catch (error) {
     // The database could not be opened. The next request tries again.
-    post({ kind: 'answer', id, answer: refusePage(config, error) });
+    post({ kind: 'answer', id, answer: refuseRequest(config, request, error) });
   }
 }
 

@@ -74,8 +74,8 @@ export function createPlatform(parts: PlatformParts): Platform {
       try {
         return await ask(state, request);
       } catch (error) {
-        const { refusePage } = await import('../refusals.ts');
-        return refusePage(parts.config(), error);
+        const { refuseRequest } = await import('./answer.ts');
+        return refuseRequest(parts.config(), request, error);
       }
     },
     beginStop: () => {

@@ -74,7 +74,7 @@ export async function startWorkers(
 
 async function createCoordinator(
   deps: ServerDeps,
-  { drainMs = DRAIN_MS, onWorker, platform: given }: ServerOptions,
+  { drainMs = DRAIN_MS, onWorker, platform: given, feedWords = null }: ServerOptions,
   { tls, port, output, log }: { tls: Tls; port: number; output: LogOutput; log: Log },
 ): Promise<Coordinator> {
   const { config, clock } = deps;
@@ -82,7 +82,10 @@ async function createCoordinator(
     count: config.workers,
     clock,
     log,
-    startOf: (number) => ({ number, config, port, tls: coordinator.tls, drainMs, ...coordinator.shared.memory }),
+    startOf: (number) => {
+      const { tls, shared } = coordinator;
+      return { number, config, port, tls, drainMs, feedWords, ...shared.memory };
+    },
     onMessage: (handle, message) => onMessage(coordinator.shared, pool, handle, message),
     onDeath: (number) => freeLocks(coordinator.shared, number),
     onGiveUp: (cause) => {

@@ -16,6 +16,8 @@ export type Start = {
   limits: SharedLimits;
   throttle: SharedArrayBuffer;
   unsent: SharedArrayBuffer;
+  /** The words of the command that puts profiles of a platform in, or null. */
+  feedWords: readonly string[] | null;
 };
 
 /** An AppError, as it is sent between threads. */

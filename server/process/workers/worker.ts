@@ -81,7 +81,7 @@ async function carryOutServing(serving: Serving, order: Exclude<Order, { kind: '
   else await stopServing(serving);
 }
 
-async function startServing({ number, config, port, tls, drainMs, ...memory }: Start): Promise<Serving> {
+async function startServing({ number, config, port, tls, drainMs, feedWords, ...memory }: Start): Promise<Serving> {
   const clock = openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
@@ -103,6 +103,7 @@ async function startServing({ number, config, port, tls, drainMs, ...memory }: S
   const deps = { ...createDeps(db, config), clock };
   const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);
   service.pages.ask = askForPage;
+  service.feed.words = feedWords;
   const app = createApp(service);
   const fetch: Fetch = (request, peer) => app(openExchange(service, request, peer));
   const listener = startListening(config, port, fetch, { shared: { tls }, drainMs });

@@ -2,7 +2,7 @@ import { MAX_NOTED_IDS, noteChanges } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasure } from '../../db/erasures.ts';
 import { isSameAddress } from '../../mail/address.ts';
-import type { StoredProfile } from '../field-values.ts';
+import type { ProfileColumns, StoredProfile } from '../field-values.ts';
 import { createProfileReader } from '../record.ts';
 import type { Clash, Loser, TakenAt } from './clash.ts';
 import type { ProfileLine } from './line.ts';
@@ -36,6 +36,13 @@ export type EffectsOnKeys = {
   erase: (tx: Tx, id: number, nowMs: number) => boolean;
   /** Called where a profile's e-mail address becomes another one, or none; `formerEmail` is the one that it had. */
   readdress: (tx: Tx, sqlite: Sqlite, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
+  /** Called before a profile is erased: why whoever imports may not do that, or null. Absent where anything may be erased. */
+  refuseErasure?: (sqlite: Sqlite, id: number, nowMs: number) => Refusal | null;
+  /**
+   * Called with the columns of a line, the row that it wants and the one that is there (null where none is), before it is
+   * written; may change the wanted row, or return why whoever imports may not have that. Absent where all rows are allowed.
+   */
+  refuseRow?: (columns: Partial<ProfileColumns>, wanted: StoredProfile, held: StoredProfile | null) => Refusal | null;
 };
 
 /** How to apply the lines of a pass, and what is called for lines that can't be applied. */
@@ -95,6 +102,11 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
   for (const entry of entries) {
     const { id, deleted } = entry.line;
     if (deleted) {
+      const forbidden = options.onKeys.refuseErasure?.(sqlite, id, options.nowMs) ?? null;
+      if (forbidden !== null) {
+        options.refuse({ line: entry.number, id, refusal: forbidden, isForName: false });
+        continue;
+      }
       dropClaims(claims, id);
       if (options.onKeys.erase(tx, id, options.nowMs)) done.deleted++;
       else done.notThere++;
@@ -121,9 +133,12 @@ function applyLine(
   const { claims, writer, sizes } = state;
   const { number, bytes, line } = entry;
   const { id } = line;
-  let held = options.merge || state.readsFirst ? heldOf(state, id) : null;
+  const { refuseRow } = options.onKeys;
+  let held = options.merge || state.readsFirst || refuseRow !== undefined ? heldOf(state, id) : null;
   let wanted = wantedOf(line, held, options);
   if ('reason' in wanted) return wanted;
+  const forbidden = refuseRow?.(line.columns, wanted.row, held?.row ?? null) ?? null;
+  if (forbidden !== null) return forbidden;
   const isNew = held === null && insertRow(writer, wanted.row, number, options.takenAt);
   state.readsFirst = !isNew;
   if (!isNew && held === null) {

@@ -89,7 +89,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   expect((await run('db', 'check')).code).toBe(0);
   // Once more, now that they were seen.
   const again = await run('db', 'restore', file, '--yes', '--json', '--with-people');
-  const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }] };
+  const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }], tokens: [] };
   expect(peopleIn(again)).toEqual({ ...people, isPutIn: true });
   expect(stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
   expect(logOf(db)[1]).toEqual({ event: 'put in by a restore', name: 'Mallory', detail: null });
@@ -102,7 +102,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
 test('where there is no database, or it can’t be read, everybody is left out, unless put in', async () => {
   const { folder, db, file, run } = await world();
   const words = ['db', 'restore', file, '--yes', '--json', '--db', join(folder, 'elsewhere.db')];
-  const people = { admins: ['Grace', 'Mallory'], passkeys: [] };
+  const people = { admins: ['Grace', 'Mallory'], passkeys: [], tokens: [] };
   expect(peopleIn(await profilectl(words))).toEqual({ ...people, isPutIn: false });
   expect(stateOf(join(folder, 'elsewhere.db'))).toEqual([]);
   for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });

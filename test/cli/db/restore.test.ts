@@ -106,7 +106,7 @@ describe('db restore', () => {
     const { folder, db, file, run, names, aside } = await world();
     const elsewhere = join(folder, 'new/place/profiles.db');
     const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
-    const people = { admins: [], passkeys: [], isPutIn: false };
+    const people = { admins: [], passkeys: [], tokens: [], isPutIn: false };
     const shown = { file, profiles: 1, keys: 0, keptAside: null, droppedMails: [], people };
     expect(JSON.parse(done.stdout)).toEqual(shown);
     expect(await names(elsewhere)).toEqual(['ada']);

@@ -3,6 +3,7 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { createPages } from '../../../server/developers/pages.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
+import { handOver } from '../../../shared/access/hand-over.ts';
 import { countingCodes, testAccess } from '../../support/access.ts';
 import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
 import { testCertificate } from '../../support/certificates.ts';
@@ -129,6 +130,10 @@ describe.skipIf(!hasChromium)('everybody can use the pages', () => {
         const [name = '', value = ''] = signInOwner(plain.world.access, 7).split('=');
         await page.context().addCookies([{ name, value, url: plain.server.url }]);
         await page.goto(`${plain.server.url}/developers/sessions`);
+        await look();
+        expect(await small()).toEqual([]);
+        const handedOver = new URL(handOver(plain.world.access, { uid: 7 }, 'backend').address);
+        await page.goto(plain.server.url + handedOver.pathname + handedOver.search);
         await look();
         expect(await small()).toEqual([]);
         await page.goto(`${plain.server.url}/developers/nothing`);

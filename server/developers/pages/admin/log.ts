@@ -45,5 +45,7 @@ function whatOf(visit: Visit, { kind, name, event, detail }: Decided): Html {
   }
   const passkey = detail?.passkey === undefined ? '' : html`: ${written(detail.passkey)}`;
   const ended = detail?.endedPasskeys ? `; passkeys ended: ${detail.endedPasskeys}` : '';
-  return html`${kind} ${written(name)} ${event}${passkey}${ended}`;
+  const rights = detail?.rights === undefined ? '' : `, with the rights ${detail.rights.join(' and ')}`;
+  const token = detail?.token === undefined ? '' : `: token ${detail.token}${rights}`;
+  return html`${kind} ${written(name)} ${event}${passkey}${token}${ended}`;
 }

@@ -1,0 +1,109 @@
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/write/feed.ts';
+import { type Context, configOf, globalsOf, withContext } from '../context.ts';
+import { giveWay } from '../give-way.ts';
+import { writeOutput } from '../stdout.ts';
+
+/**
+ * Puts in what a platform sends to a server, which writes it to this process (`shared/profiles/write/feed.ts`), so that no
+ * lookup waits for it. Prints one line of JSON, and ends with 0 whatever came of it.
+ */
+export async function importForServer(command: Command): Promise<void> {
+  giveWay();
+  let end: FeedEnd;
+  try {
+    end = { done: await withContext(command, 'use', importFeed) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    end = { fault: faultOf(error, command) };
+  }
+  writeOutput(`${JSON.stringify(end)}\n`);
+}
+
+async function importFeed({ deps }: Context): Promise<FeedCounts> {
+  const { lockForFeed } = await import('../../shared/db/import-lock.ts');
+  const { effectsOfPlatform } = await import('../../shared/erasure/platform-effects.ts');
+  const { importProfiles } = await import('../../shared/profiles/write/import.ts');
+  const { formatFault } = await import('../../shared/profiles/write/source-format.ts');
+  const lock = lockForFeed(deps.config.databasePath);
+  if (lock === null) throw new AppError('feed_running');
+  try {
+    const { head, rest } = await readHead(process.stdin);
+    const config = { ...deps.config, maxProfileBytes: head.maxProfileBytes };
+    const checked = checkStart(rest, (start) => formatFault(start, null) !== null);
+    const outcome = await importProfiles({ ...deps, config }, checked, {
+      merge: head.merge,
+      strict: !head.partial,
+      by: { kind: 'platform', name: head.name },
+      onKeys: effectsOfPlatform(head),
+    });
+    const { imported, deleted, refused, dropped, details } = outcome;
+    return { imported, deleted, notThere: details.notThere, refused, dropped };
+  } finally {
+    lock.close();
+  }
+}
+
+const LF = 0x0a;
+
+/** Reads the first line, and returns what follows it. */
+async function readHead(
+  input: AsyncIterable<Uint8Array>,
+): Promise<{ head: FeedHead; rest: AsyncIterable<Uint8Array> }> {
+  const chunks = input[Symbol.asyncIterator]();
+  let held = Buffer.alloc(0);
+  let end = -1;
+  while (end === -1) {
+    const { done, value } = await chunks.next();
+    if (done) throw cutOff();
+    held = Buffer.concat([held, value]);
+    end = held.indexOf(LF);
+  }
+  const head = JSON.parse(held.toString('utf8', 0, end)) as FeedHead;
+  return { head, rest: restOf(head, held.subarray(end + 1), chunks) };
+}
+
+/** The lines. Throws where fewer bytes come than were announced: the server has died, and nothing may go in. */
+async function* restOf(
+  { bytes }: FeedHead,
+  first: Uint8Array,
+  chunks: AsyncIterator<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  let seen = first.length;
+  if (first.length > 0) yield first;
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+    seen += next.value.length;
+    yield next.value;
+  }
+  if (bytes !== null && seen !== bytes) throw cutOff();
+}
+
+/** The same chunks; throws where the first one shows that these are no JSON Lines. */
+async function* checkStart(
+  chunks: AsyncIterable<Uint8Array>,
+  isOther: (start: Uint8Array) => boolean,
+): AsyncIterable<Uint8Array> {
+  let isFirst = true;
+  for await (const chunk of chunks) {
+    if (isFirst && isOther(chunk.subarray(0, START_BYTES))) {
+      throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object a line; nothing was changed.');
+    }
+    isFirst = false;
+    yield chunk;
+  }
+}
+
+/** So many bytes show what a body is. */
+const START_BYTES = 4_096;
+
+function cutOff(): AppError {
+  return new AppError('refused', 'The lines did not arrive whole; nothing was changed.');
+}
+
+/** Sentences that name the database are for the operator only. */
+function faultOf({ code, message }: AppError, command: Command): Extract<FeedEnd, { fault: object }>['fault'] {
+  const isForClient = !message.includes(basename(configOf(globalsOf(command)).databasePath));
+  return { code, sentence: message, isForClient };
+}

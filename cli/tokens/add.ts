@@ -1,0 +1,63 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { withAccess } from '../admins/access.ts';
+import { notice, print, printJson } from '../output.ts';
+import { needed } from '../values.ts';
+
+type Options = { right?: string[]; withoutAddress?: boolean; eraseLimit: number };
+
+/** Adds `tokens add`: one more token for a backend, which is printed this once. */
+export function addTo(parent: Command): void {
+  parent
+    .command('add')
+    .description('Add a token for a backend and print it, once.')
+    .argument('<name>', 'how the platform is called in histories, 1 to 64 characters')
+    .option('--right <right...>', 'profiles: to send and erase profiles; sign-ins: to sign users in; both together')
+    .option('--without-address', 'lines sent with it can’t change email, authId and banned')
+    .option('--erase-limit <n>', 'how many profiles it may erase on a day (UTC)', readCount, 1_000)
+    .addHelpText(
+      'after',
+      `
+The token is the only line on stdout. Only its SHA-256 is stored; whoever loses it adds another. Two tokens may be under
+one name: add the new one, put it into the backend, then remove the old one.
+
+Whoever may set a profile's address may become its owner: sign-in codes and secrets of keys are mailed there. A token with
+the right profiles can do that, unless --without-address is given; one with the right sign-ins is its owner at once.
+
+Examples:
+  profilectl tokens add backend --right profiles --without-address
+  profilectl tokens add backend --right profiles --right sign-ins --erase-limit 50
+  umask 077; profilectl tokens add backend --right profiles > /etc/backend/profile-lookup-token`,
+    )
+    .action((name: string, options: Options, command: Command) =>
+      withAccess(command, async ({ access, actor, json }) => {
+        const { addToken } = await import('../../shared/access/platform-tokens.ts');
+        const rights = needed(options.right, '--right');
+        const isWithoutAddress = options.withoutAddress === true;
+        const added = addToken(access, { name, rights, isWithoutAddress, eraseLimit: options.eraseLimit }, actor);
+        notice(powerText(added));
+        if (json) printJson(added);
+        else print(added.token);
+      }),
+    );
+}
+
+function readCount(text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Give a whole number.');
+}
+
+/** What whoever has the token can do, so that it is kept accordingly. */
+function powerText(added: { name: string; rights: string[]; withoutAddress: boolean; eraseLimit: number }): string {
+  const { name, rights, withoutAddress, eraseLimit } = added;
+  const lines = [`This is the token of ${name}. It is shown this once; keep it where only the backend reads it.`];
+  if (rights.includes('profiles')) {
+    const become = withoutAddress
+      ? 'but not their addresses, auth IDs and bans'
+      : 'addresses too: whoever may set a profile’s address may become its owner (--without-address makes a token that can’t)';
+    lines.push(`Whoever has it can change every profile, ${become}, and erase ${eraseLimit} profiles a day.`);
+  }
+  if (rights.includes('sign-ins')) {
+    lines.push('Whoever has it can sign in as the owner of any profile.');
+  }
+  return lines.join('\n');
+}

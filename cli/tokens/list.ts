@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import type { TokenView } from '../../shared/access/platform-tokens.ts';
+import { withAccess } from '../admins/access.ts';
+import { print, printJson, table } from '../output.ts';
+
+/** Adds `tokens list`: which tokens there are, what each may do, and when it was last used. */
+export function addTo(parent: Command): void {
+  parent
+    .command('list')
+    .description('List the tokens of backends: what each may do, and when it was last used.')
+    .addHelpText('after', '\nThe tokens themselves are stored nowhere.\n\nExample:\n  profilectl tokens list --json')
+    .action((_options: unknown, command: Command) =>
+      withAccess(command, async ({ access, json }) => {
+        const { listTokens } = await import('../../shared/access/platform-tokens.ts');
+        const tokens = listTokens(access);
+        if (json) printJson({ tokens });
+        else print(tokens.length === 0 ? 'No tokens.' : tokensText(tokens));
+      }),
+    );
+}
+
+function tokensText(tokens: readonly TokenView[]): string {
+  return table(
+    ['Token', 'Name', 'Rights', 'Erases a day', 'Last used', 'Added'],
+    tokens.map(({ identifier, name, rights, withoutAddress, eraseLimit, lastUsedAt, addedAt }) => [
+      identifier,
+      name,
+      `${rights.join(', ')}${withoutAddress ? ' (without address)' : ''}`,
+      rights.includes('profiles') ? String(eraseLimit) : '–',
+      lastUsedAt ?? 'never',
+      addedAt,
+    ]),
+  );
+}

@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import { withAccess } from '../admins/access.ts';
+import { print, printJson } from '../output.ts';
+import { confirmOrYes } from '../values.ts';
+
+/** Adds `tokens remove`: ends a token at once. */
+export function addTo(parent: Command): void {
+  parent
+    .command('remove')
+    .description('Remove a token of a backend, at once.')
+    .argument('<token>', 'the 8 characters that "tokens list" shows; the name will do where it has one token')
+    .addHelpText('after', '\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes')
+    .action((named: string, _options: unknown, command: Command) =>
+      withAccess(command, async ({ access, actor, json, yes }) => {
+        const { findToken, removeToken } = await import('../../shared/access/platform-tokens.ts');
+        const { identifier, name, lastUsedAt } = findToken(access, named);
+        const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
+        await confirmOrYes(yes, `Remove the token ${identifier} of ${name}, ${used}?`);
+        removeToken(access, identifier, actor);
+        if (json) printJson({ identifier, name, removed: true });
+        else print(`${identifier} of ${name} removed`);
+      }),
+    );
+}

@@ -1,0 +1,90 @@
+import type { Access } from '../../shared/access/access.ts';
+import { type PlatformToken, readPlatformToken } from '../../shared/access/platform-tokens.ts';
+import { noteTokenUse } from '../../shared/access/token-uses.ts';
+import { AppError } from '../../shared/errors.ts';
+import { runInBackground } from '../developers/background.ts';
+import { chooseMethod, findRoutes } from '../developers/match.ts';
+import type { PageAnswer, PageRequest } from '../developers/messages.ts';
+import type { Pages } from '../developers/visit.ts';
+import { credentialsOf } from '../request/authenticate.ts';
+import { queryParameters } from '../request/parameters.ts';
+import type { Call, ManageRoute } from './call.ts';
+import { ANYTHING, refuseCall } from './refusals.ts';
+import { MANAGE_ROUTES } from './routes.ts';
+
+// What the platform thread does for /manage/v1. The checks come in this order: the token, the path, the method, the right,
+// the parameters, the body.
+
+/** Answers a request. Never throws: whatever goes wrong is answered with JSON too. */
+export function answerCall(pages: Pages, request: PageRequest): PageAnswer {
+  const template = MANAGE_ROUTES.find(({ path }) => path === request.path)?.path ?? ANYTHING;
+  try {
+    const { route, call } = openCall(pages, request);
+    const answer = { status: 200, headers: JSON_HEADERS, template, refusal: null, fault: null };
+    if ('feed' in route) return { ...answer, body: '', feed: route.feed(call) };
+    const { act } = route;
+    const body = JSON.stringify(act(call));
+    return { ...answer, body };
+  } catch (error) {
+    return refuseCall(pages.access.config, error, template);
+  }
+}
+
+const JSON_HEADERS: PageAnswer['headers'] = [
+  ['Content-Type', 'application/json'],
+  ['Cache-Control', 'no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+];
+
+function openCall(pages: Pages, request: PageRequest): { route: ManageRoute; call: Call } {
+  const { access } = pages;
+  const token = authenticateToken(pages, request);
+  const { route } = chooseMethod(findRoutes(MANAGE_ROUTES, request.path), request.method);
+  if (route.right !== null && !token.rights.includes(route.right)) throw lackOfRight(route.right);
+  const query = queryParameters(request.query, route.query ?? []);
+  const body = route.members === null ? {} : readMembers(request, route.members);
+  return { route, call: { access, request, token, body, query } };
+}
+
+/** The token of a request; its use is noted after the answer. Throws `no_credentials` and `invalid_token`. */
+function authenticateToken({ access, background, report }: Pages, { headers }: PageRequest): PlatformToken {
+  const sent = credentialsOf(headers.authorization ?? null);
+  if (sent === null) throw NO_TOKEN;
+  const token = readPlatformToken(access.db, sent);
+  if (token === null) throw BAD_TOKEN;
+  const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be noted.', cause);
+  runInBackground(background, () => noteUse(access, token), onFault);
+  return token;
+}
+
+const NO_TOKEN = new AppError('no_credentials', 'A token is required, sent as "Authorization: Bearer <token>".');
+const BAD_TOKEN = new AppError('invalid_token', 'This token is not valid.');
+
+function noteUse({ sessions, clock }: Access, { identifier }: PlatformToken): void {
+  noteTokenUse(sessions, clock, identifier);
+}
+
+function lackOfRight(right: string): AppError {
+  return new AppError('insufficient_scope', `This token lacks the right ${right}.`, { scope: right });
+}
+
+/** The members of a body that is one JSON object. Throws `bad_body`, and what the thread that read the body has found. */
+function readMembers({ body, bodyFault }: PageRequest, allowed: readonly string[]): Record<string, unknown> {
+  if (bodyFault === 'not_json' || bodyFault === 'body_too_long') throw new AppError(bodyFault);
+  const value = bodyFault === null ? parse(body ?? '') : undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new AppError('bad_body', 'The body must be one JSON object in UTF-8.');
+  }
+  if (Object.keys(value).some((name) => !allowed.includes(name))) {
+    throw new AppError('bad_body', `The body may have ${allowed.join(' and ')} only.`);
+  }
+  return value as Record<string, unknown>;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import type { ErrorCode } from '../../../shared/errors.ts';
+import type { Parameter, Schema } from '../../api-doc/document/types.ts';
+
+/** What the document says of one operation, beside what its route says. */
+export type ManageDoc = {
+  operationId: string;
+  summary: string;
+  description: string;
+  parameters?: Parameter[];
+  /** The type and schema of the body of a request. */
+  request?: { type: string; schema: Schema };
+  /** The body of a 200. */
+  body: Schema;
+  /** The refusals that not every operation has. */
+  refusals: readonly ErrorCode[];
+};
+
+const text: Schema = { type: 'string' };
+const count: Schema = { type: 'integer', minimum: 0 };
+const flag: Schema = { type: 'boolean' };
+const maybe = (type: string): Schema => ({ type: [type, 'null'] });
+
+/** An object with exactly these members, but for those that are optional. */
+export function objectOf(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** The lines that were left out. */
+const REFUSED: Schema = {
+  type: 'array',
+  items: objectOf({
+    line: { type: 'integer', minimum: 1 },
+    id: maybe('integer'),
+    field: maybe('string'),
+    reason: text,
+  }),
+};
+
+const COUNTS = {
+  imported: { ...count, description: 'Lines that put a profile in or changed one.' },
+  deleted: { ...count, description: 'Profiles that were there and that a line erased.' },
+  notThere: { ...count, description: 'Lines that erase a profile that is not there.' },
+  refused: REFUSED,
+  dropped: {
+    type: 'object',
+    additionalProperties: count,
+    description:
+      'How often each field was left out that profiles do not have; `links` counts links of an unsafe scheme.',
+  },
+} satisfies Record<string, Schema>;
+
+/** The body of a 422: with the counts where `partial=1` was sent, else with the lines alone, or the sentence alone. */
+export const LINES_REFUSED: Schema = objectOf({ error: text, ...COUNTS }, Object.keys(COUNTS));
+
+const parameter = (name: string, values: string[], description: string): Parameter => ({
+  name,
+  in: 'query',
+  required: false,
+  description,
+  schema: { type: 'string', enum: values },
+});
+
+/** The operations by their paths. */
+export const MANAGE_DOCS: Record<string, ManageDoc> = {
+  '/manage/v1/me': {
+    operationId: 'getMe',
+    summary: 'Ask what the token may do',
+    description: 'Whose token this is, its rights and its limits.',
+    body: objectOf({
+      kind: { type: 'string', enum: ['platform'] },
+      name: text,
+      token: { type: 'string', pattern: '^[0-9A-Za-z]{8}$' },
+      rights: { type: 'array', items: { type: 'string', enum: ['profiles', 'sign-ins'] } },
+      withoutAddress: flag,
+      eraseLimit: count,
+    }),
+    refusals: [],
+  },
+  '/manage/v1/profiles': {
+    operationId: 'putProfiles',
+    summary: 'Put profiles in, change and erase them',
+    description:
+      'JSON Lines as `profilectl profiles import` takes them. Without `partial`: up to 1 000 lines and 4 MiB, all or nothing. With it: up to 50 000 lines and 64 MiB, bad lines left out, in batches. After the answer every lookup sees what is in. Sending the same again is harmless. One request at a time is worked on.',
+    parameters: [
+      parameter(
+        'mode',
+        ['replace', 'merge'],
+        'Whether a line replaces the profile, or changes the fields that it has.',
+      ),
+      parameter('partial', ['1'], 'Leave bad lines out and put the rest in.'),
+    ],
+    request: { type: 'application/jsonl', schema: text },
+    body: objectOf(COUNTS),
+    refusals: ['bad_parameter', 'insufficient_scope', 'too_many_lines', 'not_lines', 'lines_refused', 'feed_running'],
+  },
+  '/manage/v1/sign-ins': {
+    operationId: 'handOver',
+    summary: 'Sign a user in',
+    description:
+      'An address to which the backend sends the browser of a user who is signed in with it. It works once, for a minute; looking at it changes nothing.',
+    request: {
+      type: 'application/json',
+      schema: {
+        anyOf: [objectOf({ uid: { type: 'integer', minimum: 1 } }), objectOf({ authId: { ...text, minLength: 1 } })],
+      },
+    },
+    body: objectOf({ address: { type: 'string', format: 'uri' }, expiresAt: { type: 'string', format: 'date-time' } }),
+    refusals: ['bad_parameter', 'bad_body', 'insufficient_scope', 'not_found', 'body_too_long', 'not_json'],
+  },
+};

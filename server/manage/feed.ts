@@ -1,0 +1,137 @@
+import { AppError } from '../../shared/errors.ts';
+import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/write/feed.ts';
+import type { PageAnswer } from '../developers/messages.ts';
+import type { Service } from '../process/service.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { type Counted, countLines, readWhole } from './lines.ts';
+import { FEED_PATH } from './operations/profiles.ts';
+import { refuseCall } from './refusals.ts';
+
+// Profiles that a platform sends. A child process of low priority puts them in, so that lookups keep what they have beside an
+// import; here its lines are only passed on. A process that dies leaves whole batches, or nothing.
+
+/** A process that puts profiles in. */
+type Child = Bun.Subprocess<'pipe', 'pipe', 'ignore'>;
+
+/** When the next one may try, in seconds; most feeds are short. */
+const RETRY_SECONDS = 2;
+
+const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+/** Takes in the lines of a request that was let in, and makes the answer. Throws what the answer refuses. */
+export async function takeLines(service: Service, exchange: Exchange, order: FeedOrder): Promise<PageAnswer> {
+  const { request, headers } = exchange;
+  const { feed } = service;
+  const limits = FEED_LIMITS[order.partial ? 'partial' : 'whole'];
+  if (!LINES_TYPE.test(headers.get('content-type') ?? '') || headers.has('content-encoding')) {
+    throw new AppError('not_lines');
+  }
+  if (Number(headers.get('content-length') ?? 0) > limits.bytes) throw tooLong(order.partial);
+  if (feed.words === null) throw new AppError('not_ready', null);
+  if (feed.isBusy) throw new AppError('feed_running', null, { retryAfterSeconds: RETRY_SECONDS });
+  feed.isBusy = true;
+  try {
+    const counted = { lines: 0, bytes: 0 };
+    const onTooMany = () => tooLong(order.partial);
+    const body = countLines(request.body ?? new Blob([]).stream(), limits, counted, onTooMany);
+    const whole = order.partial ? null : await readWhole(body);
+    const { maxProfileBytes } = service.deps.config;
+    const head: FeedHead = { ...order, maxProfileBytes, bytes: whole?.length ?? null };
+    const end = await runChild(feed.words, head, whole === null ? body : [whole], request.signal);
+    return answerEnd(service, end, order, counted);
+  } finally {
+    feed.isBusy = false;
+  }
+}
+
+/** Runs the child. Throws what reading the lines throws, and kills the child then, or where the client goes away. */
+async function runChild(
+  words: readonly string[],
+  head: FeedHead,
+  lines: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<FeedEnd> {
+  // The environment stays empty: the server's variables hold secrets, and an import needs none of them.
+  const child = Bun.spawn([...words], { env: {}, stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' });
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill);
+  try {
+    const output = new Response(child.stdout).text();
+    await passOn(child, head, lines);
+    const text = await output;
+    await child.exited;
+    return JSON.parse(text) as FeedEnd;
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new AppError('internal', null, { cause: 'The import ended without a word.' });
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', kill);
+    kill();
+  }
+}
+
+/** Writes the lines to the child, as fast as it reads them; stops where it has ended. */
+async function passOn(
+  child: Child,
+  head: FeedHead,
+  lines: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  const { stdin } = child;
+  stdin.write(`${JSON.stringify(head)}\n`);
+  for await (const chunk of lines) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    try {
+      stdin.write(chunk);
+      await stdin.flush();
+    } catch {
+      // The child has ended, and has said why.
+      return;
+    }
+  }
+  await stdin.end();
+}
+
+function answerEnd(service: Service, end: FeedEnd, order: FeedOrder, { lines }: Counted): PageAnswer {
+  if ('fault' in end) throw refusalOfFault(service, end.fault, order);
+  const { refused, ...counts } = end.done;
+  const template = FEED_PATH;
+  if (refused.length === 0) return { ...SUCCESS, body: JSON.stringify({ ...end.done }), template };
+  const which = lines === 1 ? 'The line was refused' : 'Some lines were refused';
+  const isSomethingIn = counts.imported + counts.deleted + counts.notThere > 0;
+  const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest is in' : 'nothing was changed'}.`;
+  const refusal = refuseCall(service.deps.config, new AppError('lines_refused', sentence), template);
+  const { error } = JSON.parse(refusal.body) as { error: string };
+  return { ...refusal, body: JSON.stringify(order.partial ? { error, ...end.done } : { error, refused }) };
+}
+
+const SUCCESS: Omit<PageAnswer, 'body' | 'template'> = {
+  status: 200,
+  headers: [
+    ['Content-Type', 'application/json'],
+    ['Cache-Control', 'no-store'],
+    ['X-Content-Type-Options', 'nosniff'],
+  ],
+  refusal: null,
+  fault: null,
+};
+
+type Fault = Extract<FeedEnd, { fault: object }>['fault'];
+
+function refusalOfFault(service: Service, { code, sentence, isForClient }: Fault, { partial }: FeedOrder): AppError {
+  if (code === 'feed_running') return new AppError(code, null, { retryAfterSeconds: RETRY_SECONDS });
+  if (code === 'busy' || code === 'try_later') return new AppError('busy', null);
+  if (isForClient && code === 'done_in_part') return new AppError('busy', sentence, { isForClient });
+  if (isForClient && code === 'refused') return new AppError('lines_refused', sentence);
+  service.log.event('error', `Profiles of a platform could not be put in${partial ? ' to the end' : ''}. ${sentence}`);
+  return new AppError('internal', null, { cause: sentence });
+}
+
+function tooLong(partial: boolean): AppError {
+  const { lines, bytes } = FEED_LIMITS[partial ? 'partial' : 'whole'];
+  const most = `${lines.toLocaleString('en').replace(',', ' ')} lines and ${bytes / 2 ** 20} MiB`;
+  const sentence = partial
+    ? `With partial=1 a request may have ${most}; what came before that may be in. Send the rest in further requests.`
+    : `A request may have ${most}, or more with partial=1; nothing was changed.`;
+  return new AppError('too_many_lines', sentence);
+}

@@ -1,0 +1,30 @@
+/** How many lines and bytes have gone by. */
+export type Counted = { lines: number; bytes: number };
+
+const LF = 0x0a;
+
+/** Passes a body on and counts it; throws what `onTooMany` returns once there are more lines or bytes than allowed. */
+export async function* countLines(
+  body: AsyncIterable<Uint8Array>,
+  most: Counted,
+  counted: Counted,
+  onTooMany: () => Error,
+): AsyncGenerator<Uint8Array> {
+  let isLineOpen = false;
+  for await (const chunk of body) {
+    counted.bytes += chunk.length;
+    let ended = 0;
+    for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, at + 1)) ended++;
+    counted.lines += ended;
+    if (chunk.length > 0) isLineOpen = chunk[chunk.length - 1] !== LF;
+    if (counted.bytes > most.bytes || counted.lines + (isLineOpen ? 1 : 0) > most.lines) throw onTooMany();
+    yield chunk;
+  }
+}
+
+/** All of a body. */
+export async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,19 @@
+import { type HandedOver, handOver } from '../../../shared/access/hand-over.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Call } from '../call.ts';
+
+/**
+ * `POST /manage/v1/sign-ins`: an address to which the backend sends a user who is signed in with it. Throws `bad_body` where
+ * the body does not name one profile, and `not_found`.
+ */
+export function signIns({ access, token, body }: Call): object {
+  return handOver(access, whoIn(body), token.name);
+}
+
+function whoIn({ uid, authId }: Call['body']): HandedOver {
+  if (uid !== undefined && authId === undefined && Number.isSafeInteger(uid) && (uid as number) >= 1) {
+    return { uid: uid as number };
+  }
+  if (authId !== undefined && uid === undefined && typeof authId === 'string' && authId !== '') return { authId };
+  throw new AppError('bad_body', 'Name the profile by uid, a whole number from 1, or by authId, a text; not by both.');
+}

@@ -1,0 +1,42 @@
+import { basename } from 'node:path';
+import type { Config } from '../../shared/config/config.ts';
+import { AppError, refusalOf } from '../../shared/errors.ts';
+import type { PageAnswer } from '../developers/messages.ts';
+import { shownOf } from '../request/refusals.ts';
+import { describeFault } from '../watching/log.ts';
+
+/** How a request is logged that was refused before it was known what it asks for, or that asks for nothing there is. */
+export const ANYTHING = '/manage/*';
+
+/** Makes the answer to an error: `{"error":"<sentence>"}` with the code in X-Error-Code, as under /api. Never throws. */
+export function refuseCall(
+  config: Pick<Config, 'databasePath'>,
+  error: unknown,
+  template: string = ANYTHING,
+): PageAnswer {
+  const known = shownAs(config, error);
+  const { code, status, body, headers = {} } = shownOf(known);
+  const isFault = refusalOf(code).isLogged && !known.details.isForClient;
+  return {
+    status,
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['Cache-Control', 'no-store'],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['X-Error-Code', code],
+      ...Object.entries(headers),
+    ],
+    body: JSON.stringify(body),
+    template,
+    refusal: code,
+    fault: isFault ? describeFault(error) : null,
+  };
+}
+
+/** A `refused` that tells of a file or a disk is for the operator only. */
+function shownAs({ databasePath }: Pick<Config, 'databasePath'>, error: unknown): AppError {
+  if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
+  if (error.code !== 'usage' && error.code !== 'refused') return error;
+  const isForOperator = error.details.cause !== undefined || error.message.includes(basename(databasePath));
+  return isForOperator ? new AppError('internal', null, { cause: error }) : new AppError('bad_body', error.message);
+}

@@ -1,0 +1,32 @@
+import type { ErrorCode } from '../../errors.ts';
+import type { ImportResult } from './import-report.ts';
+
+// What a server and the process that it starts for profiles of a platform tell each other: the server sends one line of
+// JSON, then the platform's lines; the process prints one line of JSON at its end.
+
+/** What a platform may do and wants. */
+export type FeedOrder = {
+  /** The name of the platform. */
+  name: string;
+  isWithoutAddress: boolean;
+  eraseLimit: number;
+  /** A line changes only the fields that it has. */
+  merge: boolean;
+  /** Bad lines are left out and the rest goes in, in batches; else all goes in or nothing. */
+  partial: boolean;
+};
+
+/** The first line: the order, the configuration's bound, and how many bytes follow; null where that is not known yet. */
+export type FeedHead = FeedOrder & { maxProfileBytes: number; bytes: number | null };
+
+/** The counts of an answer. `notThere`: lines that erase a profile that is not there. */
+export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'refused' | 'dropped'> & { notThere: number };
+
+/** The last line: what was done, or why nothing (more) was; `isForClient` where a client may see the sentence. */
+export type FeedEnd = { done: FeedCounts } | { fault: { code: ErrorCode; sentence: string; isForClient: boolean } };
+
+/** What one request may send. */
+export const FEED_LIMITS = {
+  whole: { lines: 1_000, bytes: 4 * 1024 * 1024 },
+  partial: { lines: 50_000, bytes: 64 * 1024 * 1024 },
+} as const;

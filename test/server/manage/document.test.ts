@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { type ManageApi, manageDocumentText } from '../../../server/manage/document/document.ts';
+import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
+import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { startTestServer } from '../../support/http.ts';
+import { call, expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
+
+// That each answer is as the document says, the helpers of the other tests of this folder see to.
+
+const server = await startTestServer({
+  variables: { PUBLIC_URL: 'https://api.example.org/lookup', TRUSTED_PROXIES: '127.0.0.1' },
+});
+
+test('everybody may read it, with the server’s own address', async () => {
+  const answer = await fetch(`${server.url}/manage/openapi.json`);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+  const { servers, info } = (await answer.json()) as ManageApi;
+  expect([servers[0]?.url, info.license.url]).toEqual([
+    'https://api.example.org/lookup',
+    'https://api.example.org/lookup/docs',
+  ]);
+  const other = await fetch(`${server.url}/manage/openapi.json`, { method: 'POST' });
+  expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+});
+
+test('what is refused before anybody is asked is as it says', async () => {
+  const token = tokenFor({ ...server.deps, sessions: openSessionsFile(server.deps.config.databasePath) });
+  const forwarded = { headers: { 'X-Forwarded-Proto': 'http' } };
+  await expectRefused(await call(server, '/manage/v1/me', token, forwarded), 403, 'plain_http');
+  await expectRefused(await call(server, `/manage/${'a'.repeat(8_192)}`, token), 414, 'uri_too_long');
+  // This server was started without the words for it.
+  await expectRefused(await sendLines(server, token, '', '{}'), 503, 'not_ready');
+});
+
+test('it is valid by Redocly’s recommended rules, without a warning', async () => {
+  const config = await createConfig({ extends: ['recommended'] });
+  const source = manageDocumentText().replaceAll('http://127.0.0.1:3000', 'https://api.example.org');
+  const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'manage.json') });
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+});
+
+test('it is committed as `bun run openapi` writes it', () => {
+  const committed = readFileSync(join(PROJECT, 'server/manage/openapi.json'), 'utf8');
+  const isSame = committed === manageDocumentText();
+  expect(isSame ? 'up to date' : 'out of date: bun run openapi').toBe('up to date');
+});
+
+test('it has every route with the right that it needs', () => {
+  const { paths } = JSON.parse(manageDocumentText()) as ManageApi;
+  const shown = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { security }]) => [method.toUpperCase(), path, security[0]?.token]),
+  );
+  const wanted = MANAGE_ROUTES.map(({ method, path, right }) => [method, path, right === null ? [] : [right]]);
+  expect(shown).toEqual(wanted);
+});

@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { lockForFeed } from '../../../shared/db/import-lock.ts';
+import { FEED_LIMITS } from '../../../shared/profiles/write/feed.ts';
+import { get } from '../../support/http.ts';
+import { exportText, importLines, jsonLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { expectRefused, feedWordsFor, sendLines, tokenFor } from '../../support/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/pages.ts';
+
+async function feedWorld() {
+  const world = pageWorld();
+  const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+  const token = tokenFor(world.access, { rights: ['profiles'] });
+  const send = (query: string, ...lines: (object | string)[]) => sendLines(server, token, query, jsonLines(...lines));
+  const stored = async () =>
+    (await exportText(world.access))
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  return { ...world, server, token, send, stored };
+}
+
+/** Each request starts a process, which takes a while on a busy machine. */
+const LIMIT_MS = 30_000;
+
+const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
+const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
+
+describe('all or nothing', () => {
+  test(
+    'lines are in, lookups see them at once, and the same again is harmless',
+    async () => {
+      const { access, server, send, stored } = await feedWorld();
+      const { secret } = await issueFor(access);
+      for (const imported of [2, 2]) {
+        const answer = await send('', ADA, BEA);
+        expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+        expect(await answer.json()).toEqual({ imported, deleted: 0, notThere: 0, refused: [], dropped: {} });
+      }
+      const found = await get(server, '/api/lookup/uid/8', secret);
+      expect(await found.json()).toMatchObject({ username: 'bea' });
+      for (const deleted of [1, 0]) {
+        const answer = await send('?mode=merge', { id: 7, displayName: 'Ada L' }, { id: 8, deleted: true });
+        expect(await answer.json()).toMatchObject({ imported: 1, deleted, notThere: 1 - deleted });
+      }
+      expect((await get(server, '/api/lookup/uid/8', secret)).status).toBe(404);
+      expect((await stored()).find(({ id }) => id === 7)).toMatchObject({ ...ADA, displayName: 'Ada L' });
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'one bad line keeps all out, and is named',
+    async () => {
+      const { send, stored } = await feedWorld();
+      const answer = await send('', ADA, { id: 8 }, '{');
+      const body = (await answer.clone().json()) as { refused: object[] };
+      expect([answer.status, answer.headers.get('x-error-code')]).toEqual([422, 'lines_refused']);
+      expect(Object.keys(body)).toEqual(['error', 'refused']);
+      expect(body.refused).toMatchObject([
+        { line: 2, id: 8, field: 'username' },
+        { line: 3, id: null },
+      ]);
+      expect(await stored()).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'more than 1 000 lines or 4 MiB are refused with the limit, announced or not, and nothing is in',
+    async () => {
+      const { server, token, stored } = await feedWorld();
+      const { lines, bytes } = FEED_LIMITS.whole;
+      const many = Array.from({ length: lines + 1 }, (_, at) => ({ id: at + 1, username: `user${at}` }));
+      const long = Buffer.alloc(bytes + 1, 0x20);
+      for (const body of [jsonLines(...many), long, new Blob([long]).stream()]) {
+        const sentence = await expectRefused(await sendLines(server, token, '', body), 413, 'too_many_lines');
+        expect(sentence).toContain('1 000 lines and 4 MiB');
+      }
+      expect(await stored()).toEqual([]);
+      // A last line without its line feed is the thousandth here.
+      const most = jsonLines(...many.slice(0, lines)).trimEnd();
+      expect((await sendLines(server, token, '', most)).status).toBe(200);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'a request that is cut off anywhere changes nothing',
+    async () => {
+      const { server, token, send, stored } = await feedWorld();
+      const body = jsonLines(ADA, BEA);
+      for (const length of [0, 10, jsonLines(ADA).length, body.length - 1]) {
+        await cutOff(server.port, token, '', body, length);
+        expect(await stored()).toEqual([]);
+      }
+      // The next one is not kept out by them.
+      await untilFree(() => send('', ADA, BEA));
+      expect(await stored()).toHaveLength(2);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe('partial=1', () => {
+  test(
+    'bad lines are left out and named, and the rest is in',
+    async () => {
+      const { send, stored } = await feedWorld();
+      const answer = await send('?partial=1', ADA, { id: 9 }, BEA);
+      expect(answer.status).toBe(422);
+      expect(await answer.json()).toMatchObject({
+        error: 'Some lines were refused; the rest is in.',
+        imported: 2,
+        refused: [{ line: 2, id: 9, field: 'username' }],
+      });
+      expect((await stored()).map(({ id }) => id)).toEqual([7, 8]);
+      expect((await send('?partial=1', ADA, BEA)).status).toBe(200);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'a request of unknown length that is cut off leaves whole lines, in order',
+    async () => {
+      const { server, token, send, stored } = await feedWorld();
+      const lines = Array.from({ length: 3_000 }, (_, at) => ({ id: at + 1, username: `user${at}` }));
+      const body = jsonLines(...lines);
+      await cutOff(server.port, token, '?partial=1', body, body.length - 20);
+      const answer = await untilFree(() => send('?partial=1', { id: 5_000, username: 'last' }));
+      expect(answer.status).toBe(200);
+      const ids = (await stored()).map(({ id }) => id).filter((id) => id !== 5_000);
+      expect(ids).toEqual(lines.slice(0, ids.length).map(({ id }) => id));
+      expect(ids.length).toBeLessThan(3_000);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'a line too many ends it with the limit',
+    async () => {
+      const { server, token } = await feedWorld();
+      const body = '\n'.repeat(FEED_LIMITS.partial.lines + 1);
+      const sentence = await expectRefused(await sendLines(server, token, '?partial=1', body), 413, 'too_many_lines');
+      expect(sentence).toContain('50 000 lines and 64 MiB');
+      const huge = { 'Content-Length': String(FEED_LIMITS.partial.bytes + 1) };
+      expect(await headOnly(server.port, token, huge)).toContain('HTTP/1.1 413');
+    },
+    LIMIT_MS,
+  );
+});
+
+test(
+  'what a token may not do is refused: addresses, and more erasures than its limit',
+  async () => {
+    const { access, server, stored } = await feedWorld();
+    await importLines(access, [ADA]);
+    const token = tokenFor(access, { name: 'careful', isWithoutAddress: true, eraseLimit: 0 });
+    const lines = jsonLines({ id: 7, username: 'ada' }, { ...ADA, email: 'eve@example.org' }, { id: 7, deleted: true });
+    const answer = await sendLines(server, token, '?partial=1', lines);
+    expect(await answer.json()).toMatchObject({
+      imported: 1,
+      refused: [
+        { line: 2, id: 7, field: 'email', reason: 'email may not be changed with this token' },
+        { line: 3, id: 7, field: 'deleted' },
+      ],
+    });
+    expect(await stored()).toMatchObject([ADA]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'one at a time: the next is told when to try again, from another process too',
+  async () => {
+    const { access, send, stored } = await feedWorld();
+    const lock = lockForFeed(access.config.databasePath);
+    const late = await send('', ADA);
+    expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
+    await expectRefused(late, 429, 'feed_running');
+    lock?.close();
+    const answers = await Promise.all([send('', ADA), send('', BEA)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 429]);
+    expect(await stored()).toHaveLength(1);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'what is no JSON Lines is refused and named',
+  async () => {
+    const { server, token, send } = await feedWorld();
+    for (const headers of [{ 'Content-Type': 'application/json' }, { 'Content-Encoding': 'gzip' }]) {
+      await expectRefused(await sendLines(server, token, '', jsonLines(ADA), headers), 415, 'not_lines');
+    }
+    for (const body of ['', '\n', '[{"id":7}]']) {
+      await expectRefused(await sendLines(server, token, '', body), 422, 'lines_refused');
+    }
+    for (const query of ['?mode=other', '?partial=0', '?partial=1&partial=1', '?prune=1']) {
+      await expectRefused(await send(query, ADA), 400, 'bad_parameter');
+    }
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a changed address is told to the old one, as after any import',
+  async () => {
+    const { access, send } = await feedWorld();
+    await send('', ADA);
+    await issue(access, { profile: 'ada' });
+    await send('?mode=merge', { id: 7, email: 'new@example.org' });
+    const kinds = access.db.$client.query("SELECT kind FROM notices WHERE kind = 'address'").all();
+    expect(kinds.length).toBeGreaterThan(0);
+  },
+  LIMIT_MS,
+);
+
+/** A key of a profile of its own, with all permissions. */
+async function issueFor(access: Parameters<typeof issue>[0]) {
+  await importLines(access, [{ id: 1, username: 'owner', email: 'owner@example.org' }]);
+  return issue(access, { profile: 'owner', permissions: ['api.lookup'] });
+}
+
+/** Begins a request, and closes the connection after so many bytes of the body. */
+function cutOff(port: number, token: string, query: string, body: string, length: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const size = query === '' ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked';
+  const part = body.slice(0, length);
+  const sent = query === '' ? part : `${part.length.toString(16)}\r\n${part}\r\n`;
+  const head = headOf(token, query, [size]);
+  const socket = connect(port, '127.0.0.1', () => socket.write(head + sent, () => socket.destroy()));
+  socket.on('close', () => resolve());
+  return promise;
+}
+
+/** Sends only the head of a request, and returns what comes back first. */
+function headOnly(port: number, token: string, fields: Record<string, string>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
+  const socket = connect(port, '127.0.0.1', () => socket.write(headOf(token, '?partial=1', lines)));
+  socket.once('data', (chunk) => {
+    resolve(chunk.toString());
+    socket.destroy();
+  });
+  return promise;
+}
+
+function headOf(token: string, query: string, fields: string[]): string {
+  const lines = [`Authorization: Bearer ${token}`, 'Content-Type: application/jsonl', 'Host: a', ...fields];
+  return `POST /manage/v1/profiles${query} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
+}
+
+/** Sends again, while an earlier request still counts as under way. */
+async function untilFree(send: () => Promise<Response>): Promise<Response> {
+  for (;;) {
+    const answer = await send();
+    if (answer.status !== 429) return answer;
+    await Bun.sleep(10);
+  }
+}

@@ -1,0 +1,131 @@
+import { expect, test } from 'bun:test';
+import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { onBox } from '../../support/actors.ts';
+import { importLines } from '../../support/import.ts';
+import { call, expectRefused, tokenFor } from '../../support/manage.ts';
+import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+
+const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
+const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };
+
+async function handOverWorld() {
+  const world = pageWorld();
+  await importLines(world.access, [ADA, BEA]);
+  const server = await serverOfPages(world);
+  const token = tokenFor(world.access, { rights: ['sign-ins'] });
+  const ask = (body: object) => call(server, '/manage/v1/sign-ins', token, { body });
+  const ticketFor = async (body: object = { uid: 7 }) => {
+    const { address } = (await (await ask(body)).json()) as { address: string };
+    return new URL(address).searchParams.get('ticket') as string;
+  };
+  return { ...world, ask, ticketFor };
+}
+
+const open = (world: PageWorld, ticket: string, cookie?: string) =>
+  visit(world, `/developers/enter?ticket=${ticket}`, cookie === undefined ? {} : { cookie });
+const enter = (world: PageWorld, ticket: string, cookie?: string) =>
+  visit(world, '/developers/enter', { form: { ticket }, ...(cookie !== undefined && { cookie }) });
+const cookieIn = (answer: Awaited<ReturnType<typeof visit>>, name: string) =>
+  valuesOf(answer, 'set-cookie')
+    .find((value) => value.startsWith(`${name}=`))
+    ?.split(';', 1)[0];
+
+test('a backend hands a user over by UID or auth ID: the page says as whom, looking burns nothing, a click signs in', async () => {
+  const world = await handOverWorld();
+  const answer = await world.ask({ authId: 'auth0|ada' });
+  expect(await answer.json()).toEqual({
+    address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:3000\/developers\/enter\?ticket=[\w-]{43}$/),
+    expiresAt: '2026-01-01T00:01:00.000Z',
+  });
+  for (const body of [{ uid: 7 }, { authId: 'auth0|ada' }]) {
+    const ticket = await world.ticketFor(body);
+    for (const _look of [1, 2]) expect((await open(world, ticket)).body).toContain('Continue as ada');
+    const entered = await enter(world, ticket);
+    expect([entered.status, valuesOf(entered, 'location')[0]]).toEqual([303, expect.stringContaining('/developers')]);
+    expect(
+      (await visit(world, '/developers/sessions', { cookie: cookieIn(entered, 'session') as string })).status,
+    ).toBe(200);
+    // Nothing of it works again.
+    for (const again of [await open(world, ticket), await enter(world, ticket)]) {
+      expect([again.status, again.refusal]).toEqual([404, 'not_found']);
+      expect(again.body).toContain('works once, for a minute');
+    }
+  }
+});
+
+test('whom the body does not name, or not at all, is refused', async () => {
+  const { ask } = await handOverWorld();
+  for (const body of [{ uid: 9 }, { authId: 'auth0|nobody' }]) await expectRefused(await ask(body), 404, 'not_found');
+  for (const body of [{}, { uid: 7, authId: 'auth0|ada' }, { uid: '7' }, { uid: 0 }, { uid: 1.5 }, { authId: '' }]) {
+    await expectRefused(await ask(body), 400, 'bad_body');
+  }
+});
+
+test('an address works for a minute, and ends with the profile’s address, its row, or a sweep', async () => {
+  const world = await handOverWorld();
+  const ends: ((ticket: string) => unknown)[] = [
+    () => world.clock.advance(60_000),
+    () => importLines(world.access, [{ ...ADA, email: 'other@example.org' }]),
+    async () => {
+      eraseProfile(world.access, 'ada', onBox('root'));
+      await importLines(world.access, [ADA]);
+    },
+    () => {
+      world.clock.advance(60_000);
+      sweepSessions(world.access.db, world.access.clock, world.access.sessions);
+      expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM hand_overs').get()).toEqual({ n: 0 });
+    },
+  ];
+  for (const end of ends) {
+    const ticket = await world.ticketFor();
+    world.clock.advance(59_000);
+    expect((await open(world, ticket)).status).toBe(200);
+    world.clock.advance(-59_000);
+    await end(ticket);
+    expect((await open(world, ticket)).status).toBe(404);
+    expect((await enter(world, ticket)).status).toBe(404);
+  }
+  const open404 = [await open(world, ''), await open(world, 'x'.repeat(43))];
+  expect(open404.map(({ status }) => status)).toEqual([404, 404]);
+});
+
+test('of several that use one address at once only one gets in', async () => {
+  const world = await handOverWorld();
+  const ticket = await world.ticketFor();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => enter(world, ticket)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(7).fill(404)]);
+});
+
+test('whoever else is signed in is told of it before, and signed out; texts of others stay texts', async () => {
+  const world = await handOverWorld();
+  const ada = signInOwner(world.access, 7);
+  const same = await open(world, await world.ticketFor(), ada);
+  expect(same.body).not.toContain('Somebody else is signed in');
+  const ticket = await world.ticketFor({ uid: 8 });
+  const page = await open(world, ticket, ada);
+  expect(page.body).toContain('Somebody else is signed in');
+  expect(page.body).toContain('Continue as bea &lt;b&gt;');
+  expect((await enter(world, ticket, ada)).status).toBe(303);
+  expect((await visit(world, '/developers/sessions', { cookie: ada })).status).toBe(303);
+});
+
+test('the owner is told by mail of a browser that was not known, once', async () => {
+  const world = await handOverWorld();
+  const notices = () =>
+    world.access.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'new-sign-in'").get();
+  const entered = await enter(world, await world.ticketFor());
+  expect(notices()).toEqual({ n: 1 });
+  await enter(world, await world.ticketFor(), cookieIn(entered, 'known'));
+  expect(notices()).toEqual({ n: 1 });
+  const secrets = [entered.headers, world.access.sessions.sqlite.serialize().toString('latin1')] as const;
+  expect(secrets[1]).not.toContain(cookieIn(entered, 'session')?.slice(8) as string);
+});
+
+test('the secret of an address stands nowhere in the files', async () => {
+  const world = await handOverWorld();
+  const ticket = await world.ticketFor();
+  for (const sqlite of [world.access.sessions.sqlite, world.access.db.$client]) {
+    expect(sqlite.serialize().toString('latin1')).not.toContain(ticket);
+  }
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'bun:test';
+import { settleBackground } from '../../../server/developers/background.ts';
+import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
+import { FAILURES } from '../../../server/request/throttle.ts';
+import { newPlatformToken } from '../../../shared/access/platform-token-text.ts';
+import { listTokens, removeToken } from '../../../shared/access/platform-tokens.ts';
+import { systemRandom } from '../../../shared/random.ts';
+import { onBox } from '../../support/actors.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { call, expectRefused, tokenFor } from '../../support/manage.ts';
+import { pageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { expectRefusal } from '../../support/requests.ts';
+
+const world = pageWorld();
+insertProfile(world.access.db, { id: 7 });
+const server = await serverOfPages(world);
+const token = tokenFor(world.access);
+
+/** What a route takes. */
+const bodyOf = ({ method }: { method: string }) => (method === 'POST' ? { body: { uid: 7 } } : {});
+
+test('a token is told whose it is and what it may do, and its last use is noted', async () => {
+  const answer = await call(server, '/manage/v1/me', token);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(await answer.json()).toEqual({
+    kind: 'platform',
+    name: 'backend',
+    token: token.slice(4, 12),
+    rights: ['profiles', 'sign-ins'],
+    withoutAddress: false,
+    eraseLimit: 1000,
+  });
+  await settleBackground(world.pages.background);
+  expect(listTokens(world.access)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
+});
+
+test('HEAD is answered as GET is, without the body', async () => {
+  const answer = await call(server, '/manage/v1/me', token, { method: 'HEAD' });
+  expect([answer.status, await answer.text()]).toEqual([200, '']);
+});
+
+for (const route of MANAGE_ROUTES) {
+  describe(`${route.method} ${route.path}`, () => {
+    const ask = (sent: string | null, init: Parameters<typeof call>[3] = {}) =>
+      call(server, route.path, sent, { method: route.method, ...bodyOf(route), ...init });
+
+    test('is refused without a token, with one of another kind, a mistyped or a foreign one', async () => {
+      world.clock.advance(61_000);
+      const cookie = signInOwner(world.access, 7);
+      const none = [await ask(null), await ask(null, { headers: { cookie } })];
+      none.push(await ask(null, { headers: { Authorization: 'Basic YTpi' } }));
+      for (const answer of none) {
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="profile-lookup"');
+        await expectRefused(answer, 401, 'no_credentials');
+      }
+      const foreign = newPlatformToken(systemRandom).token;
+      for (const sent of [`${token.slice(0, -1)}~`, token.slice(0, -1), foreign, token.replace('plp', 'plk')]) {
+        const answer = await ask(sent);
+        expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
+        await expectRefused(answer, 401, 'invalid_token');
+      }
+    });
+
+    test('knows its methods and no parameters', async () => {
+      for (const method of ['PUT', 'DELETE', 'PATCH', route.method === 'GET' ? 'POST' : 'GET']) {
+        const answer = await call(server, route.path, token, { method });
+        expect(answer.headers.get('allow')).toBe(route.method === 'GET' ? 'GET, HEAD' : 'POST');
+        await expectRefused(answer, 405, 'method_not_allowed');
+      }
+      const init = { method: route.method, ...bodyOf(route) };
+      await expectRefused(await call(server, `${route.path}?a=1`, token, init), 400, 'bad_parameter');
+    });
+
+    test('a token that is removed lets nobody in at the next request', async () => {
+      const other = tokenFor(world.access, { name: `other ${MANAGE_ROUTES.indexOf(route)}` });
+      expect((await ask(other)).status).not.toBe(401);
+      removeToken(world.access, other.slice(4, 12), onBox('root'));
+      await expectRefused(await ask(other), 401, 'invalid_token');
+    });
+
+    if (route.right !== null)
+      test('needs its right, which the refusal names', async () => {
+        const right = route.right === 'profiles' ? 'sign-ins' : 'profiles';
+        const other = tokenFor(world.access, { name: `right ${MANAGE_ROUTES.indexOf(route)}`, rights: [right] });
+        const answer = await ask(other);
+        expect(answer.headers.get('www-authenticate')).toContain(`scope="${route.right}"`);
+        expect(await expectRefused(answer, 403, 'insufficient_scope')).toContain(route.right as string);
+      });
+
+    if (route.members !== null)
+      test('takes one JSON object of the right members and no other body', async () => {
+        const type = await ask(token, { body: '{}', headers: { 'Content-Type': 'text/plain' } });
+        await expectRefused(type, 415, 'not_json');
+        for (const body of ['', '{', '[]', 'null', '"a"', '{"uid":7,"other":1}', '{"__proto__":1}']) {
+          await expectRefused(await ask(token, { body }), 400, 'bad_body');
+        }
+        await expectRefused(await ask(token, { body: `{"uid":"${'7'.repeat(65_536)}"}` }), 413, 'body_too_long');
+      });
+  });
+}
+
+test('only the holder of a token is told that a path is unknown', async () => {
+  world.clock.advance(61_000);
+  for (const path of ['/manage', '/manage/', '/manage/v1', '/manage/v2/me', '/manage/v1/me/', '/manage/v1/%6de']) {
+    await expectRefused(await call(server, path, null), 401, 'no_credentials');
+    await expectRefused(await call(server, path, token), 404, 'unknown_path');
+  }
+  await expectRefusal(await get(server, '/managex'), 404);
+});
+
+test('failed log-ins are counted with those under /api, and a good token is let in all the same', async () => {
+  world.clock.advance(61_000);
+  for (let sent = 0; sent < FAILURES.quota / 2; sent++) {
+    await expectRefused(await call(server, '/manage/v1/me', null), 401, 'no_credentials');
+    await get(server, '/api/key');
+  }
+  const late = await call(server, '/manage/v1/me', 'plp_wrong');
+  expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
+  await expectRefused(late, 429, 'too_many_failures');
+  expect((await call(server, '/manage/v1/me', token)).status).toBe(200);
+});
+
+test('the log names the route, and never a token or a path that was sent', async () => {
+  await call(server, '/manage/v1/me', token);
+  await call(server, '/manage/a-secret-path', token);
+  const routes = server.log.slice(-2).map(({ route, status }) => [route, status]);
+  expect(routes).toEqual([
+    ['/manage/v1/me', 200],
+    ['/manage/*', 404],
+  ]);
+  expect(JSON.stringify(server.log)).not.toMatch(/plp_\w{8}_|a-secret-path/);
+});
+
+test('DEVELOPER_PLATFORM=off makes all of it unknown paths; on, the platform thread answers', async () => {
+  const off = await startTestServer({ variables: { DEVELOPER_PLATFORM: 'off' } });
+  await expectRefusal(await get(off, '/manage/v1/me'), 404);
+  const on = await startTestServer();
+  await expectRefused(await call(on, '/manage/v1/me', null), 401, 'no_credentials');
+});

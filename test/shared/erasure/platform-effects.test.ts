@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { effectsOfPlatform, type PlatformLimits } from '../../../shared/erasure/platform-effects.ts';
+import { exportText, importLines } from '../../support/import.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const ADA = { id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|ada', banned: true };
+
+async function world(limits: Partial<PlatformLimits>) {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  await importLines(deps, [ADA, { id: 8, username: 'bea' }, { id: 9, username: 'cea' }]);
+  const send = async (lines: object[], options: { merge?: boolean; strict?: boolean; name?: string } = {}) => {
+    const { name = 'backend', merge = false, strict = true } = options;
+    const onKeys = effectsOfPlatform({ name, isWithoutAddress: false, eraseLimit: 1_000, ...limits });
+    const { deleted, refused } = await importLines(deps, lines, { merge, strict, onKeys });
+    return { deleted, refused: refused.map(({ line, field }) => `${line} ${field}`) };
+  };
+  const stored = async () =>
+    (await exportText(deps))
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  return { clock, send, stored };
+}
+
+const { email, authId, banned } = ADA;
+
+for (const merge of [false, true]) {
+  for (const strict of [false, true]) {
+    test(`without addresses, merge ${merge}, strict ${strict}: other values are refused, what a line lacks stays`, async () => {
+      const { send, stored } = await world({ isWithoutAddress: true });
+      const how = { merge, strict };
+      expect(await send([{ id: 7, username: 'ada', displayName: 'Ada L' }, ADA], how)).toMatchObject({ refused: [] });
+      const changes = { email: ['eve@example.org', null], authId: ['auth0|eve', null], banned: [false] };
+      for (const [field, values] of Object.entries(changes)) {
+        for (const value of values) {
+          const { refused } = await send([{ id: 7, username: 'ada', [field]: value }], how);
+          expect([field, refused]).toEqual([field, [`1 ${field}`]]);
+        }
+      }
+      expect((await stored())[0]).toMatchObject({ email, authId, banned });
+      const fresh = { id: 10, username: 'dea' };
+      expect(await send([fresh, { ...fresh, email: 'eve@example.org' }], how)).toMatchObject({ refused: ['2 email'] });
+      expect(await send([fresh], how)).toMatchObject({ refused: [] });
+      expect((await stored()).at(-1)).toMatchObject({ id: 10, email: null, authId: null, banned: false });
+      // Nor by erasing a profile and sending it anew.
+      const anew = [
+        { id: 8, deleted: true },
+        { id: 8, username: 'bea', email: 'eve@example.org' },
+      ];
+      expect(await send(anew, how)).toMatchObject({ refused: ['2 email'] });
+    });
+  }
+}
+
+test('a day has so many erasures for all tokens of a name; what is not there, or rolled back, does not count', async () => {
+  const { clock, send, stored } = await world({ eraseLimit: 2 });
+  const erase = (ids: number[], options = {}) =>
+    send(
+      ids.map((id) => ({ id, deleted: true })),
+      options,
+    );
+  expect(await erase([7, 8, 9])).toEqual({ deleted: 0, refused: ['3 deleted'] });
+  expect(await erase([7, 7, 99])).toEqual({ deleted: 1, refused: [] });
+  expect(await erase([8, 9], { strict: false, name: 'BACKEND' })).toEqual({ deleted: 1, refused: ['2 deleted'] });
+  expect((await stored()).map(({ id }) => id)).toEqual([9]);
+  clock.advance(DAY_MS);
+  expect(await erase([9])).toEqual({ deleted: 1, refused: [] });
+});
+
+test('each name has its own', async () => {
+  const { send } = await world({ eraseLimit: 1 });
+  for (const [id, name] of [7, 8].map((id) => [id, `platform ${id}`] as const)) {
+    expect(await send([{ id, deleted: true }], { name })).toEqual({ deleted: 1, refused: [] });
+  }
+});
