@@ -176,7 +176,7 @@ test('"db check" looks at it, "status" tells of it, and neither makes one', asyn
   expect(readStatus(deps).signIns).toEqual({ path, sessions: 1, mailsLastHour: 1, mailsPerHour: 1_000 });
   const variables = { DATABASE_PATH: config.databasePath };
   expect((await profilectl(['status'], { variables })).stdout).toMatch(
-    /^Signed in +1 session; 1 sign-in mails in the last hour, at most 1000$/m,
+    /^Signed in +1 session; 1 sign-in mail in the last hour, at most 1000$/m,
   );
   closeSessionsFile(access.sessions);
   writeFileSync(path, 'damaged');
