@@ -99,15 +99,16 @@ export function endAllSessions(access: Access, signed: Signed, exceptId: number 
 }
 
 /**
- * The sessions of this person, the newest {@link MOST_LISTED} at most, newest first: the living ones, and those that ended in
- * the last 30 days. Sessions of an earlier address, an erased profile or a removed admin are not listed: they were perhaps
+ * The sessions of this person, {@link MOST_LISTED} at most: first those that nobody has ended, then those that were ended in
+ * the last 30 days, each the newest first. Sessions of an earlier address, an erased profile or a removed admin are not listed: they were perhaps
  * another person's.
  */
 export function listSessions(access: Access, signed: Signed): ListedSession[] {
   const nowMs = access.clock.nowMs();
   const rows = readSessions(access.sessions, (sqlite) =>
     sqlite
-      .query<Row, Value[]>(`SELECT ${ROW} FROM sessions WHERE ${personsRows(signed)} ORDER BY id DESC LIMIT ?`)
+      .query<Row, Value[]>(`SELECT ${ROW} FROM sessions WHERE ${personsRows(signed)}
+           ORDER BY ended_at IS NOT NULL, id DESC LIMIT ?`)
       .all(...personsValues(signed), MOST_LISTED),
   );
   return rows.map((row) => listed(row, nowMs)).filter(({ endedAtMs }) => isShown(endedAtMs, nowMs));
