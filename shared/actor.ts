@@ -7,8 +7,11 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export type Person =
   /** Whoever can open the database, on the box; the name is the operating system's user. */
   | { kind: 'operator'; name: string }
-  /** `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input. */
-  | { kind: 'admin'; name: string; hasAsserted: boolean }
+  /**
+   * `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input; `shown`
+   * is then the state in which the admin was shown the key (`keys/shown.ts`): it is refused for any other.
+   */
+  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: string }
   /**
    * The owner of one profile, by its id. The name is no person's: history stays when a profile is erased, so nothing in
    * it may lead to its owner.

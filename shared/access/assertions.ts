@@ -1,10 +1,10 @@
 import type { Person } from '../actor.ts';
 import { AppError } from '../errors.ts';
-import { showKey } from '../keys/view.ts';
+import { shownState } from '../keys/shown.ts';
 import type { Access, Client } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
-import { type Decision, decisionText, stateText } from './decision.ts';
+import { type Decision, decisionText } from './decision.ts';
 import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
 import { relyingPartyOf } from './relying-party.ts';
 import type { Session, Signed } from './session-row.ts';
@@ -55,7 +55,8 @@ export function beginDecision(
 /**
  * Uses an assertion up for exactly this decision, and returns the admin as the person that may take it: the only place where
  * `hasAsserted` becomes true. Throws `forbidden` for an assertion that is old, used, another's, changed or for anything else
- * than this decision, and `changed_since` where the key is not as the page showed it any more.
+ * than this decision, and `changed_since` where the key is not as the page showed it any more; whatever stores the
+ * decision looks again.
  */
 export function consumeAssertion(access: Access, admin: SignedAdmin, sent: Assertion, decision: Decision): Person {
   const challenge = challengeIn(sent.clientDataJson);
@@ -65,17 +66,8 @@ export function consumeAssertion(access: Access, admin: SignedAdmin, sent: Asser
     throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
   }
   refuseChanged(access, decision);
-  return { kind: 'admin', name: admin.name, hasAsserted: true };
-}
-
-/**
- * The state of a key, and of the one that it is to replace, as a page shows it to admins; to be sent back by the page's
- * form as `shown`. Throws `not_found`.
- */
-export function shownState(access: Access, identifier: string): string {
-  const key = showKey(access, identifier, 'admin');
-  const predecessor = key.successorOf === null ? null : showKey(access, key.successorOf, 'admin');
-  return stateText([key, predecessor]);
+  const { operation, shown } = decision;
+  return { kind: 'admin', name: admin.name, hasAsserted: true, ...(operation !== 'remove passkey' && { shown }) };
 }
 
 function refuseChanged(access: Access, { operation, identifier, shown }: Decision): void {

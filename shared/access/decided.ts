@@ -28,7 +28,8 @@ type Row = Pick<Decided, 'atMs' | 'kind' | 'name' | 'event'> & {
 const OF_KEYS = `SELECT id, at AS atMs, by, by_kind AS byKind, 'key' AS kind, identifier AS name, event, detail
   FROM key_events WHERE event IN ('approved', 'rejected', 'changed', 'revoked')`;
 
-const OF_PEOPLE = 'SELECT id, at AS atMs, by, by_kind AS byKind, kind, name, event, detail FROM people_events WHERE TRUE';
+const OF_PEOPLE =
+  'SELECT id, at AS atMs, by, by_kind AS byKind, kind, name, event, detail FROM people_events WHERE TRUE';
 
 /** The last entry of keys and the last one of people that came before, by their ids. */
 const CURSOR = /^(\d{1,16})-(\d{1,16})$/;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { RateLimit } from '../limits/rate-limit.ts';
 
 /** What an admin decides by one assertion: all that the page showed and the form says. Times are milliseconds since 1970. */
@@ -30,9 +29,4 @@ export function decisionText(decision: Decision): string {
     reason,
     shown,
   });
-}
-
-/** The state of whatever a page shows, as a short text that says nothing of it: two states have the same only if they are the same. */
-export function stateText(shown: unknown): string {
-  return createHash('sha256').update(JSON.stringify(shown)).digest('base64url');
 }

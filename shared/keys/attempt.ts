@@ -26,6 +26,7 @@ import {
   readOwner,
   type StoredAttempt,
 } from './record.ts';
+import { refuseUnlikeShown } from './shown.ts';
 import { type Predecessor, predecessorOf, retirePredecessor, usualRateLimits } from './successor.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
@@ -67,6 +68,7 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
   const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
   expireKeys(deps.db, nowMs, input.identifier);
   return write(deps.db, (tx) => {
+    refuseUnlikeShown({ ...deps, db: tx }, input.identifier, input.by);
     const key = readKey(tx, input.identifier);
     const act = { by: input.by, atMs: nowMs };
     const number = openAttempt(tx, key, act);

@@ -11,6 +11,7 @@ import { stateAt } from './key.ts';
 import type { Step } from './lifecycle.ts';
 import { addNotices } from './notice.ts';
 import { type ApiKey, readKey } from './record.ts';
+import { refuseUnlikeShown } from './shown.ts';
 
 /** What an admin changes of an Active key; whatever is absent stays as it is. */
 export type KeyChange = {
@@ -33,6 +34,7 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   return write(deps.db, (tx) => {
     // The time is read once the write lock is held: while this waited for the lock, the key may have expired.
     const act = { by, atMs: deps.clock.nowMs() };
+    refuseUnlikeShown({ ...deps, db: tx }, identifier, by);
     const key = requireActive(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
     const changed = setGrant(tx, key, grant, act);

@@ -23,6 +23,7 @@ import {
   readOwnerByName,
 } from './record.ts';
 import { newIdentifier } from './secret.ts';
+import { refuseUnlikeShown } from './shown.ts';
 import { checkSuccession } from './successor.ts';
 
 // The life of a key but for its approval, which is in approve.ts. Each function checks the rules itself and changes the
@@ -143,6 +144,7 @@ function endWithReason(
   expireKeys(deps.db, nowMs, identifier);
   return write(deps.db, (tx) => {
     const act = { by, atMs: nowMs };
+    refuseUnlikeShown({ ...deps, db: tx }, identifier, by);
     const event = moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
     const kind = move === 'reject' ? 'rejection' : 'revocation';
     return { identifier, noticeIds: addNotices(tx, deps.config, { identifier, kind, about: { event }, atMs: nowMs }) };

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, or, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText, SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import type { Db } from '../db/connect.ts';
+import type { Db, Tx } from '../db/connect.ts';
 import type { KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents, profiles } from '../db/schema.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
@@ -48,7 +48,7 @@ export type HistoryView = {
  * attempt as not confirmed, whatever the database still says.
  */
 export type Reader = {
-  db: Db;
+  db: Db | Tx;
   clock: { nowMs: () => number };
 };
 

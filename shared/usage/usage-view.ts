@@ -1,9 +1,10 @@
 import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { USAGE_DAYS } from '../keys/fields.ts';
 import { readKey } from '../keys/record.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
-import { type KeyView, listKeys, type Reader } from '../keys/view.ts';
+import { type KeyView, listKeys } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 
 /**
@@ -20,7 +21,7 @@ export type UsageView = {
  * The usage of a key in the last `days` days (1 to 400) in UTC. Requests of the last ten seconds may be missing. Throws
  * `not_found`.
  */
-export function keyUsage(reader: Reader, identifier: string, days: number): UsageView {
+export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string, days: number): UsageView {
   readKey(reader.db, identifier);
   const today = dayOf(reader.clock.nowMs());
   const first = today - days + 1;
@@ -47,7 +48,7 @@ export function keyUsage(reader: Reader, identifier: string, days: number): Usag
  * When each key was last used, in milliseconds since 1970; a key that was not used in the last 400 days is absent. Where
  * only these keys are wanted, no row of another key is read.
  */
-export function lastUses(reader: Reader, identifiers?: readonly string[]): Map<string, number> {
+export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers?: readonly string[]): Map<string, number> {
   const after = dayOf(reader.clock.nowMs()) - USAGE_DAYS;
   const sql = 'SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day > ?';
   const rows = (
@@ -65,7 +66,7 @@ export function lastUses(reader: Reader, identifiers?: readonly string[]): Map<s
  * days); a key that was never used counts from its approval.
  */
 export function unusedKeys(
-  reader: Reader,
+  reader: Pick<Deps, 'db' | 'clock'>,
   spanMs: number,
   profileId?: number,
   viewer: ActorKind = 'operator',

@@ -1,8 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { beginDecision, type SignedAdmin, shownState } from '../../shared/access/assertions.ts';
+import { beginDecision, type SignedAdmin } from '../../shared/access/assertions.ts';
 import { closeAccess, openAccess } from '../../shared/access/open.ts';
 import { openDatabase } from '../../shared/db/open.ts';
+import { shownState } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { CLIENT } from '../support/access.ts';
 import { enrol, signIn } from '../support/admins.ts';

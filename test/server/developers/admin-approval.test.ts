@@ -149,6 +149,27 @@ describe('how an approval went is on the key’s page', () => {
     expect(showKey(world.access, identifier).state).toBe('pending');
   });
 
+  test('the address was changed once the passkey had answered: nothing is mailed, and the page shows the key anew', async () => {
+    const smtp = await startSmtp();
+    const world = await worldMailingTo(smtp.port);
+    const grace = signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    const page = await askToDecide(world, grace, identifier, APPROVAL);
+    // The mailer is asked for once before the passkey's answer is used up, and once after.
+    const { mailer } = world.access;
+    let asked = 0;
+    world.access.mailer = async () => {
+      if (++asked === 2) await importLines(world.access, [{ id: 7, username: 'ada', email: 'other@example.org' }]);
+      return mailer();
+    };
+    const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+    expect([asked, answer.status, answer.refusal]).toEqual([2, 409, 'changed_since']);
+    expect(textOf(answer)).toContain('The e-mail address of this profile was changed 2026-01-01 00:00 UTC');
+    await visit(world, '/developers');
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
+    expect(smtp.received.filter(({ to }) => to.join().includes('other@'))).toEqual([]);
+  });
+
   test('the process died while mailing: not confirmed once its lease is over, and approving again works', async () => {
     const smtp = await slowSmtp();
     const world = await worldMailingTo(smtp.port);

@@ -7,7 +7,6 @@ import {
   beginSignIn,
   consumeAssertion,
   type SignedAdmin,
-  shownState,
   signInByPasskey,
 } from '../../../shared/access/assertions.ts';
 import { MOST_A_MINUTE, MOST_OPEN, MOST_OPEN_SIGN_INS, makeChallenge } from '../../../shared/access/challenges.ts';
@@ -15,6 +14,7 @@ import { type Decision, decisionText } from '../../../shared/access/decision.ts'
 import { openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { hashOf } from '../../../shared/access/tokens.ts';
+import { shownState } from '../../../shared/keys/shown.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
@@ -67,11 +67,11 @@ describe('a decision of an admin', () => {
     });
     const sent = grace.assert(challenge);
     const person = consumeAssertion(access, admin, sent, decision);
-    expect(person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: true });
+    expect(person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decisionOn().shown });
     expect(await faultOf(() => consumeAssertion(access, admin, sent, decision))).toContain('sent twice');
     const asked = await request(access, { profile: 'user1' });
-    const rejected = await perform(access, person, OPERATIONS.reject, { identifier: asked, reason: 'No.' });
-    expect(rejected.identifier).toBe(asked);
+    const other = await refusal(perform(access, person, OPERATIONS.reject, { identifier: asked, reason: 'No.' }));
+    expect(other.code).toBe('changed_since');
     const unasserted = { ...person, hasAsserted: false } as typeof person;
     const refused = await refusal(perform(access, unasserted, OPERATIONS.reject, { identifier, reason: 'No.' }));
     expect(refused.code).toBe('forbidden');
@@ -222,7 +222,7 @@ describe('a decision of an admin', () => {
     expect(said.map((text) => text.trim()).sort()).toEqual([
       'forbidden',
       'forbidden',
-      '{"kind":"admin","name":"Grace","hasAsserted":true}',
+      JSON.stringify({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decision.shown }),
     ]);
     expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0]);
   });

@@ -1,5 +1,5 @@
-import { shownState } from '../../../../shared/access/assertions.ts';
 import { othersDeciding } from '../../../../shared/access/deciding.ts';
+import { shownState } from '../../../../shared/keys/shown.ts';
 import { usualRateLimits } from '../../../../shared/keys/successor.ts';
 import { USAGE_OUTCOMES } from '../../../../shared/keys/tally.ts';
 import type { KeyView } from '../../../../shared/keys/view.ts';
