@@ -5,13 +5,19 @@ import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
 import { written } from './written.ts';
 
-/** A key's history as a table, oldest first: who did what, and when. */
+/** So many entries are shown: owners can rename a key ever so often, and each time is an entry. */
+const MOST_SHOWN = 200;
+
+/** A key's history as a table, oldest first: who did what, and when. Of a longer one, the latest 200 entries. */
 export function historyTable(history: readonly HistoryView[]): Html {
-  const rows = history.map((entry) => {
+  const shown = history.slice(-MOST_SHOWN);
+  const rest =
+    shown.length === history.length ? '' : html`<p>The latest ${shown.length} of ${history.length} entries:</p>`;
+  const rows = shown.map((entry) => {
     const detail = detailText(entry);
     return html`<tr><td data-label="When">${timeText(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${detail === '' ? '' : html`: <span class="text">${written(detail)}</span>`}</td></tr>`;
   });
-  return html`<table class="stack"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`${rest}<table class="stack"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 /** The entries of a history as sentences; an approval is not refused, but the mail that it needs is. */
