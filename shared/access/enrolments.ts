@@ -99,8 +99,9 @@ export function beginRegistration(access: Access, secret: string, client: Client
 
 /**
  * Registers a passkey at an address, under a name that tells it from others, and uses the address up. The passkey counts
- * only once it was confirmed on the box, and ADMIN_EMAIL is told of it. Throws `forbidden` and uses up only the challenge where address or registration are
- * not as they must be, and `usage` for a name that can't be one.
+ * only once it was confirmed on the box, and ADMIN_EMAIL is told of it. Throws `forbidden`, and uses up the challenge but
+ * not the address, where the registration is not as it must be; `forbidden` for an address that does not work; and `usage`
+ * for a name that can't be one.
  */
 export function register(
   access: Access,

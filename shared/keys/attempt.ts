@@ -152,8 +152,8 @@ function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): Deci
 export type NotAccepted = Exclude<Delivery, { outcome: 'accepted' }>;
 
 /**
- * Closes an attempt whose mail was not accepted, and keeps the reason in the key's history. False, and nothing written, where somebody has decided otherwise
- * meanwhile. Throws `busy` and what `write` throws.
+ * Closes an attempt whose mail was not accepted, and keeps the reason in the key's history. False, and nothing written,
+ * where somebody has decided otherwise meanwhile. Throws `busy` and what `write` throws.
  */
 export function closeAttempt(deps: Deps, attempt: Attempt, { outcome, reason }: NotAccepted): boolean {
   return write(deps.db, (tx) => {
@@ -168,7 +168,10 @@ export function closeAttempt(deps: Deps, attempt: Attempt, { outcome, reason }: 
   });
 }
 
-/** Step 3: stores the hash, makes the key Active and ends its predecessor as was granted; false, and nothing written, where somebody decided otherwise. */
+/**
+ * Step 3: stores the hash, makes the key Active and ends its predecessor as was granted; false, and nothing written, where
+ * somebody decided otherwise.
+ */
 export function activateKey(deps: Deps, attempt: Attempt, secretHash: Uint8Array): boolean {
   return write(deps.db, (tx) => {
     const key = readKey(tx, attempt.key.identifier);

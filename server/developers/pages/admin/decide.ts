@@ -97,8 +97,8 @@ async function carryOut(visit: Visit, decision: KeyDecision, assertion: Assertio
   if (operation === 'change') await performHere(by, OPERATIONS.change, input);
   else if (operation === 'reject') await performHere(by, OPERATIONS.reject, withReason);
   else await performHere(by, OPERATIONS.revoke, withReason);
-  const isRequest = operation === 'reject';
-  const seeOther = isRequest ? await nextRequest(visit, identifier) : `/developers/admin/keys/${identifier}`;
+  const own = `/developers/admin/keys/${identifier}`;
+  const seeOther = operation === 'reject' ? await nextRequest(visit, identifier) : own;
   return { seeOther, flash: FLASHES_OF[operation] };
 }
 
