@@ -102,7 +102,8 @@ function drive(): Promise<void> {
   const turn = (): void => {
     const now = performance.now();
     while (dueAt <= Math.min(now, endAt)) {
-      const connection = idle.pop();
+      // In turn, since the server closes a connection that lies idle for ten seconds.
+      const connection = idle.shift();
       if (connection === undefined) break;
       send(connection, dueAt, now);
       dueAt -= Math.log(1 - Math.random()) * gapMs;
