@@ -6,11 +6,14 @@ import { createPages, stopPages } from '../pages.ts';
 import { startSweeping } from '../sweeping.ts';
 import type { Pages } from '../visit.ts';
 import { answerRequest, refuseRequest } from './answer.ts';
+import { giveWay } from './give-way.ts';
 
 // This file runs in the platform thread, which answers all pages under /developers. It has its own connections to the
 // database, so that no write of a page keeps a lookup waiting.
 
 declare const self: { onmessage: (event: { data: ToPlatform }) => void };
+
+giveWay();
 
 /** What this thread has been told and has opened. */
 const thread = {

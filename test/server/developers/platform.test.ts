@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { createBackground, runInBackground, stopBackground } from '../../../server/developers/background.ts';
+import { NICENESS } from '../../../server/developers/thread/give-way.ts';
 import { createPlatform, type PlatformParts } from '../../../server/developers/thread/platform.ts';
 import { createLog } from '../../../server/watching/log.ts';
 import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
@@ -32,6 +35,14 @@ test('the thread is started by the first request for a page, and once', async ()
   const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
   expect(threads.length).toBe(1);
+});
+
+test.skipIf(process.platform !== 'linux')('the thread gives way to those that answer lookups', async () => {
+  const { server } = await serverWithThreads();
+  expect((await fetchPage(server, '/developers')).status).toBe(200);
+  const priorities = readdirSync('/proc/self/task').map((thread) => getPriority(Number(thread)));
+  expect(priorities.includes(NICENESS)).toBe(true);
+  expect(getPriority(process.pid)).toBeLessThan(NICENESS);
 });
 
 test('a thread that dies is told of, and started again by a later request; nobody waits for the dead', async () => {
