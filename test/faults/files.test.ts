@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'bun:test';
-import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { cleanEnvironment, PROJECT, profilectl } from '../support/cli.ts';
@@ -107,12 +107,25 @@ describe('a warning names what others can read, and the mode that it should have
 
 /** A user and a group of this number need not be there. */
 const SERVICE = 65_534;
-const isRoot = process.getuid?.() === 0 && Bun.which('setpriv') !== null;
+const AS_SERVICE = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups', process.execPath];
 
-test.skipIf(!isRoot)(
+/** Whether this is root, and that user may pass the folders that this project and Bun lie in. */
+function canRunAsService(): boolean {
+  if (process.getuid?.() !== 0 || Bun.which('setpriv') === null) return false;
+  return Bun.spawnSync([...AS_SERVICE, '--no-env-file', MAIN, '--version'], { cwd: '/' }).success;
+}
+
+/** A folder whose parents everybody may pass, as those of a test run's own folder may not be. */
+function openFolder(): string {
+  const folder = mkdtempSync('/tmp/profile-lookup-test-');
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test.skipIf(!canRunAsService())(
   'root in its own folder runs commands as the service’s user, whose settings that user may only read',
   () => {
-    const [roots, data, open] = [tempFolder(), tempFolder(), tempFolder()];
+    const [roots, data, open] = [openFolder(), openFolder(), openFolder()];
     const settings = join(open, 'settings');
     chownSync(data, SERVICE, SERVICE);
     chmodSync(open, 0o755);
@@ -120,8 +133,7 @@ test.skipIf(!isRoot)(
     chownSync(settings, 0, SERVICE);
     chmodSync(settings, 0o640);
     const run = (...words: string[]) => {
-      const asService = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups'];
-      const all = [...asService, process.execPath, '--no-env-file', MAIN, '--env-file', settings, ...words];
+      const all = [...AS_SERVICE, '--no-env-file', MAIN, '--env-file', settings, ...words];
       const stdin = Buffer.from('{"id":1,"username":"Ada"}\n');
       const { exitCode, stderr } = Bun.spawnSync(all, { cwd: roots, env: cleanEnvironment(), stdin });
       return { code: exitCode, stderr: String(stderr) };
