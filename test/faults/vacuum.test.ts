@@ -52,7 +52,7 @@ test('of 15 000 that are re-imported at random and erased in three ways, a vacuu
       random(5_000).map((id) => markedProfile(id, round)),
     );
   }
-  const changes = random(3_000).map((id) => ({ id, email: `m${id}q9@example.org`, aliases: [], links: [] }));
+  const changes = random(3_000).map((id) => ({ id, email: `xm${id}q9@example.org`, aliases: [], links: [] }));
   await importLines(deps, changes, { merge: true });
 
   const erased = new Set(random(12_000));
@@ -119,7 +119,7 @@ test('of two at a time one does it, and the other does it too or says that it is
 describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
   test('without twice the room it is not tried, by the server neither; with room it is done', async () => {
     const MIB = 1_048_576;
-    const disk = mountSmallDisk(24 * MIB);
+    const disk = mountSmallDisk(28 * MIB);
     const databasePath = join(disk.folder, 'profiles.db');
     const db = withTables(openDatabase(databasePath, 'serve'));
     const deps = { ...testDeps(), db };

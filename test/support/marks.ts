@@ -2,11 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * A line of an import that holds the mark `m<id>q` in each of its texts. Sizes differ so that rows lie on shared pages, on
- * overflow pages and in the middle of either; a later `round` changes some of the texts.
+ * A line of an import that holds the mark `xm<id>q` in each of its texts. It begins with two letters, because SQLite writes
+ * the number of a page before the rest of a long text: with one letter, that number could make a mark of half a mark. Sizes
+ * differ so that rows lie on shared pages, on overflow pages and in the middle of either; a later `round` changes some of
+ * the texts.
  */
 export function markedProfile(id: number, round = 0) {
-  const mark = `m${id}q`;
+  const mark = `xm${id}q`;
   return {
     id,
     username: `${mark}user${round}`,
@@ -24,5 +26,5 @@ export function marksBeside(databasePath: string): Set<number> {
   const folder = dirname(databasePath);
   const names = readdirSync(folder).filter((name) => name.startsWith(basename(databasePath)));
   const texts = names.map((name) => readFileSync(join(folder, name), 'latin1'));
-  return new Set(texts.flatMap((text) => [...text.matchAll(/m(\d+)q/gi)].map((match) => Number(match[1]))));
+  return new Set(texts.flatMap((text) => [...text.matchAll(/xm(\d+)q/gi)].map((match) => Number(match[1]))));
 }

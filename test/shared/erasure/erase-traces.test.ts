@@ -23,11 +23,11 @@ test('a profile and its keys, erased, are in no byte of the database and its log
   const deps = testDeps();
   const path = deps.config.databasePath;
   await importLines(deps, [markedProfile(1), markedProfile(2)]);
-  await issue(deps, { profile: 'm1quser0', name: 'Bot m1q', description: 'm1q '.repeat(30), expectedUsage: 'm1q' });
-  expect(filesOf(path)).toContain('m1q');
-  expect(eraseProfile(deps, 'm1quser0', onBox('operator')).warning).toBeNull();
-  expect(filesOf(path)).not.toMatch(/m1q/i);
-  expect(filesOf(path)).toContain('m2q');
+  await issue(deps, { profile: 'xm1quser0', name: 'Bot xm1q', description: 'xm1q '.repeat(30), expectedUsage: 'xm1q' });
+  expect(filesOf(path)).toContain('xm1q');
+  expect(eraseProfile(deps, 'xm1quser0', onBox('operator')).warning).toBeNull();
+  expect(filesOf(path)).not.toMatch(/xm1q/i);
+  expect(filesOf(path)).toContain('xm2q');
 });
 
 test('by import too, while a server has the database open, and through every command on the way', async () => {
@@ -37,12 +37,12 @@ test('by import too, while a server has the database open, and through every com
   const put = (...lines: object[]) =>
     profilectl(['profiles', 'import', '-', '--db', path], { stdin: jsonLines(...lines) });
   await put(markedProfile(1), markedProfile(2));
-  expect(filesOf(path)).toContain('m1q');
+  expect(filesOf(path)).toContain('xm1q');
   expect(await put({ id: 1, deleted: true })).toMatchObject({ code: 0, stderr: '' });
-  expect(filesOf(path)).not.toMatch(/m1q/i);
-  const done = await profilectl(['profiles', 'erase', 'm2quser0', '--yes', '--db', path]);
+  expect(filesOf(path)).not.toMatch(/xm1q/i);
+  const done = await profilectl(['profiles', 'erase', 'xm2quser0', '--yes', '--db', path]);
   expect(done).toMatchObject({ code: 0, stderr: '' });
-  expect(filesOf(path)).not.toMatch(/m2q/i);
+  expect(filesOf(path)).not.toMatch(/xm2q/i);
   expect(await server.end()).toBe(0);
   expect(server.printed()).not.toMatch(/m[12]q/i);
 });
@@ -54,10 +54,10 @@ test('where a long reader keeps the log in use, it is said, and the log is empti
   const reader = openDatabase(path, 'use').$client;
   reader.run('BEGIN');
   reader.query('SELECT count(*) FROM profiles').get();
-  expect(eraseProfile(deps, 'm1quser0', onBox('operator')).warning).toContain('write-ahead log');
-  expect(filesOf(path)).toContain('m1q');
+  expect(eraseProfile(deps, 'xm1quser0', onBox('operator')).warning).toContain('write-ahead log');
+  expect(filesOf(path)).toContain('xm1q');
   reader.run('ROLLBACK');
   reader.close();
   deps.db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
-  expect(filesOf(path)).not.toMatch(/m1q/i);
+  expect(filesOf(path)).not.toMatch(/xm1q/i);
 });
