@@ -13,7 +13,8 @@ export type RunningServer = {
   port: number;
   /**
    * Answers everything for one more second, and closes each connection with its answer. Then accepts no more connections,
-   * gives requests in flight 10 s and then the approvals that pages have begun 15 s, writes the quotas and releases everything but the database. May be called twice.
+   * gives requests in flight 10 s and then the approvals that pages have begun 15 s, writes the quotas and releases
+   * everything but the database. May be called twice.
    */
   stop: () => Promise<void>;
   /**

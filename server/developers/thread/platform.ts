@@ -117,7 +117,7 @@ function giveUp(state: State, thread: Thread, id: number): void {
     if (thread.answers > answers || state.thread !== thread) return;
     thread.lastError = 'The thread hung.';
     thread.worker.terminate();
-    bury(state, thread);
+    removeThread(state, thread);
   };
   setTimeout(end, answerMsOf(state)).unref();
 }
@@ -140,7 +140,7 @@ function start(state: State): Thread {
     event.preventDefault();
     thread.lastError = event.message;
   };
-  thread.worker.addEventListener('close', () => bury(state, thread));
+  thread.worker.addEventListener('close', () => removeThread(state, thread));
   state.parts.onThread?.(thread.worker);
   tell(thread, { kind: 'start', config: config() });
   if (state.isStopping) tell(thread, { kind: 'stopping' });
@@ -159,7 +159,7 @@ function take(thread: Thread, log: Log, message: FromPlatform): void {
 }
 
 /** Refuses what the thread has not answered. The next request starts a new thread. Does nothing where that is done already. */
-function bury(state: State, thread: Thread): void {
+function removeThread(state: State, thread: Thread): void {
   thread.ended.resolve();
   if (state.thread !== thread) return;
   state.thread = null;

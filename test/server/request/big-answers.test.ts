@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { UNSENT_BYTES } from '../../../server/request/unsent.ts';
+import { createCollector } from '../../../server/process/collector.ts';
+import type { Service } from '../../../server/process/service.ts';
+import { answerOf } from '../../../server/request/big-answers.ts';
+import type { Exchange } from '../../../server/request/exchange.ts';
+import { createUnsentMemory, joinUnsent, UNSENT_BYTES } from '../../../server/request/unsent.ts';
 import { etagOf, PIECE_BYTES } from '../../../shared/etag.ts';
+import type { LongBody } from '../../../shared/profiles/read/long-body.ts';
 import { get, startTestServer, takeApart } from '../../support/http.ts';
 import { changeByHand } from '../../support/import.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -78,6 +83,28 @@ test('requests of every kind that arrive at once are answered as those that come
   const inTurn = [paths[1] as string, ...paths];
   const atOnce = await Promise.all(inTurn.map(async (path) => (await ask(path)).text()));
   expect(atOnce).toEqual([alone[1] as string, ...alone]);
+});
+
+test('of many long answers that are asked for at once, one in each turn of the event loop finds its body', async () => {
+  const turns: number[] = [];
+  let turn = 0;
+  const count = () => {
+    turn++;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const body: LongBody = { open: () => (to) => to.push('a long text') < 0 };
+  const find = () => {
+    turns.push(turn);
+    return { body, headers: {} };
+  };
+  const service = { unsent: joinUnsent(createUnsentMemory(1), 0), collector: createCollector() } as unknown as Service;
+  const of = (at: number) => ({ key: { identifier: `key${at}` } }) as Exchange;
+  const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => answerOf(service, of(at), find)));
+  clearImmediate(counting);
+  for (const { body: sent } of answers) if (sent instanceof ReadableStream) await sent.cancel();
+  expect(turns.length).toBe(8);
+  expect(new Set(turns).size).toBe(8);
 });
 
 describe.each(Object.entries(KINDS))('%s', (_kind, path) => {
