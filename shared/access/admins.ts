@@ -2,7 +2,7 @@ import { and, asc, eq, isNull } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { admins, passkeys } from '../db/schema.ts';
+import { admins, passkeys } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { foldName, nameFault } from '../profiles/name.ts';

@@ -1,7 +1,8 @@
 import { actorText, type StoredActor } from '../actor.ts';
 import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import type { KeyEventDetail, PeopleEventDetail } from '../db/schema.ts';
+import type { KeyEventDetail } from '../db/schema/keys.ts';
+import type { PeopleEventDetail } from '../db/schema/people.ts';
 
 /** Something that was decided: about a key, which is named by its identifier, or about an admin or a platform. */
 export type Decided = {

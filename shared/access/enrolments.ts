@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
-import { admins } from '../db/schema.ts';
+import { admins } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { checkText } from '../keys/fields.ts';

@@ -1,7 +1,7 @@
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Actor, Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { admins, passkeys } from '../db/schema.ts';
+import { admins, passkeys } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import type { Access, Client } from './access.ts';

@@ -3,7 +3,7 @@ import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import type { PeopleEventName } from '../db/people-columns.ts';
-import { type PeopleEventDetail, peopleEvents } from '../db/schema.ts';
+import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
 
 /** Something that was decided about an admin or a platform, by its name. */
 export type PeopleEvent = {

@@ -3,7 +3,7 @@ import type { Actor } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { PLATFORM_RIGHTS, type PlatformRight } from '../db/people-columns.ts';
-import { platformTokens } from '../db/schema.ts';
+import { platformTokens } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { foldName, nameFault } from '../profiles/name.ts';

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Sqlite } from '../db/connect.ts';
-import { admins, passkeys, platformTokens } from '../db/schema.ts';
+import { admins, passkeys, platformTokens } from '../db/schema/people.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
 import { addPeopleEvent } from './people-log.ts';

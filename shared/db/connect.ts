@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { isImmutable, realPath } from './disk.ts';
-import type * as schema from './schema.ts';
 
 /** A bare SQLite connection; only files of `shared/` use it. */
 export type Sqlite = Database;
@@ -12,7 +11,7 @@ export type Sqlite = Database;
 export type Opened = { $client: Sqlite };
 
 /** The open main database with Drizzle (`withTables`). */
-export type Db = BunSQLiteDatabase<typeof schema> & Opened;
+export type Db = BunSQLiteDatabase & Opened;
 
 /** The argument that a write transaction passes to its function: the tables inside the transaction. */
 export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];

@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
-import { apiKeys, keyAttempts, keyEvents, notices } from '../db/schema.ts';
+import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
+import { notices } from '../db/schema/notices.ts';
 import { isExpired } from '../keys/key.ts';
 import { addEvent, moveKey, readKey } from '../keys/record.ts';
 

@@ -4,7 +4,7 @@ import { noteChanges } from '../db/changes.ts';
 import type { Tx } from '../db/connect.ts';
 import { emptyLog } from '../db/empty-log.ts';
 import { noteErasure } from '../db/erasures.ts';
-import { profiles } from '../db/schema.ts';
+import { profiles } from '../db/schema/profiles.ts';
 import { writeProfiles } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { noteAddressChange } from '../keys/address-change.ts';

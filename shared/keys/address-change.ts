@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm';
 import type { Db, Sqlite, Tx } from '../db/connect.ts';
-import { apiKeys, keyEvents } from '../db/schema.ts';
+import { apiKeys, keyEvents } from '../db/schema/keys.ts';
 import { addAddressNotice } from './notice.ts';
 import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from './record.ts';
 

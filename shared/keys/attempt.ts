@@ -3,7 +3,7 @@ import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import type { Permission } from '../db/key-columns.ts';
-import { apiKeys, keyAttempts } from '../db/schema.ts';
+import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';

@@ -1,4 +1,4 @@
-import type { KeyChanges } from '../db/schema.ts';
+import type { KeyChanges } from '../db/schema/keys.ts';
 import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';

@@ -1,7 +1,7 @@
 import { and, eq, gte, lt, ne, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Tx } from '../db/connect.ts';
-import { apiKeys, keyEvents } from '../db/schema.ts';
+import { apiKeys, keyEvents } from '../db/schema/keys.ts';
 import { AppError } from '../errors.ts';
 import type { Owner } from './record.ts';
 

@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, lte, or, type SQL } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import type { Db } from '../db/connect.ts';
 import type { KeyState } from '../db/key-columns.ts';
-import { apiKeys } from '../db/schema.ts';
+import { apiKeys } from '../db/schema/keys.ts';
 import { write } from '../db/write.ts';
 import { moveKey } from './record.ts';
 

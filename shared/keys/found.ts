@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
-import { apiKeys } from '../db/schema.ts';
+import { apiKeys } from '../db/schema/keys.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { stateAt } from './key.ts';

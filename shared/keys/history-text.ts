@@ -1,4 +1,4 @@
-import type { KeyChanges } from '../db/schema.ts';
+import type { KeyChanges } from '../db/schema/keys.ts';
 import { formatRateLimit, type RateLimit } from '../limits/rate-limit.ts';
 import type { HistoryView } from './view.ts';
 

@@ -1,7 +1,8 @@
 import { desc, eq, inArray } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
 import type { KeyState } from '../db/key-columns.ts';
-import { apiKeys, profiles } from '../db/schema.ts';
+import { apiKeys } from '../db/schema/keys.ts';
+import { profiles } from '../db/schema/profiles.ts';
 
 /** As much of a key as tells it from others. */
 export type KeyName = { identifier: string; state: KeyState; profile: string | null; name: string };

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Sqlite, Tx } from '../db/connect.ts';
 import { NOTICE_KINDS, type NoticeKind } from '../db/key-columns.ts';
-import { type NoticeAbout, notices } from '../db/schema.ts';
+import { type NoticeAbout, notices } from '../db/schema/notices.ts';
 import type { Deps } from '../deps.ts';
 import { isMailAddress } from '../mail/address.ts';
 

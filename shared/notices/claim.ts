@@ -2,7 +2,8 @@ import type { ActorKind } from '../actor.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import type { KeyState, NoticeKind, Permission } from '../db/key-columns.ts';
-import type { KeyEventDetail, NoticeAbout } from '../db/schema.ts';
+import type { KeyEventDetail } from '../db/schema/keys.ts';
+import type { NoticeAbout } from '../db/schema/notices.ts';
 import { prepareWrite } from '../db/write.ts';
 import { HELD_UP_MS, LEASE_MS, LONGEST_PAUSE_MS } from './pace.ts';
 

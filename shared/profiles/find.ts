@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connect.ts';
-import { profileNames, profiles } from '../db/schema.ts';
+import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { checkedFold } from './name.ts';
 

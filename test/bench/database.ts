@@ -4,7 +4,7 @@ import { eq } from 'drizzle-orm';
 import type { Db } from '../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../shared/db/migrations.ts';
 import { openDatabase } from '../../shared/db/open.ts';
-import { apiKeys } from '../../shared/db/schema.ts';
+import { apiKeys } from '../../shared/db/schema/keys.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { hashSecret, newSecret } from '../../shared/keys/secret.ts';
 import { profilectlWords } from '../support/cli.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { KeyChanges } from '../../shared/db/schema.ts';
+import type { KeyChanges } from '../../shared/db/schema/keys.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { changeKey } from '../../shared/keys/change.ts';
 import { prefillFrom } from '../../shared/keys/successor.ts';

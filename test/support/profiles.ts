@@ -1,5 +1,5 @@
 import type { Db } from '../../shared/db/connect.ts';
-import { profileNames, profiles } from '../../shared/db/schema.ts';
+import { profileNames, profiles } from '../../shared/db/schema/profiles.ts';
 import { foldName } from '../../shared/profiles/name.ts';
 
 type Columns = Partial<typeof profiles.$inferInsert> & { aliases?: string[] };

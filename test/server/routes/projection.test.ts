@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { getTableColumns } from 'drizzle-orm';
 import { ROUTES } from '../../../server/app.ts';
-import { apiKeys, keyAttempts, keyEvents, links } from '../../../shared/db/schema.ts';
+import { apiKeys, keyAttempts, keyEvents } from '../../../shared/db/schema/keys.ts';
+import { links } from '../../../shared/db/schema/profiles.ts';
 import { COLUMN_LIST } from '../../../shared/profiles/field-values.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';

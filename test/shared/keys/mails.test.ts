@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { KeyChanges } from '../../../shared/db/schema.ts';
+import type { KeyChanges } from '../../../shared/db/schema/keys.ts';
 import { exposureMail, requestMail, requestsMail } from '../../../shared/keys/admin-mails.ts';
 import { changeMail } from '../../../shared/keys/change-mail.ts';
 import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { getTableColumns } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { links, profiles } from '../../../shared/db/schema.ts';
+import { links, profiles } from '../../../shared/db/schema/profiles.ts';
 import { exportProfile } from '../../../shared/profiles/export.ts';
 import { COLUMN_LIST, FIELD_LIST, LINK_LIST } from '../../../shared/profiles/field-values.ts';
 import { parseLine } from '../../../shared/profiles/write/line.ts';

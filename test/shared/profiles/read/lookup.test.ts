@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { openDatabase } from '../../../../shared/db/open.ts';
-import { links } from '../../../../shared/db/schema.ts';
+import { links } from '../../../../shared/db/schema/profiles.ts';
 import type { Way } from '../../../../shared/profiles/read/lookup.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';

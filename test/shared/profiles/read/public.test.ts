@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { links } from '../../../../shared/db/schema.ts';
+import { links } from '../../../../shared/db/schema/profiles.ts';
 import type { StoredLink } from '../../../../shared/profiles/field-values.ts';
 import type { Way } from '../../../../shared/profiles/read/lookup.ts';
 

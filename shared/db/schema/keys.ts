@@ -1,0 +1,177 @@
+import { sql } from 'drizzle-orm';
+import {
+  type AnySQLiteColumn,
+  blob,
+  check,
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+import type { ActorKind } from '../../actor.ts';
+import type { AttemptResult, KeyEventName, KeyState, NoticeKind, Permission } from '../key-columns.ts';
+import { profiles } from './profiles.ts';
+
+// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
+// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+
+/** A rate limit as it is stored: `quota` requests in any window of so many seconds. */
+export type StoredRateLimit = { quota: number; windowSeconds: number };
+
+/** API keys. Rows are never deleted; an erased profile's keys keep identifier, times and state, and lose the rest. */
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    identifier: text().primaryKey(),
+    /** Null once the profile is erased. */
+    profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'set null' }),
+    name: text().notNull(),
+    description: text().notNull(),
+    projectUrl: text('project_url'),
+    expectedUsage: text('expected_usage'),
+    state: text().$type<KeyState>().notNull(),
+    requestedPermissions: text('requested_permissions', { mode: 'json' }).$type<Permission[]>().notNull(),
+    /** The grant: null until approved. */
+    permissions: text({ mode: 'json' }).$type<Permission[]>(),
+    rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>(),
+    requestedAt: integer('requested_at').notNull(),
+    decidedAt: integer('decided_at'),
+    expiresAt: integer('expires_at'),
+    /** SHA-256 of the secret; present exactly while the key is Active. */
+    secretHash: blob('secret_hash', { mode: 'buffer' }),
+    /** The fence: an approval activates only while its own number stands here. */
+    attemptNumber: integer('attempt_number').notNull().default(0),
+    /** The key that this one was requested to replace: Active then, and of the same profile. Never changed. */
+    successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
+  },
+  (t) => [
+    index('api_keys_profile').on(t.profileId),
+    index('api_keys_state').on(t.state, t.requestedAt),
+    check('api_keys_identifier', sql`length(${t.identifier}) = 8 AND ${t.identifier} NOT GLOB '*[^0-9A-Za-z]*'`),
+    check('api_keys_state', sql`${t.state} IN ('pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired')`),
+    check('api_keys_owner', sql`${t.profileId} IS NOT NULL OR ${t.state} NOT IN ('pending', 'Active')`),
+    check('api_keys_name', sql`length(${t.name}) BETWEEN 1 AND 255 OR (${t.name} = '' AND ${t.profileId} IS NULL)`),
+    check(
+      'api_keys_description',
+      sql`length(${t.description}) BETWEEN 80 AND 2000 OR (${t.description} = '' AND ${t.profileId} IS NULL)`,
+    ),
+    check('api_keys_project_url', sql`length(${t.projectUrl}) <= 2048`),
+    check('api_keys_expected_usage', sql`length(${t.expectedUsage}) <= 1000`),
+    check('api_keys_secret', sql`(${t.state} = 'Active') = (${t.secretHash} IS NOT NULL)`),
+    check('api_keys_secret_hash', sql`length(${t.secretHash}) = 32`),
+    check(
+      'api_keys_grant',
+      sql`${t.state} NOT IN ('Active', 'revoked', 'expired') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
+    ),
+    check('api_keys_decided', sql`(${t.state} = 'pending') = (${t.decidedAt} IS NULL)`),
+    check('api_keys_attempt_number', sql`${t.attemptNumber} >= 0`),
+  ],
+);
+
+/** Approval attempts: who tried to mail which grant where, and what came of it. At most one is open for a key. */
+export const keyAttempts = sqliteTable(
+  'key_attempts',
+  {
+    identifier: text()
+      .notNull()
+      .references(() => apiKeys.identifier),
+    number: integer().notNull(),
+    by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull().default('operator'),
+    startedAt: integer('started_at').notNull(),
+    leaseEndsAt: integer('lease_ends_at').notNull(),
+    /** Private; null once the profile is erased. */
+    address: text(),
+    permissions: text({ mode: 'json' }).$type<Permission[]>().notNull(),
+    rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>().notNull(),
+    expiresAt: integer('expires_at'),
+    result: text().$type<AttemptResult>().notNull(),
+    /** When the key that this one succeeds ends at the latest, once this attempt is accepted; null leaves it alone. */
+    retireOldAt: integer('retire_old_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.identifier, t.number] }),
+    uniqueIndex('key_attempts_open').on(t.identifier).where(sql`result = 'open'`),
+    check('key_attempts_result', sql`${t.result} IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')`),
+    check('key_attempts_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('key_attempts_number', sql`${t.number} >= 1`),
+  ],
+);
+
+/** What was changed of a key, from what to what; times are ISO 8601 in UTC, null where there is no expiry. */
+export type KeyChanges = {
+  permissions?: { from: Permission[]; to: Permission[] };
+  rateLimits?: { from: StoredRateLimit[]; to: StoredRateLimit[] };
+  expiresAt?: { from: string | null; to: string | null };
+};
+
+/** What `key_events.detail` may say; blanked, and nothing else, when the profile is erased. */
+export type KeyEventDetail = {
+  reason?: string;
+  nameBefore?: string;
+  nameAfter?: string;
+  attempt?: number;
+  changes?: KeyChanges;
+  /** The key that this one was requested to replace. */
+  successorOf?: string;
+  /** The expiry that the approval of this key gave to the one that it succeeds. */
+  retiresOldAt?: string;
+  /** The key whose approval changed the expiry of this one. */
+  successor?: string;
+  /** The mail that was not delivered, and whom it was for. */
+  mail?: NoticeKind;
+  to?: string;
+};
+
+/** The history of every key: append-only, held so by triggers. */
+export const keyEvents = sqliteTable(
+  'key_events',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    identifier: text().notNull(),
+    at: integer().notNull(),
+    by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull().default('operator'),
+    event: text().$type<KeyEventName>().notNull(),
+    fromState: text('from_state').$type<KeyState>(),
+    toState: text('to_state').$type<KeyState>().notNull(),
+    detail: text({ mode: 'json' }).$type<KeyEventDetail>(),
+  },
+  (t) => [
+    index('key_events_identifier').on(t.identifier, t.id),
+    foreignKey({ columns: [t.identifier], foreignColumns: [apiKeys.identifier] }),
+    check('key_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+  ],
+);
+
+/** What a key was used for, a row for each day (UTC) on which it was: requests by how they ended. Kept 400 days. */
+export const keyUsage = sqliteTable(
+  'key_usage',
+  {
+    identifier: text()
+      .notNull()
+      .references(() => apiKeys.identifier),
+    /** Days since 1970-01-01. */
+    day: integer().notNull(),
+    ok: integer().notNull(),
+    notFound: integer('not_found').notNull(),
+    forbidden: integer().notNull(),
+    malformed: integer().notNull(),
+    limited: integer().notNull(),
+    failed: integer().notNull(),
+    lastUsedAt: integer('last_used_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.identifier, t.day] }),
+    index('key_usage_day').on(t.day),
+    check(
+      'key_usage_counts',
+      sql`min(${t.ok}, ${t.notFound}, ${t.forbidden}, ${t.malformed}, ${t.limited}, ${t.failed}) >= 0`,
+    ),
+  ],
+);

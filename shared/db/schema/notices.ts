@@ -1,0 +1,62 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { NoticeKind, NoticeResult } from '../key-columns.ts';
+import { apiKeys } from './keys.ts';
+import { profiles } from './profiles.ts';
+
+// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
+// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+
+/**
+ * What a notice tells of. About a key: the entry of its history, or the step of a reminder (so many days before the expiry
+ * that the key had then, milliseconds since 1970). About a profile: from where somebody has signed in, or the address that
+ * the profile had before. About nobody's key or profile: the admin who enrolled, and from where. It is
+ * emptied once a notice that is not about a key is over, since it names an address.
+ */
+export type NoticeAbout =
+  | { event: number }
+  | { stepDays: number; expiresAt: number }
+  | { address: string; agent: string }
+  | { formerEmail: string }
+  | { admin: string; address: string };
+
+/**
+ * Mails without a secret, one row a recipient, stored in the transaction that they tell of (`shared/notices/`). A mail is
+ * written and addressed when it is sent: neither text nor address is stored, but for what `about` says of those that are
+ * not about a key. Most are about a key, some about a profile, and the enrolment of an admin is about neither.
+ */
+export const notices = sqliteTable(
+  'notices',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    identifier: text().references(() => apiKeys.identifier),
+    profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'cascade' }),
+    kind: text().$type<NoticeKind>().notNull(),
+    /** `owner`, `former address`, or `admin 1` for the first address of ADMIN_EMAIL. */
+    recipient: text().notNull(),
+    about: text({ mode: 'json' }).$type<NoticeAbout>().notNull(),
+    at: integer().notNull(),
+    /** How often sending it was begun. */
+    tries: integer().notNull().default(0),
+    /** Nobody tries it before: after a failure for a pause, while it is being sent for a lease. */
+    nextTryAt: integer('next_try_at').notNull(),
+    result: text().$type<NoticeResult>().notNull().default('waiting'),
+    /** Why it is not delivered, as a sentence without addresses; null before the first failure and once accepted. */
+    fault: text(),
+    /** When the mail server accepted it; null before, and where that was before this was stored. */
+    sentAt: integer('sent_at'),
+  },
+  (t) => [
+    index('notices_key').on(t.identifier, t.recipient, t.id),
+    index('notices_profile').on(t.profileId, t.recipient, t.id),
+    // Changed addresses come last, since one import may change very many.
+    index('notices_waiting').on(sql`(kind = 'address')`, t.nextTryAt).where(sql`result = 'waiting'`),
+    index('notices_requests').on(t.recipient, t.sentAt).where(sql`kind = 'request'`),
+    check('notices_tries', sql`${t.tries} >= 0`),
+    check('notices_result', sql`${t.result} IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')`),
+    check(
+      'notices_subject',
+      sql`(${t.identifier} IS NOT NULL) + (${t.profileId} IS NOT NULL) = (${t.kind} <> 'enrolment')`,
+    ),
+  ],
+);

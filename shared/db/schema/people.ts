@@ -1,0 +1,132 @@
+import { sql } from 'drizzle-orm';
+import { blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { ActorKind } from '../../actor.ts';
+import type { PeopleEventName, PlatformRight } from '../people-columns.ts';
+
+// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
+// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+
+/** Admins of the Developer Platform. One counts only while at least one passkey of it is confirmed. */
+export const admins = sqliteTable(
+  'admins',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    name: text().notNull(),
+    folded: text().notNull(),
+    /** Drawn anew when everything that the admin signed in with ends: sessions and invitations are bound to it. */
+    generation: integer().notNull(),
+    /** What passkeys know their owner by: random bytes, no secret. */
+    userHandle: blob('user_handle', { mode: 'buffer' }).notNull(),
+    addedAt: integer('added_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('admins_folded').on(t.folded),
+    check('admins_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+    check('admins_user_handle', sql`length(${t.userHandle}) = 32`),
+  ],
+);
+
+/** Passkeys of admins; each has its public key only. */
+export const passkeys = sqliteTable(
+  'passkeys',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    adminId: integer('admin_id')
+      .notNull()
+      .references(() => admins.id),
+    credentialId: blob('credential_id', { mode: 'buffer' }).notNull(),
+    /** DER of a SubjectPublicKeyInfo. */
+    publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
+    signCount: integer('sign_count').notNull(),
+    isBackupEligible: integer('is_backup_eligible', { mode: 'boolean' }).notNull(),
+    /** What its owner calls it. */
+    name: text().notNull(),
+    registeredAt: integer('registered_at').notNull(),
+    /** The client's address, and what its browser called itself. */
+    registeredFrom: text('registered_from').notNull(),
+    registeredBy: text('registered_by').notNull(),
+    /** Null until somebody on the box has confirmed it; nobody signs in with it before. */
+    confirmedAt: integer('confirmed_at'),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (t) => [
+    uniqueIndex('passkeys_credential_id').on(t.credentialId),
+    index('passkeys_admin').on(t.adminId),
+    uniqueIndex('passkeys_unconfirmed').on(t.adminId).where(sql`confirmed_at IS NULL`),
+    check('passkeys_credential_id', sql`length(${t.credentialId}) BETWEEN 1 AND 1023`),
+    check('passkeys_sign_count', sql`${t.signCount} BETWEEN 0 AND 4294967295`),
+    check('passkeys_is_backup_eligible', sql`${t.isBackupEligible} IN (0, 1)`),
+    check('passkeys_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+  ],
+);
+
+/** What `people_events.detail` may say. */
+export type PeopleEventDetail = {
+  /** The name of the passkey. */
+  passkey?: string;
+  /** How many passkeys ended with it. */
+  endedPasskeys?: number;
+  /** The identifier of the platform's token, and what it may do. */
+  token?: string;
+  rights?: PlatformRight[];
+  withoutAddress?: boolean;
+  eraseLimit?: number;
+};
+
+/** Tokens of backends, which act in the name of the platform; only the SHA-256 of each is here. */
+export const platformTokens = sqliteTable(
+  'platform_tokens',
+  {
+    identifier: text().primaryKey(),
+    name: text().notNull(),
+    folded: text().notNull(),
+    tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
+    rights: text({ mode: 'json' }).$type<PlatformRight[]>().notNull(),
+    /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
+    isWithoutAddress: integer('is_without_address', { mode: 'boolean' }).notNull(),
+    /** How many profiles the tokens of this name may erase on a day (UTC), all together; each asks for its own limit. */
+    eraseLimit: integer('erase_limit').notNull(),
+    addedAt: integer('added_at').notNull(),
+  },
+  (t) => [
+    index('platform_tokens_folded').on(t.folded),
+    check('platform_tokens_identifier', sql`length(${t.identifier}) = 8`),
+    check('platform_tokens_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+    check('platform_tokens_token_hash', sql`length(${t.tokenHash}) = 32`),
+    check('platform_tokens_rights', sql`json_array_length(${t.rights}) > 0`),
+    check('platform_tokens_is_without_address', sql`${t.isWithoutAddress} IN (0, 1)`),
+    check('platform_tokens_erase_limit', sql`${t.eraseLimit} >= 0`),
+  ],
+);
+
+/** How many profiles the tokens of a name have erased on a day, which is counted from 1970 (UTC). */
+export const platformErasures = sqliteTable(
+  'platform_erasures',
+  {
+    folded: text().notNull(),
+    day: integer().notNull(),
+    erased: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.folded, t.day] }), check('platform_erasures_erased', sql`${t.erased} >= 0`)],
+);
+
+/** What was decided about people who may do more than others: append-only, held so by triggers. No address stands in it. */
+export const peopleEvents = sqliteTable(
+  'people_events',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    at: integer().notNull(),
+    by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull(),
+    event: text().$type<PeopleEventName>().notNull(),
+    /** Whom it is about. */
+    kind: text().$type<'admin' | 'platform'>().notNull(),
+    name: text().notNull(),
+    detail: text({ mode: 'json' }).$type<PeopleEventDetail>(),
+  },
+  (t) => [
+    check('people_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('people_events_kind', sql`${t.kind} IN ('admin', 'platform')`),
+  ],
+);

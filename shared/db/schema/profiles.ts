@@ -1,0 +1,128 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { ActorKind } from '../../actor.ts';
+
+// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
+// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+
+/** A profile's own columns. What each means, and which are public, stands in `shared/profiles/fields.ts`. */
+export const profiles = sqliteTable(
+  'profiles',
+  {
+    id: integer().primaryKey(),
+    username: text().notNull(),
+    displayName: text('display_name').notNull(),
+    badges: text().notNull(),
+    assets: text().notNull(),
+    customize: text().notNull(),
+    discordId: text('discord_id'),
+    discordClean: text('discord_clean').notNull(),
+    banned: integer({ mode: 'boolean' }).notNull(),
+    viewsCount: integer('views_count').notNull(),
+    followersCount: integer('followers_count').notNull(),
+    /** Private: decides whether `followersCount` is shown. */
+    showFollowersCount: integer('show_followers_count', { mode: 'boolean' }).notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Private: the identity that the platform's sign-in gave. */
+    authId: text('auth_id'),
+    /** Private: where the owner is reached. */
+    email: text(),
+    /**
+     * Tells an inserted row from an earlier one with the same id: a random number of 53 bits that INSERT draws and no UPDATE
+     * changes; 0 in rows that are older than this column. Sign-ins are bound to it.
+     */
+    generation: integer().notNull().default(0),
+  },
+  (t) => [
+    uniqueIndex('profiles_auth_id').on(t.authId),
+    index('profiles_board').on(sql`${t.viewsCount} DESC`, t.id).where(sql`banned = 0`),
+    check('profiles_id', sql`${t.id} BETWEEN 1 AND 9007199254740991`),
+    check('profiles_banned', sql`${t.banned} IN (0, 1)`),
+    check('profiles_show_followers_count', sql`${t.showFollowersCount} IN (0, 1)`),
+    check('profiles_views_count', sql`${t.viewsCount} BETWEEN 0 AND 9007199254740991`),
+    check('profiles_followers_count', sql`${t.followersCount} BETWEEN 0 AND 9007199254740991`),
+    check('profiles_badges', sql`json_type(${t.badges}) = 'array'`),
+    check('profiles_assets', sql`json_type(${t.assets}) = 'object'`),
+    check('profiles_customize', sql`json_type(${t.customize}) = 'object'`),
+    check('profiles_discord_clean', sql`json_type(${t.discordClean}) = 'object'`),
+  ],
+);
+
+/** Usernames and aliases, one namespace: the folded form is the key. Position 0 is the username, then the aliases in order. */
+export const profileNames = sqliteTable(
+  'profile_names',
+  {
+    folded: text().primaryKey(),
+    profileId: integer('profile_id')
+      .notNull()
+      .references(() => profiles.id, { onDelete: 'cascade' }),
+    position: integer().notNull(),
+    name: text().notNull(),
+  },
+  (t) => [
+    uniqueIndex('profile_names_profile').on(t.profileId, t.position),
+    check('profile_names_folded', sql`length(${t.folded}) BETWEEN 1 AND 64`),
+    check('profile_names_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+    check('profile_names_position', sql`${t.position} >= 0`),
+  ],
+);
+
+/** A profile's links in the owner's order. */
+export const links = sqliteTable(
+  'links',
+  {
+    profileId: integer('profile_id')
+      .notNull()
+      .references(() => profiles.id, { onDelete: 'cascade' }),
+    position: integer().notNull(),
+    id: text().notNull(),
+    name: text().notNull(),
+    link: text().notNull(),
+    title: text(),
+    image: text(),
+    clicksCount: integer('clicks_count'),
+    linkMode: text('link_mode'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.profileId, t.position] }),
+    check('links_position', sql`${t.position} >= 0`),
+    check('links_clicks_count', sql`${t.clicksCount} >= 0`),
+  ],
+);
+
+/** Which profiles each of the latest transactions changed (`shared/db/changes.ts`); `seq` never comes again. */
+export const profileChanges = sqliteTable('profile_changes', {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  /** Null where any profile may have changed. */
+  profileIds: text('profile_ids', { mode: 'json' }).$type<number[]>(),
+});
+
+/**
+ * Transactions that erased profiles (`shared/db/erasures.ts`): the latest that a VACUUM has covered, and all since. A row
+ * tells when, and nothing of who was erased.
+ */
+export const erasures = sqliteTable('erasures', {
+  seq: integer().primaryKey(),
+  at: integer().notNull(),
+  /** Null while copies of erased texts may be left in unused parts of the file. */
+  vacuumedAt: integer('vacuumed_at'),
+});
+
+/** The last import that came to its end and changed something (`shared/profiles/last-import.ts`): one row, or none. */
+export const lastImport = sqliteTable(
+  'last_import',
+  {
+    id: integer().primaryKey(),
+    at: integer().notNull(),
+    by: text().notNull(),
+    byKind: text('by_kind').$type<ActorKind>().notNull(),
+    /** How many lines it read, and how many of them it refused. */
+    lines: integer().notNull(),
+    refused: integer().notNull(),
+  },
+  (t) => [
+    check('last_import_id', sql`${t.id} = 1`),
+    check('last_import_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('last_import_lines', sql`${t.refused} BETWEEN 0 AND ${t.lines}`),
+  ],
+);
