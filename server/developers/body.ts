@@ -12,10 +12,17 @@ export type FormsInReading = Set<() => void>;
 /** The body of a form as text, or what is wrong with it. */
 export type ReadBody = { body: string | null; fault: ErrorCode | null };
 
-/** A kind of body: its type, and the refusals of another type, of one that is too long, and of one that is malformed. */
-export type BodyKind = { type: RegExp; other: ErrorCode; tooLong: ErrorCode; malformed: ErrorCode };
+/** A kind of body: the methods that have it, its type, and the refusals of another type, of one that is too long, and of one that is malformed. */
+export type BodyKind = {
+  methods: readonly string[];
+  type: RegExp;
+  other: ErrorCode;
+  tooLong: ErrorCode;
+  malformed: ErrorCode;
+};
 
 const FORM: BodyKind = {
+  methods: ['POST'],
   type: /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i,
   other: 'not_a_form',
   tooLong: 'form_too_long',
@@ -33,7 +40,7 @@ export async function readBody(
   reading: FormsInReading,
   kind: BodyKind = FORM,
 ): Promise<ReadBody> {
-  if (method !== 'POST') return { body: null, fault: null };
+  if (!kind.methods.includes(method)) return { body: null, fault: null };
   if (!kind.type.test(headers.get('content-type') ?? '')) return { body: null, fault: kind.other };
   if (Number(headers.get('content-length') ?? 0) > MOST_FORM_BYTES) return { body: null, fault: kind.tooLong };
   if (body === null) return { body: '', fault: null };

@@ -2,7 +2,7 @@ import { AppError } from '../../shared/errors.ts';
 import type { PageRoute } from './visit.ts';
 
 /** What is needed of a route to find it. */
-type Matchable = Pick<PageRoute, 'method' | 'path'>;
+type Matchable = { method: string; path: string };
 
 /** A route whose path is that of a request, and the parts of the path that stand for its `:name`s, decoded. */
 export type Found<Route extends Matchable = PageRoute> = { route: Route; params: Record<string, string> };

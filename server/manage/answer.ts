@@ -1,30 +1,36 @@
 import type { Access } from '../../shared/access/access.ts';
-import { type PlatformToken, readPlatformToken } from '../../shared/access/platform-tokens.ts';
+import { notePersonTokenUse, readPersonToken } from '../../shared/access/person-tokens.ts';
+import { readPlatformToken } from '../../shared/access/platform-tokens.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
 import { AppError } from '../../shared/errors.ts';
 import { runInBackground } from '../developers/background.ts';
-import { chooseMethod, findRoutes } from '../developers/match.ts';
+import { chooseMethod, findRoutes, matchPath } from '../developers/match.ts';
 import type { PageAnswer, PageRequest } from '../developers/messages.ts';
 import type { Pages } from '../developers/visit.ts';
 import { credentialsOf } from '../request/authenticate.ts';
 import { queryParameters } from '../request/parameters.ts';
-import type { Call, ManageRoute } from './call.ts';
+import { type Call, type Caller, type ManageRoute, personTokenOf, platformTokenOf } from './call.ts';
 import { ANYTHING, refuseCall } from './refusals.ts';
 import { MANAGE_ROUTES } from './routes.ts';
 
-// What the platform thread does for /manage/v1. The checks come in this order: the token, the path, the method, the right,
+// What the platform thread does for /manage/v1. The checks come in this order: the token, the path, the method, who asks,
 // the parameters, the body.
 
 /** Answers a request. Never throws: whatever goes wrong is answered with JSON too. */
-export function answerCall(pages: Pages, request: PageRequest): PageAnswer {
-  const template = MANAGE_ROUTES.find(({ path }) => path === request.path)?.path ?? ANYTHING;
+export async function answerCall(pages: Pages, request: PageRequest): Promise<PageAnswer> {
+  const template = MANAGE_ROUTES.find(({ path }) => matchPath(path, request.path) !== null)?.path ?? ANYTHING;
   try {
     const { route, call } = openCall(pages, request);
     const answer = { status: 200, headers: JSON_HEADERS, template, refusal: null, fault: null };
     if ('feed' in route) return { ...answer, body: '', feed: route.feed(call) };
     const { act } = route;
-    const body = JSON.stringify(act(call));
-    return { ...answer, body };
+    const { status = 200, headers = {}, body } = await act(call);
+    return {
+      ...answer,
+      status,
+      headers: [...JSON_HEADERS, ...Object.entries(headers)],
+      body: JSON.stringify(body),
+    };
   } catch (error) {
     return refuseCall(pages.access.config, error, template);
   }
@@ -38,30 +44,45 @@ const JSON_HEADERS: PageAnswer['headers'] = [
 
 function openCall(pages: Pages, request: PageRequest): { route: ManageRoute; call: Call } {
   const { access } = pages;
-  const token = authenticateToken(pages, request);
-  const { route } = chooseMethod(findRoutes(MANAGE_ROUTES, request.path), request.method);
-  if (route.right !== null && !token.rights.includes(route.right)) throw lackOfRight(route.right);
+  const caller = authenticateCaller(pages, request);
+  const { route, params } = chooseMethod(findRoutes(MANAGE_ROUTES, request.path), request.method);
+  admit(caller, route);
   const query = queryParameters(request.query, route.query ?? []);
   const body = route.members === null ? {} : readMembers(request, route.members);
-  return { route, call: { access, request, token, body, query } };
+  return { route, call: { access, request, caller, params, body, query } };
 }
 
-/** The token of a request; its use is noted after the answer. Throws `no_credentials` and `invalid_token`. */
-function authenticateToken({ access, background, report }: Pages, { headers }: PageRequest): PlatformToken {
+/** Who asks, by the token; its use is noted after the answer. Throws `no_credentials` and `invalid_token`. */
+function authenticateCaller({ access, background, report }: Pages, { headers }: PageRequest): Caller {
   const sent = credentialsOf(headers.authorization ?? null);
   if (sent === null) throw NO_TOKEN;
-  const token = readPlatformToken(access.db, sent);
-  if (token === null) throw BAD_TOKEN;
+  const caller = readCaller(access, sent);
+  if (caller === null) throw BAD_TOKEN;
   const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be noted.', cause);
-  runInBackground(background, () => noteUse(access, token), onFault);
-  return token;
+  runInBackground(background, () => noteUse(access, caller), onFault);
+  return caller;
+}
+
+function readCaller(access: Access, sent: string): Caller | null {
+  const platform = readPlatformToken(access.db, sent);
+  if (platform !== null) return { kind: 'platform', token: platform };
+  const person = readPersonToken(access, sent);
+  return person === null ? null : { kind: 'person', token: person };
 }
 
 const NO_TOKEN = new AppError('no_credentials', 'A token is required, sent as "Authorization: Bearer <token>".');
 const BAD_TOKEN = new AppError('invalid_token', 'This token is not valid.');
 
-function noteUse({ sessions, clock }: Access, { identifier }: PlatformToken): void {
-  noteTokenUse(sessions, clock, identifier);
+function noteUse(access: Access, { kind, token }: Caller): void {
+  if (kind === 'person') notePersonTokenUse(access, token);
+  else noteTokenUse(access.sessions, access.clock, token.identifier);
+}
+
+/** Throws `forbidden` where a route is for callers of another kind, and `insufficient_scope`. */
+function admit(caller: Caller, { who }: ManageRoute): void {
+  if (who === 'any') return;
+  if (who === 'person') personTokenOf({ caller });
+  else if (!platformTokenOf({ caller }).rights.includes(who.platform)) throw lackOfRight(who.platform);
 }
 
 function lackOfRight(right: string): AppError {

@@ -50,6 +50,7 @@ async function takeFeed(service: Service, exchange: Exchange, order: FeedOrder):
 }
 
 const JSON_BODY: BodyKind = {
+  methods: ['POST', 'PATCH'],
   type: /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i,
   other: 'not_json',
   tooLong: 'body_too_long',

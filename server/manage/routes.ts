@@ -5,16 +5,22 @@ import { signIns } from './operations/sign-ins.ts';
 
 /** Everything under `/manage/v1` that the platform thread answers. Tests try every refusal on every entry. */
 export const MANAGE_ROUTES: readonly ManageRoute[] = [
-  { method: 'GET', path: '/manage/v1/me', right: null, members: null, act: me },
+  { method: 'GET', path: '/manage/v1/me', who: 'any', members: null, act: me },
   {
     method: 'POST',
     path: FEED_PATH,
-    right: 'profiles',
+    who: { platform: 'profiles' },
     members: null,
     query: ['mode', 'partial'],
     feed: profiles,
   },
-  { method: 'POST', path: '/manage/v1/sign-ins', right: 'sign-ins', members: ['uid', 'authId'], act: signIns },
+  {
+    method: 'POST',
+    path: '/manage/v1/sign-ins',
+    who: { platform: 'sign-ins' },
+    members: ['uid', 'authId'],
+    act: signIns,
+  },
 ];
 
 /** The path of the OpenAPI document of `/manage/v1`, which everybody may read. */

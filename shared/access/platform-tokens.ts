@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts';
 import { foldName, nameFault } from '../profiles/name.ts';
 import type { Access } from './access.ts';
 import { addPeopleEvent } from './people-log.ts';
-import { identifierOfPlatformToken, newPlatformToken } from './platform-token-text.ts';
+import { newTokenText, readTokenText } from './token-text.ts';
 import { readUses } from './token-uses.ts';
 import { hashOf, isSameHash } from './tokens.ts';
 
@@ -56,7 +56,7 @@ export type PlatformToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | '
 export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView & { token: string } {
   const { name, isWithoutAddress, eraseLimit } = wanted;
   const rights = checkNewToken(wanted);
-  const { token, identifier } = newPlatformToken(access.random);
+  const { token, identifier } = newTokenText('plp', access.random);
   const atMs = access.clock.nowMs();
   const folded = foldName(name);
   const tokenHash = Buffer.from(hashOf(token));
@@ -139,8 +139,9 @@ export function removeToken(access: Access, identifier: string, by: Actor): void
 
 /** The token that a request has shown; null where it is none, a mistyped one, or one that was removed. */
 export function readPlatformToken(db: Db | Tx, token: string): PlatformToken | null {
-  const identifier = identifierOfPlatformToken(token);
-  if (identifier === null) return null;
+  const text = readTokenText(token);
+  if (text?.prefix !== 'plp') return null;
+  const { identifier } = text;
   const row = db
     .select()
     .from(platformTokens)

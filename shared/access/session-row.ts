@@ -4,18 +4,22 @@ import type { Client } from './access.ts';
 import type { Binding } from './binding.ts';
 import { isWithin } from './periods.ts';
 
-// What a row of the table of sessions means: whose it is, and when it ends. Nothing here reads or writes a file.
+// What a row of the tables of sessions and of people's tokens means: whose it is, and when it ends. Nothing here reads or
+// writes a file.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How long a session lives unused, and how long at most, in milliseconds. */
+/** How long something lives unused, and how long at most, in milliseconds. */
+export type Periods = Readonly<Record<'owner' | 'admin', { readonly idleMs: number; readonly mostMs: number }>>;
+
+/** The periods of a session. */
 export const SESSION_PERIODS = {
   owner: { idleMs: 24 * HOUR_MS, mostMs: 7 * DAY_MS },
   admin: { idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS },
-} as const;
+} as const satisfies Periods;
 
-/** How long a session is still shown after its end, in milliseconds. */
+/** How long a session or a token is still shown after its end, in milliseconds. */
 export const SHOWN_AFTER_END_MS = 30 * DAY_MS;
 
 /** Whose sessions: an owner's, as far as he is the same, or an admin's. */
@@ -54,6 +58,12 @@ export type Row = {
   agent: string;
 };
 
+/** The columns of a row that say whose it is. */
+export type SignedColumns = Pick<Row, 'profileId' | 'addressHash' | 'admin' | 'generation'>;
+
+/** The columns of a row that say when it ends; `admin` says by which periods. */
+export type TimeColumns = Pick<Row, 'admin' | 'startedAt' | 'lastUsedAt' | 'endedAt'>;
+
 /** A value that a statement is given. */
 export type Value = string | number | Uint8Array | null;
 
@@ -61,15 +71,15 @@ export type Value = string | number | Uint8Array | null;
 export const ROW = `id, profile_id AS profileId, address_hash AS addressHash, admin, generation, started_at AS startedAt,
   last_used_at AS lastUsedAt, ended_at AS endedAt, client_address AS address, client_agent AS agent`;
 
-/** When a session ended, or ends by itself before now; null while it is alive. */
-export function endOf(row: Row, nowMs: number): number | null {
+/** When a session, or what has other periods, ended, or ends by itself before now; null while it is alive. */
+export function endOf(row: TimeColumns, nowMs: number, periods: Periods = SESSION_PERIODS): number | null {
   if (row.endedAt !== null) return row.endedAt;
-  const { idleMs, mostMs } = SESSION_PERIODS[row.admin === null ? 'owner' : 'admin'];
+  const { idleMs, mostMs } = periods[row.admin === null ? 'owner' : 'admin'];
   if (isWithin(row.startedAt, mostMs, nowMs) && isWithin(row.lastUsedAt, idleMs, nowMs)) return null;
   return Math.min(row.startedAt + mostMs, row.lastUsedAt + idleMs, nowMs);
 }
 
-/** Whether a session that ended then, or is alive, is still shown. */
+/** Whether a session or a token that ended then, or is alive, is still shown. */
 export function isShown(endedAtMs: number | null, nowMs: number): boolean {
   return endedAtMs === null || nowMs < endedAtMs + SHOWN_AFTER_END_MS;
 }
@@ -104,10 +114,7 @@ export function sessionOf(row: Row): Session {
   return {
     id: row.id,
     signed,
-    person:
-      signed.kind === 'owner'
-        ? { kind: 'owner', name: 'owner', profileId: signed.profileId }
-        : { kind: 'admin', name: signed.name, hasAsserted: false },
+    person: personOf(signed),
     startedAtMs: row.startedAt,
     lastUsedAtMs: row.lastUsedAt,
     endsAtMs: row.startedAt + SESSION_PERIODS[signed.kind].mostMs,
@@ -115,7 +122,15 @@ export function sessionOf(row: Row): Session {
   };
 }
 
-function signedOf({ profileId, addressHash, admin, generation }: Row): Signed {
+/** As whom somebody acts who is signed in so. */
+export function personOf(signed: Signed): SignedInPerson {
+  return signed.kind === 'owner'
+    ? { kind: 'owner', name: 'owner', profileId: signed.profileId }
+    : { kind: 'admin', name: signed.name, hasAsserted: false };
+}
+
+/** Whose a row is. */
+export function signedOf({ profileId, addressHash, admin, generation }: SignedColumns): Signed {
   if (admin !== null) return { kind: 'admin', name: admin, generation };
   return { kind: 'owner', profileId: profileId as number, addressHash: addressHash as Uint8Array, generation };
 }

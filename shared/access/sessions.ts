@@ -1,7 +1,7 @@
 import type { Sqlite } from '../db/connect.ts';
 import type { Access, Client } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
-import { isStillBound, readBinding } from './binding.ts';
+import { readBinding } from './binding.ts';
 import {
   columnsOf,
   endOf,
@@ -14,20 +14,19 @@ import {
   type Row,
   SESSION_PERIODS,
   type Session,
-  SHOWN_AFTER_END_MS,
   type Signed,
   sessionOf,
   type Value,
 } from './session-row.ts';
-import { flushSessions, readSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
+import { readSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
+import { dropOver, endThose, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
 import { hashOf, newToken } from './tokens.ts';
 
 // Who is signed in. A session is found by the SHA-256 of its token, and every look at it compares what it is bound to: an
 // owner's profile, row and address, an admin's name and generation. Functions throw `busy` where a lock is held for too
 // long, and `refused` where a file can't be read or written.
 
-/** The last use is written when the one that is stored is so old. */
-const USE_STEP_MS = 60_000;
+const TABLE: SignedTable = { name: 'sessions', key: 'id', periods: SESSION_PERIODS };
 
 /** The most characters that are kept of what a browser calls itself. */
 const MAX_AGENT = 255;
@@ -79,23 +78,17 @@ export function readSession(access: Access, token: string): Session | null {
 
 /** Notes that a session was used now; called after the answer. Writes at most once a minute. */
 export function noteUse(access: Access, { id, lastUsedAtMs }: Session): void {
-  const nowMs = access.clock.nowMs();
-  if (Math.abs(nowMs - lastUsedAtMs) < USE_STEP_MS) return;
-  writeSessions(access.sessions, (sqlite) =>
-    sqlite
-      .query('UPDATE sessions SET last_used_at = ? WHERE id = ? AND ended_at IS NULL AND abs(? - last_used_at) >= ?')
-      .run(nowMs, id, nowMs, USE_STEP_MS),
-  );
+  noteUseIn(access, TABLE, id, lastUsedAtMs);
 }
 
 /** Ends one of this person's sessions. Returns whether there was a living one with this id. */
 export function endSession(access: Access, signed: Signed, id: number): boolean {
-  return endThose(access, signed, 'id = ?', id) > 0;
+  return endThose(access, TABLE, signed, 'id = ?', id) > 0;
 }
 
 /** Ends all living sessions of this person, but for one where `exceptId` names it. Returns how many. */
 export function endAllSessions(access: Access, signed: Signed, exceptId: number | null = null): number {
-  return endThose(access, signed, 'id IS NOT ?', exceptId);
+  return endThose(access, TABLE, signed, 'id IS NOT ?', exceptId);
 }
 
 /**
@@ -114,27 +107,6 @@ export function listSessions(access: Access, signed: Signed): ListedSession[] {
   return rows.map((row) => listed(row, nowMs)).filter(({ endedAtMs }) => isShown(endedAtMs, nowMs));
 }
 
-/** Ends the person's sessions that a condition on the id names; one whose time was over before ended then. */
-function endThose(access: Access, signed: Signed, condition: string, id: number | null): number {
-  const nowMs = access.clock.nowMs();
-  const { idleMs, mostMs } = SESSION_PERIODS[signed.kind];
-  const ended = writeSessions(access.sessions, (sqlite) =>
-    sqlite
-      .query<{ endedAt: number }, Value[]>(
-        `UPDATE sessions SET ended_at = min(?, last_used_at + ?, started_at + ?)
-           WHERE ended_at IS NULL AND ${personsRows(signed)} AND ${condition} RETURNING ended_at AS endedAt`,
-      )
-      .all(nowMs, idleMs, mostMs, ...personsValues(signed), id),
-  );
-  flushSessions(access.sessions);
-  return ended.filter(({ endedAt }) => endedAt === nowMs).length;
-}
-
-function isStillSigned(access: Access, signed: Signed): boolean {
-  if (signed.kind === 'owner') return isStillBound(access.db, signed);
-  return readAdminGeneration(access.db, signed.name) === signed.generation;
-}
-
 /** How many sessions are alive by their times. Throws `busy`, and `refused` where the file can't be read. */
 export function countSessions(sessions: SessionsFile, nowMs: number): number {
   const rows = readSessions(sessions, (sqlite) =>
@@ -145,14 +117,5 @@ export function countSessions(sessions: SessionsFile, nowMs: number): number {
 
 /** Deletes the sessions that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
 export function dropOldSessions(sqlite: Sqlite, nowMs: number): void {
-  const over = nowMs - SHOWN_AFTER_END_MS;
-  sqlite.query('DELETE FROM sessions WHERE ended_at <= ?').run(over);
-  for (const [kind, { idleMs, mostMs }] of Object.entries(SESSION_PERIODS)) {
-    sqlite
-      .query(
-        `DELETE FROM sessions WHERE admin IS ${kind === 'admin' ? 'NOT NULL' : 'NULL'}
-           AND (last_used_at <= ? OR started_at <= ?)`,
-      )
-      .run(over - idleMs, over - mostMs);
-  }
+  dropOver(sqlite, TABLE, nowMs);
 }

@@ -8,6 +8,7 @@ import { dropOldEnrolments } from './enrolments.ts';
 import { dropOldHandOvers } from './hand-over.ts';
 import { dropOldBrowsers } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
+import { dropOldPersonTokens } from './person-tokens.ts';
 import { dropOldSessions } from './sessions.ts';
 import {
   closeSessionsFile,
@@ -19,12 +20,12 @@ import {
 } from './sessions-file.ts';
 
 /** The tables whose rows belong to an owner. */
-const OWNED = ['sessions', 'known_browsers', 'hand_overs'] as const;
+const OWNED = ['sessions', 'person_tokens', 'known_browsers', 'hand_overs'] as const;
 
 /**
  * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
- * challenges and enrolments whose time is over, sessions that ended more than 30 days ago, and everything of profiles that
- * were erased or have another address. Throws `busy`, and `refused` where the file can't be written.
+ * challenges and enrolments whose time is over, sessions and people's tokens that ended more than 30 days ago, and
+ * everything of profiles that were erased or have another address. Throws `busy`, and `refused` where the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
   const nowMs = clock.nowMs();
@@ -33,6 +34,7 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
     dropOldCounts(sqlite, nowMs);
     dropOldBrowsers(sqlite, nowMs);
     dropOldSessions(sqlite, nowMs);
+    dropOldPersonTokens(sqlite, nowMs);
     dropOldChallenges(sqlite, nowMs);
     dropOldEnrolments(sqlite, nowMs);
     dropOldHandOvers(sqlite, nowMs);

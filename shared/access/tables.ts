@@ -89,6 +89,27 @@ const CHALLENGES = `CREATE TABLE IF NOT EXISTS challenges (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS challenges_made ON challenges (made_at)`;
 
+/**
+ * Tokens of people: what their `profilectl` on other machines shows. Bound to owners and admins as sessions are; `machine` is
+ * what that machine calls itself. One that was ended, or whose time is over, stays for 30 days.
+ */
+const PERSON_TOKENS = `CREATE TABLE IF NOT EXISTS person_tokens (
+  identifier TEXT PRIMARY KEY,
+  token_hash BLOB NOT NULL CHECK (length(token_hash) = 32),
+  profile_id INTEGER,
+  address_hash BLOB CHECK (length(address_hash) = 32),
+  admin TEXT,
+  generation INTEGER NOT NULL,
+  machine TEXT NOT NULL,
+  client_address TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  last_used_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  CHECK ((profile_id IS NULL) = (address_hash IS NULL) AND (profile_id IS NULL) <> (admin IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS person_tokens_profile ON person_tokens (profile_id) WHERE profile_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS person_tokens_admin ON person_tokens (admin) WHERE admin IS NOT NULL`;
+
 /** When tokens of platforms were last used, to the minute. */
 const TOKEN_USES = `CREATE TABLE IF NOT EXISTS token_uses (
   identifier TEXT PRIMARY KEY,
@@ -118,6 +139,7 @@ export const TABLES: readonly string[] = [
   MAIL_COUNTS,
   ENROLMENTS,
   CHALLENGES,
+  PERSON_TOKENS,
   TOKEN_USES,
   HAND_OVERS,
 ].flatMap((text) => text.split(';\n'));

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Access } from '../../shared/access/access.ts';
 import { listPeopleEvents } from '../../shared/access/people-log.ts';
-import { identifierOfPlatformToken } from '../../shared/access/platform-token-text.ts';
 import { ERASE_LIMIT, readPlatformToken } from '../../shared/access/platform-tokens.ts';
+import { readTokenText } from '../../shared/access/token-text.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
 import { testAccess } from '../support/access.ts';
 import { profilectl } from '../support/cli.ts';
@@ -35,7 +35,7 @@ describe('profilectl tokens', () => {
     expect(added.stderr).toContain('erase 1000 profiles a day');
     expect(added.stderr).toContain('can sign in as the owner of any profile');
     expect(added.stderr).not.toContain('plp_');
-    const identifier = identifierOfPlatformToken(token) as string;
+    const identifier = readTokenText(token)?.identifier as string;
     expect(readPlatformToken(access.db, token)).toEqual({
       identifier,
       name: 'Backend',
@@ -92,7 +92,7 @@ describe('profilectl tokens', () => {
     const { access, run } = world();
     const add = async (name: string) => (await run('tokens', 'add', name, '--right', 'profiles')).stdout.trim();
     const [first, second] = [await add('Backend'), await add('backend')];
-    const [older, newer] = [first, second].map((token) => identifierOfPlatformToken(token) as string);
+    const [older, newer] = [first, second].map((token) => readTokenText(token)?.identifier as string);
     const third = await run('tokens', 'add', 'BACKEND', '--right', 'sign-ins');
     expect(third).toMatchObject({ code: 1, stdout: '' });
     expect(third.stderr).toContain('has two tokens already');
@@ -133,7 +133,7 @@ describe('profilectl tokens', () => {
     const file = join(access.folder, 'backup.sqlite');
     expect((await run('db', 'backup', file)).code).toBe(0);
     expect((await run('tokens', 'remove', 'removed', '--yes')).code).toBe(0);
-    const identifier = identifierOfPlatformToken(removed);
+    const identifier = readTokenText(removed)?.identifier;
     access.db.$client.close();
     const out = await run('db', 'restore', file, '--yes', '--json');
     expect(out.stderr).toContain(`token ${identifier} of platform removed`);

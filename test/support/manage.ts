@@ -1,9 +1,14 @@
 import { expect } from 'bun:test';
 import type { ResponseObject } from '../../server/api-doc/document/types.ts';
-import { type ManageApi, manageDocumentText } from '../../server/manage/document/document.ts';
+import { matchPath } from '../../server/developers/match.ts';
+import { documentPath, type ManageApi, manageDocumentText } from '../../server/manage/document/document.ts';
+import { MANAGE_ROUTES } from '../../server/manage/routes.ts';
 import type { Access } from '../../shared/access/access.ts';
+import { beginPersonToken } from '../../shared/access/person-tokens.ts';
 import { addToken, type NewToken } from '../../shared/access/platform-tokens.ts';
+import type { Signed } from '../../shared/access/session-row.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
+import { CLIENT } from './access.ts';
 import { onBox } from './actors.ts';
 import { profilectlWords } from './cli.ts';
 import { hold, responseFaults } from './document.ts';
@@ -72,14 +77,27 @@ export async function expectRefused(answer: Response, status: number, code: Erro
   return body.error;
 }
 
+/** Makes a token of a person, as that person's `profilectl` gets it. */
+export function personTokenFor(access: Access, signed: Signed, machine = 'laptop'): string {
+  const { token } = beginPersonToken(access, signed, { machine, client: CLIENT });
+  noteMail(token);
+  return token;
+}
+
 const held = hold(JSON.parse(manageDocumentText()));
 const api = held.document as unknown as ManageApi;
+
+/** The template of the document that a path matches, else the path itself. */
+function templateOf(path: string): string {
+  const route = MANAGE_ROUTES.find((one) => matchPath(one.path, path) !== null);
+  return route === undefined ? path : documentPath(route.path);
+}
 
 /** Throws where an answer under /manage is not what the document says: its status, headers and body. */
 export async function checkCall(method: string, path: string, answer: Response): Promise<Response> {
   const { status, headers } = answer;
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
-  const operation = api.paths[path]?.[verb as 'get'];
+  const operation = api.paths[templateOf(path)]?.[verb as 'get'];
   const responses = operation?.responses ?? api['x-other-requests'].responses;
   const response = responses[status] as ResponseObject | undefined;
   const received = { method, target: path, status, headers, body: await answer.clone().text() };

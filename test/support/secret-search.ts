@@ -10,8 +10,8 @@ import { systemRandom } from '../../shared/random.ts';
 /** The folder in which a test run keeps what it leaves behind; undefined where tests are run by hand. */
 export const KEEP_FOLDER = process.env.TEST_KEEP_FOLDER;
 
-/** Whole secrets, as they are mailed, and tokens of platforms. */
-const SECRET = /pl[kp]_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g;
+/** Whole secrets, as they are mailed, and tokens of platforms and people. */
+const SECRET = /pl[kpt]_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g;
 
 /** The digits of codes. */
 const DIGIT = '[0-9A-HJKMNP-TV-Z]';
@@ -34,7 +34,7 @@ const TOKEN_STEP = 9;
 /** Where secrets, codes and tokens are noted; the only file, beside the mails themselves, that may hold one. */
 const NOTES = 'secrets.txt';
 
-/** Notes the secrets and codes of a mail that a test server has received, or a platform's token that a test has made. */
+/** Notes the secrets and codes of a mail that a test server has received, or a token of a platform or a person that a test has made. */
 export function noteMail(raw: string): void {
   note([...(raw.match(SECRET) ?? []), ...(raw.match(CODE) ?? [])]);
 }

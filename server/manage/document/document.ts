@@ -1,6 +1,7 @@
+import type { ErrorCode } from '../../../shared/errors.ts';
 import { COMMON_HEADERS, headerComponents, headerReferences } from '../../api-doc/document/headers.ts';
 import type { OpenApi, Operation } from '../../api-doc/document/types.ts';
-import type { ManageRoute } from '../call.ts';
+import type { Admitted, ManageRoute } from '../call.ts';
 import { MANAGE_ROUTES } from '../routes.ts';
 import { MANAGE_DOCS, type ManageDoc, objectOf } from './operations.ts';
 import { COMMON, OTHER, responsesOf } from './refusals.ts';
@@ -10,7 +11,7 @@ export type ManageOperation = Operation & { requestBody?: { required: true; cont
 
 /** The document of `/manage/v1`, which is OpenAPI 3.1. */
 export type ManageApi = Omit<OpenApi, 'paths'> & {
-  paths: Record<string, Partial<Record<'get' | 'post', ManageOperation>>>;
+  paths: Record<string, Partial<Record<'get' | 'post' | 'patch', ManageOperation>>>;
 };
 
 /** The version of this interface, which is not the version of the package. */
@@ -20,7 +21,7 @@ const INTERFACE_VERSION = '1.0.0';
 export const DOCUMENT_URL = 'http://127.0.0.1:3000';
 
 const GUIDE =
-  'For the backend of the platform, with a token of its own (`profilectl tokens add`). Send it as `Authorization: Bearer <token>`. Answers are JSON and never stored; refusals are `{"error":"<sentence>"}`, and name their code in `X-Error-Code`.';
+  'For the backend of the platform, with a token of its own (`profilectl tokens add`), and for the `profilectl` of owners and admins on other machines, with a token of the person. Send it as `Authorization: Bearer <token>`. Answers are JSON and never stored; refusals are `{"error":"<sentence>"}`, and name their code in `X-Error-Code`.';
 
 /** Makes the text of the document, which is committed as openapi.json. Throws where a route has no entry. */
 export function manageDocumentText(): string {
@@ -33,17 +34,18 @@ function documentOf(): ManageApi {
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Profile Lookup for backends',
+      title: 'Profile Lookup for backends and profilectl',
       version: INTERFACE_VERSION,
       summary: 'Sending profiles and signing users in.',
       description: GUIDE,
       license: { name: 'As agreed with the operator of this server', url: `${DOCUMENT_URL}/docs` },
     },
     servers: [{ url: DOCUMENT_URL, description: 'This server.' }],
-    tags: [{ name: 'Platform', description: 'What a token of a platform can do.' }],
-    paths: Object.fromEntries(
-      MANAGE_ROUTES.map((route) => [route.path, { [route.method.toLowerCase()]: operationOf(route) }]),
-    ),
+    tags: [
+      { name: 'Platform', description: 'What a token of a platform can do.' },
+      { name: 'Person', description: 'What a token of a person can do.' },
+    ],
+    paths: pathsOf(MANAGE_ROUTES),
     'x-other-requests': {
       description: 'What is answered to other methods, and on every other path under `/manage`.',
       responses: responsesOf([...COMMON, ...OTHER]),
@@ -53,31 +55,57 @@ function documentOf(): ManageApi {
       headers: Object.fromEntries(Object.entries(used).filter(([name]) => names.includes(name))),
       responses: {},
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A token of a platform; the roles are the rights.' },
+        platform: { type: 'http', scheme: 'bearer', description: 'A token of a platform; the roles are the rights.' },
+        person: { type: 'http', scheme: 'bearer', description: 'A token of an owner or an admin.' },
       },
     },
   };
 }
 
+/** A path of the table of routes as the document has it: `/manage/v1/keys/{identifier}`. */
+export function documentPath(path: string): string {
+  return path.replaceAll(/:(\w+)/g, '{$1}');
+}
+
+function pathsOf(routes: readonly ManageRoute[]): ManageApi['paths'] {
+  const paths: ManageApi['paths'] = {};
+  for (const route of routes) {
+    const path = documentPath(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return paths;
+}
+
+/** What each kind of route asks of the token: in words, for tools, and by which refusals it says no. */
+function needOf(who: Admitted): { sentence: string; security: Operation['security']; refusals: ManageDoc['refusals'] } {
+  if (who === 'any')
+    return { sentence: 'Any token will do.', security: [{ platform: [] }, { person: [] }], refusals: [] };
+  if (who === 'person') {
+    return { sentence: 'Needs a token of a person.', security: [{ person: [] }], refusals: ['forbidden'] };
+  }
+  const right = who.platform;
+  const sentence = `Needs a token of a platform with the right \`${right}\`.`;
+  return { sentence, security: [{ platform: [right] }], refusals: ['forbidden', 'insufficient_scope'] };
+}
+
 function operationOf(route: ManageRoute): ManageOperation {
-  const doc = MANAGE_DOCS[route.path];
-  if (doc === undefined) throw new Error(`The document has no operation for ${route.path}.`);
-  const need = route.right === null ? 'Any token will do.' : `Needs the right \`${route.right}\`.`;
+  const doc = MANAGE_DOCS[`${route.method} ${route.path}`];
+  if (doc === undefined) throw new Error(`The document has no operation for ${route.method} ${route.path}.`);
+  const need = needOf(route.who);
+  const refusals = new Set<ErrorCode>([...COMMON, 'bad_parameter', ...need.refusals, ...doc.refusals]);
   return {
     operationId: doc.operationId,
-    tags: ['Platform'],
+    tags: need.security.map((scheme) => ('person' in scheme ? 'Person' : 'Platform')),
     summary: doc.summary,
-    description: `${doc.description} ${need}`,
-    security: [{ token: route.right === null ? [] : [route.right] }],
+    description: `${doc.description} ${need.sentence}`,
+    security: need.security,
     ...(doc.parameters && { parameters: doc.parameters }),
     ...(doc.request && {
       requestBody: { required: true, content: { [doc.request.type]: { schema: doc.request.schema } } },
     }),
-    responses: { '200': foundOf(doc), ...responsesOf([...COMMON, 'bad_parameter', ...doc.refusals.filter(isOwn)]) },
+    responses: { '200': foundOf(doc), ...responsesOf([...refusals]) },
   };
 }
-
-const isOwn = (code: ManageDoc['refusals'][number]) => code !== 'bad_parameter';
 
 function foundOf({ body }: ManageDoc) {
   return {

@@ -20,6 +20,13 @@ const count: Schema = { type: 'integer', minimum: 0 };
 const flag: Schema = { type: 'boolean' };
 const maybe = (type: string): Schema => ({ type: [type, 'null'] });
 
+const IDENTIFIER: Schema = { type: 'string', pattern: '^[0-9A-Za-z]{8}$' };
+const ENDS_AT: Schema = {
+  type: 'string',
+  format: 'date-time',
+  description: 'When the token ends at the latest, however much it is used.',
+};
+
 /** An object with exactly these members, but for those that are optional. */
 export function objectOf(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
@@ -61,23 +68,45 @@ const parameter = (name: string, values: string[], description: string): Paramet
   schema: { type: 'string', enum: values },
 });
 
-/** The operations by their paths. */
+/** The operations by their methods and paths. */
 export const MANAGE_DOCS: Record<string, ManageDoc> = {
-  '/manage/v1/me': {
+  'GET /manage/v1/me': {
     operationId: 'getMe',
     summary: 'Ask what the token may do',
-    description: 'Whose token this is, its rights and its limits.',
-    body: objectOf({
-      kind: { type: 'string', enum: ['platform'] },
-      name: text,
-      token: { type: 'string', pattern: '^[0-9A-Za-z]{8}$' },
-      rights: { type: 'array', items: { type: 'string', enum: ['profiles', 'sign-ins'] } },
-      withoutAddress: flag,
-      eraseLimit: count,
-    }),
+    description: 'Whose token this is: of a platform, with its rights and limits, of an owner or of an admin.',
+    body: {
+      anyOf: [
+        objectOf({
+          kind: { type: 'string', enum: ['platform'] },
+          name: text,
+          token: IDENTIFIER,
+          rights: { type: 'array', items: { type: 'string', enum: ['profiles', 'sign-ins'] } },
+          withoutAddress: flag,
+          eraseLimit: count,
+        }),
+        objectOf({
+          kind: { type: 'string', enum: ['owner'] },
+          name: { ...text, description: 'The username of the profile, as it is now.' },
+          token: IDENTIFIER,
+          endsAt: ENDS_AT,
+          profile: text,
+        }),
+        objectOf({
+          kind: { type: 'string', enum: ['admin'] },
+          name: text,
+          token: IDENTIFIER,
+          endsAt: ENDS_AT,
+          defaultRateLimits: {
+            type: 'array',
+            items: objectOf({ quota: { ...count, minimum: 1 }, windowSeconds: { ...count, minimum: 1 } }),
+            description: 'What a key is granted where nobody says otherwise.',
+          },
+        }),
+      ],
+    },
     refusals: [],
   },
-  '/manage/v1/profiles': {
+  'POST /manage/v1/profiles': {
     operationId: 'putProfiles',
     summary: 'Put profiles in, change and erase them',
     description:
@@ -92,9 +121,9 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     ],
     request: { type: 'application/jsonl', schema: text },
     body: objectOf(COUNTS),
-    refusals: ['bad_parameter', 'insufficient_scope', 'too_many_lines', 'not_lines', 'lines_refused', 'feed_running'],
+    refusals: ['too_many_lines', 'not_lines', 'lines_refused', 'feed_running'],
   },
-  '/manage/v1/sign-ins': {
+  'POST /manage/v1/sign-ins': {
     operationId: 'handOver',
     summary: 'Sign a user in',
     description:
@@ -106,6 +135,6 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
       },
     },
     body: objectOf({ address: { type: 'string', format: 'uri' }, expiresAt: { type: 'string', format: 'date-time' } }),
-    refusals: ['bad_parameter', 'bad_body', 'insufficient_scope', 'not_found', 'body_too_long', 'not_json'],
+    refusals: ['bad_body', 'not_found', 'body_too_long', 'not_json'],
   },
 };

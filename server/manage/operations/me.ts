@@ -1,7 +1,25 @@
-import type { Call } from '../call.ts';
+import type { Access } from '../../../shared/access/access.ts';
+import type { PersonToken } from '../../../shared/access/person-tokens.ts';
+import type { PlatformToken } from '../../../shared/access/platform-tokens.ts';
+import { isoTime } from '../../../shared/clock.ts';
+import { readOwnerById } from '../../../shared/keys/record.ts';
+import type { Answered, Call } from '../call.ts';
 
 /** `GET /manage/v1/me`: whose token this is, and what it may do. */
-export function me({ token }: Call): object {
-  const { identifier, name, rights, isWithoutAddress, eraseLimit } = token;
+export function me({ access, caller }: Call): Answered {
+  return { body: caller.kind === 'platform' ? platformsView(caller.token) : personsView(access, caller.token) };
+}
+
+function platformsView({ identifier, name, rights, isWithoutAddress, eraseLimit }: PlatformToken): object {
   return { kind: 'platform', name, token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
+}
+
+/** An owner has the username of today; an admin also what is granted where nobody says otherwise. */
+function personsView(access: Access, { identifier, person, endsAtMs }: PersonToken): object {
+  const token = { token: identifier, endsAt: isoTime(endsAtMs) };
+  if (person.kind === 'admin') {
+    return { kind: 'admin', name: person.name, ...token, defaultRateLimits: access.config.defaultRateLimits };
+  }
+  const { username } = readOwnerById(access.db, person.profileId);
+  return { kind: 'owner', name: username, ...token, profile: username };
 }

@@ -1,13 +1,13 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { FeedOrder } from '../../../shared/profiles/write/feed.ts';
-import type { Call } from '../call.ts';
+import { type Call, platformTokenOf } from '../call.ts';
 
 /** The path of {@link profiles}, whose body is not read before the token is known. */
 export const FEED_PATH = '/manage/v1/profiles';
 
 /** `POST /manage/v1/profiles?mode=replace|merge&partial=1`: what is to become of the lines. Throws `bad_parameter`. */
-export function profiles({ token, query }: Call): FeedOrder {
-  const { name, isWithoutAddress, eraseLimit } = token;
+export function profiles({ caller, query }: Call): FeedOrder {
+  const { name, isWithoutAddress, eraseLimit } = platformTokenOf({ caller });
   const mode = query.get('mode') ?? 'replace';
   const partial = query.get('partial');
   if (mode !== 'replace' && mode !== 'merge') throw new AppError('bad_parameter', 'mode must be replace or merge.');

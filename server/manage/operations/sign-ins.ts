@@ -1,13 +1,13 @@
 import { type HandedOver, handOver } from '../../../shared/access/hand-over.ts';
 import { AppError } from '../../../shared/errors.ts';
-import type { Call } from '../call.ts';
+import { type Answered, type Call, platformTokenOf } from '../call.ts';
 
 /**
  * `POST /manage/v1/sign-ins`: an address to which the backend sends a user who is signed in with it. Throws `bad_body` where
  * the body does not name one profile, and `not_found`.
  */
-export function signIns({ access, token, body }: Call): object {
-  return handOver(access, whoIn(body), token.name);
+export function signIns({ access, caller, body }: Call): Answered {
+  return { body: handOver(access, whoIn(body), platformTokenOf({ caller }).name) };
 }
 
 function whoIn({ uid, authId }: Call['body']): HandedOver {

@@ -2,11 +2,14 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { profilectl } from '../../support/cli.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
+import { call, personTokenFor } from '../../support/manage.ts';
 import { ADA } from '../../support/owner-pages.ts';
 import { fetchPage, signInOwner } from '../../support/pages.ts';
 import { startServerProcess } from '../../support/server-process.ts';
@@ -19,9 +22,11 @@ async function signedIn(variables: Record<string, string> = {}) {
   const deps = { ...testDeps({ variables }), clock };
   await importLines(deps, [ADA]);
   const sessions = openSessionsFile(deps.config.databasePath);
-  const cookie = signInOwner({ ...deps, sessions }, ADA.id);
+  const access = { ...deps, sessions };
+  const cookie = signInOwner(access, ADA.id);
+  const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
   closeSessionsFile(sessions);
-  return { deps, cookie };
+  return { deps, cookie, token };
 }
 
 test('a session and a limit are those of the whole server, however many workers it has', async () => {
@@ -46,8 +51,8 @@ test('a session and a limit are those of the whole server, however many workers 
   ).toEqual([[4, 1]]);
 });
 
-test('a restore ends every session at the next request', async () => {
-  const { deps, cookie } = await signedIn();
+test('a restore ends every session and every person’s token at the next request', async () => {
+  const { deps, cookie, token } = await signedIn();
   // Copies, since a restore wants a database that nobody has open.
   const [folder, from] = [tempFolder(), deps.config.databasePath];
   const [backup, copy] = [join(folder, 'backup.db'), join(folder, 'profiles.db')];
@@ -57,11 +62,12 @@ test('a restore ends every session at the next request', async () => {
   const variables = { DATABASE_PATH: copy, MAIL_URL: `file:${join(folder, 'mail')}` };
   const look = async () => {
     const server = await startServerProcess(variables);
-    const { status } = await fetchPage(server, '/developers/keys', { headers: { cookie } });
+    const page = await fetchPage(server, '/developers/keys', { headers: { cookie } });
+    const me = await call(server, '/manage/v1/me', token);
     expect(await server.end()).toBe(0);
-    return status;
+    return [page.status, me.status];
   };
-  expect(await look()).toBe(200);
+  expect(await look()).toEqual([200, 200]);
   expect(await profilectl(['db', 'restore', backup, '--yes'], { variables })).toMatchObject({ code: 0 });
-  expect(await look()).toBe(303);
+  expect(await look()).toEqual([303, 401]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { type ManageApi, manageDocumentText } from '../../../server/manage/document/document.ts';
+import { documentPath, type ManageApi, manageDocumentText } from '../../../server/manage/document/document.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
 import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { PROJECT } from '../../support/cli.ts';
@@ -49,11 +49,15 @@ test('it is committed as `bun run openapi` writes it', () => {
   expect(isSame ? 'up to date' : 'out of date: bun run openapi').toBe('up to date');
 });
 
-test('it has every route with the right that it needs', () => {
+test('it has every route with the token and the right that it needs', () => {
   const { paths } = JSON.parse(manageDocumentText()) as ManageApi;
   const shown = Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { security }]) => [method.toUpperCase(), path, security[0]?.token]),
+    Object.entries(operations).map(([method, { security }]) => [method.toUpperCase(), path, security]),
   );
-  const wanted = MANAGE_ROUTES.map(({ method, path, right }) => [method, path, right === null ? [] : [right]]);
-  expect(shown).toEqual(wanted);
+  const any = [{ platform: [] }, { person: [] }];
+  const wanted = MANAGE_ROUTES.map(({ method, path, who }) => {
+    const security = who === 'any' ? any : who === 'person' ? [{ person: [] }] : [{ platform: [who.platform] }];
+    return [method, documentPath(path), security];
+  });
+  expect(shown.sort()).toEqual(wanted.sort());
 });

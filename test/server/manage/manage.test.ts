@@ -2,20 +2,27 @@ import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/developers/background.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
 import { FAILURES } from '../../../server/request/throttle.ts';
-import { newPlatformToken } from '../../../shared/access/platform-token-text.ts';
+import { removeAdmin } from '../../../shared/access/admins.ts';
 import { listTokens, removeToken } from '../../../shared/access/platform-tokens.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
+import { newTokenText } from '../../../shared/access/token-text.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { onBox } from '../../support/actors.ts';
+import { enrol, signIn } from '../../support/admins.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { call, expectRefused, tokenFor } from '../../support/manage.ts';
+import { importLines } from '../../support/import.ts';
+import { call, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
+import { ADA } from '../../support/owner-pages.ts';
 import { pageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
-import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal } from '../../support/requests.ts';
 
-const world = pageWorld();
-insertProfile(world.access.db, { id: 7 });
+const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
+await importLines(world.access, [ADA]);
 const server = await serverOfPages(world);
 const token = tokenFor(world.access);
+const tokenOfAda = personTokenFor(world.access, ownerToSign(world.access, ADA.id) as Signed);
+const tokenOfGrace = personTokenFor(world.access, signIn(world.access, enrol(world.access, 'Grace')).signed);
 
 /** What a route takes. */
 const bodyOf = ({ method }: { method: string }) => (method === 'POST' ? { body: { uid: 7 } } : {});
@@ -34,6 +41,18 @@ test('a token is told whose it is and what it may do, and its last use is noted'
   });
   await settleBackground(world.pages.background);
   expect(listTokens(world.access)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
+});
+
+test('a person is told who that is, and how long the token works', async () => {
+  const ask = async (sent: string) => (await call(server, '/manage/v1/me', sent)).json();
+  const endsAt = { owner: '2026-04-01T00:00:00.000Z', admin: '2026-01-01T12:00:00.000Z' };
+  const owner = { kind: 'owner', name: 'ada', token: tokenOfAda.slice(4, 12), endsAt: endsAt.owner, profile: 'ada' };
+  expect(await ask(tokenOfAda)).toEqual(owner);
+  const { defaultRateLimits } = world.access.config;
+  const admin = { kind: 'admin', name: 'Grace', token: tokenOfGrace.slice(4, 12), endsAt: endsAt.admin };
+  expect(await ask(tokenOfGrace)).toEqual({ ...admin, defaultRateLimits });
+  await importLines(world.access, [{ ...ADA, username: 'lovelace' }]);
+  expect(await ask(tokenOfAda)).toMatchObject({ name: 'lovelace', profile: 'lovelace' });
 });
 
 test('HEAD is answered as GET is, without the body', async () => {
@@ -55,8 +74,11 @@ for (const route of MANAGE_ROUTES) {
         expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="profile-lookup"');
         await expectRefused(answer, 401, 'no_credentials');
       }
-      const foreign = newPlatformToken(systemRandom).token;
-      for (const sent of [`${token.slice(0, -1)}~`, token.slice(0, -1), foreign, token.replace('plp', 'plk')]) {
+      const foreign = (['plp', 'plt'] as const).map((prefix) => newTokenText(prefix, systemRandom).token);
+      const mistyped = [`${token.slice(0, -1)}~`, token.slice(0, -1), token.replace('plp', 'plk')];
+      // The checksum is over the prefix too, so that no token is one of the other kind.
+      mistyped.push(token.replace('plp', 'plt'), tokenOfAda.replace('plt', 'plp'), tokenOfAda.slice(0, -1));
+      for (const sent of [...foreign, ...mistyped]) {
         const answer = await ask(sent);
         expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
         await expectRefused(answer, 401, 'invalid_token');
@@ -80,13 +102,20 @@ for (const route of MANAGE_ROUTES) {
       await expectRefused(await ask(other), 401, 'invalid_token');
     });
 
-    if (route.right !== null)
+    const { who } = route;
+    if (who !== 'any')
+      test('takes tokens of its kind only', async () => {
+        const foreign = who === 'person' ? [token] : [tokenOfAda, tokenOfGrace];
+        for (const sent of foreign) await expectRefused(await ask(sent), 403, 'forbidden');
+      });
+
+    if (typeof who === 'object')
       test('needs its right, which the refusal names', async () => {
-        const right = route.right === 'profiles' ? 'sign-ins' : 'profiles';
+        const right = who.platform === 'profiles' ? 'sign-ins' : 'profiles';
         const other = tokenFor(world.access, { name: `right ${MANAGE_ROUTES.indexOf(route)}`, rights: [right] });
         const answer = await ask(other);
-        expect(answer.headers.get('www-authenticate')).toContain(`scope="${route.right}"`);
-        expect(await expectRefused(answer, 403, 'insufficient_scope')).toContain(route.right as string);
+        expect(answer.headers.get('www-authenticate')).toContain(`scope="${who.platform}"`);
+        expect(await expectRefused(answer, 403, 'insufficient_scope')).toContain(who.platform);
       });
 
     if (route.members !== null)
@@ -110,6 +139,17 @@ test('only the holder of a token is told that a path is unknown', async () => {
   await expectRefusal(await get(server, '/managex'), 404);
 });
 
+test('a person’s token lets nobody in at the next request once the person is not the same', async () => {
+  world.clock.advance(61_000);
+  const me = async (sent: string) => (await call(server, '/manage/v1/me', sent)).status;
+  expect([await me(tokenOfAda), await me(tokenOfGrace)]).toEqual([200, 200]);
+  await importLines(world.access, [{ ...ADA, email: 'new@example.org' }]);
+  removeAdmin(world.access, 'Grace', onBox('root'));
+  for (const sent of [tokenOfAda, tokenOfGrace]) {
+    await expectRefused(await call(server, '/manage/v1/me', sent), 401, 'invalid_token');
+  }
+});
+
 test('failed log-ins are counted with those under /api, and a good token is let in all the same', async () => {
   world.clock.advance(61_000);
   for (let sent = 0; sent < FAILURES.quota / 2; sent++) {
@@ -130,7 +170,7 @@ test('the log names the route, and never a token or a path that was sent', async
     ['/manage/v1/me', 200],
     ['/manage/*', 404],
   ]);
-  expect(JSON.stringify(server.log)).not.toMatch(/plp_\w{8}_|a-secret-path/);
+  expect(JSON.stringify(server.log)).not.toMatch(/pl[pt]_\w{8}_|a-secret-path/);
 });
 
 test('DEVELOPER_PLATFORM=off makes all of it unknown paths; on, the platform thread answers', async () => {

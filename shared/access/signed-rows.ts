@@ -1,0 +1,92 @@
+import type { Opened, Sqlite } from '../db/connect.ts';
+import type { Access } from './access.ts';
+import { readAdminGeneration } from './admin-binding.ts';
+import { isStillBound } from './binding.ts';
+import {
+  type Periods,
+  personsRows,
+  personsValues,
+  SHOWN_AFTER_END_MS,
+  type Signed,
+  type Value,
+} from './session-row.ts';
+import { flushSessions, writeSessions } from './sessions-file.ts';
+
+// What sessions and people's tokens have in common: both are rows that belong to somebody, have a last use, and end. Functions
+// throw `busy` where a lock is held for too long, and `refused` where a file can't be read or written.
+
+/** A table of such rows: its name, the column that names a row, and how long its rows live. */
+export type SignedTable = { name: 'sessions' | 'person_tokens'; key: 'id' | 'identifier'; periods: Periods };
+
+/** The last use is written when the one that is stored is so old. */
+const USE_STEP_MS = 60_000;
+
+/** Whether the person to whom something was bound is still the same. */
+export function isStillSigned({ db }: { db: Opened }, signed: Signed): boolean {
+  if (signed.kind === 'owner') return isStillBound(db, signed);
+  return readAdminGeneration(db, signed.name) === signed.generation;
+}
+
+/** Notes that a row was used now, which last was at `lastUsedAtMs`. Writes at most once a minute. */
+export function noteUseIn(
+  { sessions, clock }: Access,
+  { name, key }: SignedTable,
+  which: string | number,
+  lastUsedAtMs: number,
+): void {
+  const nowMs = clock.nowMs();
+  if (Math.abs(nowMs - lastUsedAtMs) < USE_STEP_MS) return;
+  writeSessions(sessions, (sqlite) =>
+    sqlite
+      .query(`UPDATE ${name} SET last_used_at = ? WHERE ${key} = ? AND ended_at IS NULL AND abs(? - last_used_at) >= ?`)
+      .run(nowMs, which, nowMs, USE_STEP_MS),
+  );
+}
+
+/**
+ * Ends the person's rows that a condition with one value names; one whose time was over before ended then. Returns how many
+ * were alive.
+ */
+export function endThose(
+  { sessions, clock }: Access,
+  table: SignedTable,
+  signed: Signed,
+  condition: string,
+  value: Value,
+): number {
+  const nowMs = clock.nowMs();
+  const ended = writeSessions(sessions, (sqlite) => endRows(sqlite, table, signed, { condition, value, nowMs }));
+  flushSessions(sessions);
+  return ended;
+}
+
+/** Does what {@link endThose} does, inside a transaction of the caller, who flushes what is written. */
+export function endRows(
+  sqlite: Sqlite,
+  { name, periods }: SignedTable,
+  signed: Signed,
+  { condition, value, nowMs }: { condition: string; value: Value; nowMs: number },
+): number {
+  const { idleMs, mostMs } = periods[signed.kind];
+  return sqlite
+    .query<{ endedAt: number }, Value[]>(
+      `UPDATE ${name} SET ended_at = min(?, last_used_at + ?, started_at + ?)
+         WHERE ended_at IS NULL AND ${personsRows(signed)} AND ${condition} RETURNING ended_at AS endedAt`,
+    )
+    .all(nowMs, idleMs, mostMs, ...personsValues(signed), value)
+    .filter(({ endedAt }) => endedAt === nowMs).length;
+}
+
+/** Deletes the rows that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
+export function dropOver(sqlite: Sqlite, { name, periods }: SignedTable, nowMs: number): void {
+  const over = nowMs - SHOWN_AFTER_END_MS;
+  sqlite.query(`DELETE FROM ${name} WHERE ended_at <= ?`).run(over);
+  for (const [kind, { idleMs, mostMs }] of Object.entries(periods)) {
+    sqlite
+      .query(
+        `DELETE FROM ${name} WHERE admin IS ${kind === 'admin' ? 'NOT NULL' : 'NULL'}
+           AND (last_used_at <= ? OR started_at <= ?)`,
+      )
+      .run(over - idleMs, over - mostMs);
+  }
+}

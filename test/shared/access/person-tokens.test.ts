@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'bun:test';
+import type { Access } from '../../../shared/access/access.ts';
+import { inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
+import {
+  beginPersonToken,
+  endAllPersonTokens,
+  endPersonToken,
+  listPersonTokens,
+  MOST_TOKENS_LISTED,
+  notePersonTokenUse,
+  readPersonToken,
+} from '../../../shared/access/person-tokens.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
+import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { newTokenText, readTokenText } from '../../../shared/access/token-text.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { testAccess } from '../../support/access.ts';
+import { onBox } from '../../support/actors.ts';
+import { enrol, signIn } from '../../support/admins.ts';
+import { importLines } from '../../support/import.ts';
+import { notedRandom } from '../../support/secret-search.ts';
+import { testClock } from '../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
+const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
+
+/** A service with two owners and an admin, each with a token, and a clock to move. */
+async function world() {
+  const clock = testClock();
+  const access = testAccess({ clock, variables: { PUBLIC_URL: 'https://api.example.org' } });
+  await importLines(access, [ADA, BOB]);
+  const [ada, bob] = [ownerOf(access, 1), ownerOf(access, 2)];
+  const grace: Signed = signIn(access, enrol(access, 'Grace')).signed;
+  const begin = (signed: Signed, machine = 'laptop') =>
+    beginPersonToken(access, signed, { machine, client: { address: '192.0.2.7' } });
+  const isAlive = ({ token }: { token: string }) => readPersonToken(access, token) !== null;
+  return { access, clock, ada, bob, grace, begin, isAlive };
+}
+
+function ownerOf(access: Access, id: number): Signed {
+  return ownerToSign(access, id) as Signed;
+}
+
+test('a token says whose it is and where it was given, and no other text does', async () => {
+  const { access, ada, grace, begin } = await world();
+  const [one, two] = [begin(ada, 'desk'), begin(grace)];
+  expect(readTokenText(one.token)).toEqual({ prefix: 'plt', identifier: one.identifier });
+  expect(readPersonToken(access, one.token)).toMatchObject({
+    identifier: one.identifier,
+    signed: { kind: 'owner', profileId: 1, generation: ada.generation },
+    person: { kind: 'owner', name: 'owner', profileId: 1 },
+    machine: 'desk',
+    endsAtMs: one.endsAtMs,
+  });
+  const admin = { kind: 'admin', name: 'Grace', hasAsserted: false } as const;
+  expect(readPersonToken(access, two.token)?.person).toEqual(admin);
+  const stranger = newTokenText('plt', notedRandom).token;
+  for (const wrong of ['', one.token.slice(1), one.token.replace('plt', 'plp'), `${one.token} `, stranger]) {
+    expect(readPersonToken(access, wrong)).toBeNull();
+  }
+});
+
+test('the two kinds of tokens have the form of a secret, and a checksum over their prefix', () => {
+  for (const prefix of ['plp', 'plt'] as const) {
+    const { token, identifier } = newTokenText(prefix, notedRandom);
+    expect(token).toMatch(new RegExp(`^${prefix}_${identifier}_[0-9A-Za-z]{38}$`));
+    expect(readTokenText(token)).toEqual({ prefix, identifier });
+    for (const other of ['plk', 'plp', 'plt'].filter((one) => one !== prefix)) {
+      expect(readTokenText(token.replace(prefix, other))).toBeNull();
+    }
+  }
+});
+
+test('an owner’s token ends unused after 30 days, and used after 90', async () => {
+  const { access, clock, ada, begin, isAlive } = await world();
+  const [unused, used] = [begin(ada), begin(ada)];
+  expect(used.endsAtMs).toBe(clock.nowMs() + 90 * DAY_MS);
+  for (let day = 1; day <= 90; day++) {
+    clock.advance(DAY_MS - 1);
+    const token = readPersonToken(access, used.token);
+    expect(token).not.toBeNull();
+    if (token !== null) notePersonTokenUse(access, token);
+    expect(isAlive(unused)).toBe(day <= 30);
+    clock.advance(1);
+  }
+  expect(isAlive(used)).toBe(false);
+});
+
+test('an admin’s token ends after 12 hours, however much it is used', async () => {
+  const { access, clock, grace, begin, isAlive } = await world();
+  const one = begin(grace);
+  expect(one.endsAtMs).toBe(clock.nowMs() + 12 * HOUR_MS);
+  for (let hour = 1; hour <= 12; hour++) {
+    clock.advance(HOUR_MS - 1);
+    const token = readPersonToken(access, one.token);
+    expect(token).not.toBeNull();
+    if (token !== null) notePersonTokenUse(access, token);
+    clock.advance(1);
+  }
+  expect(isAlive(one)).toBe(false);
+});
+
+test('the last use is written at most once a minute', async () => {
+  const { access, clock, ada, begin } = await world();
+  const { token } = begin(ada);
+  const changes = () => (access.sessions.sqlite.query('SELECT total_changes() AS n').get() as { n: number }).n;
+  const before = changes();
+  for (let second = 0; second < 300; second++) {
+    clock.advance(1_000);
+    const read = readPersonToken(access, token);
+    if (read !== null) notePersonTokenUse(access, read);
+  }
+  expect(changes() - before).toBe(5);
+  expect(listPersonTokens(access, ada)[0]?.lastUsedAtMs).toBe(clock.nowMs());
+});
+
+describe('at the next look an owner’s tokens are over where', () => {
+  const cases: [string, (access: Access) => unknown][] = [
+    ['the address was changed', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
+    ['the address was taken away', (access) => importLines(access, [{ ...ADA, email: null }])],
+    ['the profile was erased', (access) => eraseProfile(access, 'ada', onBox('operator'))],
+    [
+      'the profile was erased and imported again',
+      (access) => importLines(access, [{ id: 1, deleted: true }, ADA] as never),
+    ],
+  ];
+  for (const [what, act] of cases) {
+    test(what, async () => {
+      const { access, clock, ada, bob, begin, isAlive } = await world();
+      const [ofAda, ofBob] = [begin(ada), begin(bob)];
+      await act(access);
+      expect([isAlive(ofAda), isAlive(ofBob)]).toEqual([false, true]);
+      const now = ownerToSign(access, 1);
+      if (now !== null) expect(listPersonTokens(access, now)).toEqual([]);
+      // The sweep leaves nothing of it in the file.
+      sweepSessions(access.db, clock, access.sessions);
+      const rows = access.sessions.sqlite.query('SELECT profile_id FROM person_tokens').values();
+      expect(rows).toEqual([[2]]);
+    });
+  }
+});
+
+test('a new username, text or ban leaves a token alone', async () => {
+  const { access, ada, begin, isAlive } = await world();
+  const one = begin(ada);
+  await importLines(access, [{ ...ADA, username: 'lovelace', banned: true }]);
+  expect(isAlive(one)).toBe(true);
+});
+
+test('an invited and a removed admin’s tokens are over at the next look', async () => {
+  const { access, grace, begin, isAlive } = await world();
+  const first = begin(grace);
+  inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root'));
+  expect(isAlive(first)).toBe(false);
+  const linus = begin(signIn(access, enrol(access, 'Linus')).signed);
+  expect(isAlive(linus)).toBe(true);
+  removeAdmin(access, 'Linus', onBox('root'));
+  expect(isAlive(linus)).toBe(false);
+});
+
+test('people see and end their own tokens only, one or all', async () => {
+  const { access, clock, ada, bob, begin, isAlive } = await world();
+  const first = begin(ada, 'first');
+  clock.advance(1_000);
+  const [second, other] = [begin(ada, 'second'), begin(bob)];
+  expect(listPersonTokens(access, ada).map(({ machine }) => machine)).toEqual(['second', 'first']);
+  expect(endPersonToken(access, ada, other.identifier)).toBe(false);
+  expect(endPersonToken(access, ada, first.identifier)).toBe(true);
+  expect(endPersonToken(access, ada, first.identifier)).toBe(false);
+  expect([first, second, other].map(isAlive)).toEqual([false, true, true]);
+  expect(endAllPersonTokens(access, ada)).toBe(1);
+  expect([second, other].map(isAlive)).toEqual([false, true]);
+  expect(listPersonTokens(access, ada).map(({ endedAtMs }) => endedAtMs)).toEqual([clock.nowMs(), clock.nowMs()]);
+});
+
+test('an ended token is shown for 30 days, and however many ended since, one that lives is listed', async () => {
+  const { access, clock, ada, begin } = await world();
+  const { identifier } = begin(ada);
+  for (let count = 0; count < MOST_TOKENS_LISTED; count++) endPersonToken(access, ada, begin(ada).identifier);
+  expect(listPersonTokens(access, ada)[0]).toMatchObject({ identifier, endedAtMs: null });
+  endAllPersonTokens(access, ada);
+  clock.advance(30 * DAY_MS - 1);
+  expect(listPersonTokens(access, ada)).toHaveLength(MOST_TOKENS_LISTED);
+  clock.advance(1);
+  expect(listPersonTokens(access, ada)).toEqual([]);
+  sweepSessions(access.db, clock, access.sessions);
+  expect(access.sessions.sqlite.query('SELECT count(*) FROM person_tokens').values()).toEqual([[0]]);
+});
