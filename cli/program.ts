@@ -101,7 +101,7 @@ export async function createProgram(words: readonly string[] = Object.keys(TREE)
     .addHelpText(
       'after',
       `
-Exit codes: 0 done, 1 refused or failed, 2 usage, 3 done in part, 75 try again later, 130 cancelled.
+Exit codes: 0 done, 1 refused or failed, 2 usage, 3 done in part, 4 not logged in, 75 try again later, 130 cancelled.
 
 Examples:
   profilectl demo

@@ -51,6 +51,8 @@ export const REFUSALS = {
   cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
   /** Somebody or something else is at it, or did not answer. */
   try_later: { exitCode: 75 },
+  /** `profilectl` has no token that the server of its command accepts. */
+  not_logged_in: { exitCode: 4 },
   /** This kind of person may not do this, whatever it is about (`shared/operations.ts`). */
   forbidden: { status: 403, sentence: 'You are not allowed to do this.' },
   /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */

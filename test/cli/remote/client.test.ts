@@ -1,0 +1,275 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { createServer, type Socket } from 'node:net';
+import { askHost } from '../../../cli/remote/client.ts';
+import { type AppError, exitCodeOf } from '../../../shared/errors.ts';
+import { TEST_CA_FILE, testCertificate } from '../../support/certificates.ts';
+import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
+import { refusal } from '../../support/refusal.ts';
+
+// Servers that misbehave, and what profilectl says of each.
+
+const TOKEN = 'plt_not-a-token';
+
+/** A server that does with each connection what it is told, once something has arrived. */
+async function rawServer(act: (socket: Socket, bytes: string) => void): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (bytes) => act(socket, bytes.toString('latin1')));
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  afterAll(() => server.close());
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+/** A server that answers whatever it is asked with this. */
+function serverOf(answer: (request: Request) => Response | Promise<Response>, tls?: { cert: string; key: string }) {
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer, ...(tls && { tls }) });
+  afterAll(() => server.stop(true));
+  return `${tls ? 'https' : 'http'}://localhost:${server.port}`;
+}
+
+const json = (body: unknown, init: ResponseInit = {}) => Response.json(body, init);
+
+const ask = (url: string, more: Partial<Parameters<typeof askHost>[1]> = {}) =>
+  askHost({ url, token: TOKEN }, { method: 'GET', path: '/me', ...more });
+
+const codeAndSentence = ({ code, message }: AppError) => [exitCodeOf(code), message];
+
+test('a request carries its token, its parameters one by one, and its body in the form that it has', async () => {
+  const url = serverOf(async (request) =>
+    json({
+      url: request.url.replace(/^.*:\d+/, ''),
+      method: request.method,
+      token: request.headers.get('authorization'),
+      type: request.headers.get('content-type'),
+      length: request.headers.get('content-length'),
+      body: await request.text(),
+    }),
+  );
+  const query = { state: ['pending', 'Active'], profile: 'Ada & Bob', cursor: undefined };
+  expect((await ask(`${url}/prefix`, { path: '/keys', query })).body).toMatchObject({
+    url: '/prefix/manage/v1/keys?state=pending&state=Active&profile=Ada+%26+Bob',
+    method: 'GET',
+    token: `Bearer ${TOKEN}`,
+    body: '',
+  });
+  expect((await ask(url, { method: 'PATCH', json: { name: 'é' } })).body).toMatchObject({
+    method: 'PATCH',
+    type: 'application/json',
+    body: '{"name":"é"}',
+  });
+  expect((await ask(url, { method: 'POST', lines: Buffer.from('{}\n{}\n') })).body).toMatchObject({
+    type: 'application/jsonl',
+    length: '6',
+    body: '{}\n{}\n',
+  });
+  const form = await askHost({ url, token: null }, { method: 'POST', path: '/token', form: { code: 'a b' } });
+  expect(form.body).toMatchObject({ token: null, type: 'application/x-www-form-urlencoded', body: 'code=a+b' });
+});
+
+test('an empty answer is an empty object', async () => {
+  expect((await ask(serverOf(() => new Response(null, { status: 200 })))).body).toEqual({});
+});
+
+describe('a server that gives no answer', () => {
+  test('is told as one to try again, with exit code 75', async () => {
+    const gone = await rawServer((socket) => socket.destroy());
+    expect(codeAndSentence(await refusal(ask(gone)))).toEqual([
+      75,
+      `The connection to ${gone} was cut off before the answer was there; try again.`,
+    ]);
+    const half = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"a'));
+    expect(codeAndSentence(await refusal(ask(half, { method: 'POST', json: {} })))).toEqual([
+      75,
+      `The connection to ${half} was cut off before the answer was there; try again. Whether it did what it was asked for is not known; look before you try again.`,
+    ]);
+    const silent = await rawServer(() => {});
+    expect(codeAndSentence(await refusal(ask(silent, { patienceMs: 100 })))).toEqual([
+      75,
+      `${silent} did not answer within 0.1 s; try again later.`,
+    ]);
+    const slow = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"a'));
+    expect((await refusal(ask(slow, { patienceMs: 100 }))).message).toContain('did not answer within 0.1 s');
+    expect(codeAndSentence(await refusal(ask('http://127.0.0.1:1')))).toEqual([
+      75,
+      'No server answers on http://127.0.0.1:1 (ECONNREFUSED); check the address, and try again later.',
+    ]);
+    expect(codeAndSentence(await refusal(ask('https://nowhere.invalid')))).toEqual([
+      75,
+      'No address is known for nowhere.invalid; check the name and the network.',
+    ]);
+  });
+
+  test('is told as a wrong address where it speaks no HTTP or no TLS', async () => {
+    const ssh = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
+    expect(codeAndSentence(await refusal(ask(ssh)))).toEqual([
+      1,
+      `What answers on ${ssh} does not speak HTTP; check the address.`,
+    ]);
+    const clear = ssh.replace('http:', 'https:');
+    expect(codeAndSentence(await refusal(ask(clear)))).toEqual([
+      1,
+      `What answers on ${clear} does not speak HTTPS; nothing was sent. Check the address.`,
+    ]);
+  });
+});
+
+test('a certificate that is not trusted is refused whatever the environment says, and nothing is sent', async () => {
+  let asked = 0;
+  const url = serverOf(() => {
+    asked++;
+    return json({});
+  }, testCertificate());
+  const [code, sentence] = codeAndSentence(await refusal(ask(url)));
+  expect([code, asked]).toEqual([1, 0]);
+  expect(sentence).toContain(`${url} has a certificate that can't be trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE);`);
+});
+
+test('nothing goes to another machine in clear', async () => {
+  expect(codeAndSentence(await refusal(ask('http://192.0.2.1')))).toEqual([
+    1,
+    'http://192.0.2.1 is not HTTPS; nothing was sent, because others could have read it.',
+  ]);
+});
+
+test('what the environment says of certificates and proxies counts, but for loopback in clear', async () => {
+  const seen: string[] = [];
+  const proxy = await rawServer((socket, bytes) => {
+    seen.push(bytes.split('\r\n', 1)[0] as string);
+    socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n');
+  });
+  const secure = serverOf(() => json({ said: 'secure' }), testCertificate());
+  const elsewhere = serverOf(() => json({ said: 'elsewhere' }), testCertificate('elsewhere'));
+  const clear = serverOf(() => json({ said: 'clear' }));
+  const script = `
+    import { askHost } from './cli/remote/client.ts';
+    for (const url of ${JSON.stringify([secure, elsewhere, clear, 'https://api.example.org'])}) {
+      const asked = askHost({ url, token: '${TOKEN}' }, { method: 'GET', path: '/me' });
+      console.log(await asked.then(({ body }) => body.said, ({ code, message }) => code + ' ' + message));
+    }`;
+  const child = Bun.spawn([process.execPath, '--no-env-file', '-e', script], {
+    cwd: PROJECT,
+    env: cleanEnvironment({
+      NODE_EXTRA_CA_CERTS: TEST_CA_FILE,
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+      HTTP_PROXY: proxy,
+      HTTPS_PROXY: proxy,
+      NO_PROXY: `localhost:1,${new URL(secure).host},${new URL(elsewhere).host}`,
+    }),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [first, second, third, fourth] = (await new Response(child.stdout).text()).split('\n');
+  expect(first).toBe('secure');
+  expect(second).toStartWith(`refused ${elsewhere} has a certificate that can't be trusted`);
+  expect(third).toBe('clear');
+  expect(fourth).toBe(
+    'try_later The proxy that HTTPS_PROXY names opens no connection to https://api.example.org; check it, or list the host in NO_PROXY.',
+  );
+  expect(seen).toEqual(['CONNECT api.example.org:443 HTTP/1.1']);
+});
+
+describe('an answer that is no success', () => {
+  /** What profilectl makes of an answer: its exit code, sentence and pause. */
+  async function told(answer: () => Response, token: string | null = TOKEN) {
+    const url = serverOf(answer);
+    const error = await refusal(askHost({ url, token }, { method: 'GET', path: '/me' }));
+    const { retryAfterSeconds } = error.details;
+    const facts = [exitCodeOf(error.code), error.message.replaceAll(url, 'URL')];
+    return retryAfterSeconds === undefined ? facts : [...facts, retryAfterSeconds];
+  }
+  const refused = (status: number, code: string, error: string) => () =>
+    json({ error }, { status, headers: { 'X-Error-Code': code } });
+
+  test('is refused with the exit code that its code has here, and with its sentence', async () => {
+    expect(await told(refused(404, 'not_found', 'There is no key k7Qm2XaB.'))).toEqual([
+      1,
+      'There is no key k7Qm2XaB.',
+    ]);
+    expect(await told(refused(403, 'forbidden', 'No.'))).toEqual([1, 'No.']);
+    expect(await told(refused(409, 'changed_since', 'It has changed.'))).toEqual([1, 'It has changed.']);
+    expect(await told(refused(422, 'a_code_of_the_future', 'Something new.'))).toEqual([1, 'Something new.']);
+    expect(await told(refused(429, 'too_many_requests', 'Tomorrow.'))).toEqual([75, 'Tomorrow.']);
+    expect(await told(refused(500, 'internal', 'It failed.'))).toEqual([1, 'It failed.']);
+    const oauth = json({ error: 'invalid_grant', error_description: 'The code is over.' }, { status: 400 });
+    expect(await told(() => oauth, null)).toEqual([1, 'The code is over.']);
+  });
+
+  test('a token that is not accepted has an exit code of its own', async () => {
+    const sentence = 'URL does not accept the token; run "profilectl login URL".';
+    expect(await told(refused(401, 'invalid_token', 'This token is not valid.'))).toEqual([4, sentence]);
+  });
+
+  test('is to be tried again where a server or a proxy says so, after its pause', async () => {
+    for (const status of [502, 503, 504]) {
+      const page = () => new Response('<h1>Oh</h1>', { status, headers: { 'Content-Type': 'text/html' } });
+      expect(await told(page)).toEqual([75, `URL can't answer at the moment (status ${status}); try again later.`]);
+    }
+    const limited = json({ error: 'Slow down.' }, { status: 429, headers: { 'Retry-After': '7' } });
+    expect(await told(() => limited)).toEqual([75, 'Slow down.', 7]);
+    const wild = (pause: string) => () => json({ error: 'Later.' }, { status: 503, headers: { 'Retry-After': pause } });
+    expect(await told(wild('999999999'))).toEqual([75, 'Later.', 3600]);
+    expect(await told(wild('Wed, 21 Oct 2026 07:28:00 GMT'))).toEqual([75, 'Later.']);
+  });
+
+  test('says that the address is wrong where no Profile Lookup answers', async () => {
+    const stranger = (status: number) =>
+      `URL answers with something that is not from Profile Lookup (status ${status}); check the address.`;
+    const page = (status: number) => () =>
+      new Response('<h1>Welcome</h1>', { status, headers: { 'Content-Type': 'text/html' } });
+    expect(await told(page(200))).toEqual([1, stranger(200)]);
+    expect(await told(page(404))).toEqual([1, stranger(404)]);
+    expect(await told(() => json([1]))).toEqual([1, stranger(200)]);
+    expect(await told(() => new Response('{"a":'))).toEqual([1, stranger(200)]);
+    expect(await told(refused(404, 'unknown_path', 'There is nothing at this path.'))).toEqual([
+      1,
+      'URL does not know what it was asked for: its Developer Platform is switched off, or its version is older than this one.',
+    ]);
+  });
+
+  test('is not followed to another address', async () => {
+    let asked = 0;
+    const other = serverOf(() => {
+      asked++;
+      return json({});
+    });
+    const sentence = `URL leads to another address, ${other}; use that one.`;
+    expect(await told(() => Response.redirect(`${other}/manage/v1/me`, 307))).toEqual([1, sentence]);
+    expect(asked).toBe(0);
+  });
+
+  test('brings nothing to the terminal but its sentence, cleaned and cut', async () => {
+    expect(await told(refused(403, 'forbidden', 'No\u001b[2J\u202e way\r\nout.'))).toEqual([1, 'No[2J way out.']);
+    const [, long] = await told(refused(403, 'forbidden', 'x'.repeat(100_000)));
+    expect((long as string).length).toBe(2_000);
+  });
+
+  test('is returned where the caller asks for its code', async () => {
+    const url = serverOf(refused(403, 'decision_needed', 'Open this.'));
+    const answer = await ask(url, { returned: ['decision_needed'] });
+    expect([answer.status, answer.body]).toEqual([403, { error: 'Open this.' }]);
+  });
+});
+
+test('an answer without end is not read to its end', async () => {
+  const chunk = new Uint8Array(2 ** 20).fill(0x20);
+  let sent = 0;
+  const endless = serverOf(
+    () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            sent++;
+            controller.enqueue(chunk);
+          },
+        }),
+      ),
+  );
+  const [code, sentence] = codeAndSentence(await refusal(ask(endless)));
+  expect([code, sentence]).toEqual([
+    1,
+    `${endless} answers with something that is not from Profile Lookup (status 200); check the address.`,
+  ]);
+  expect(sent).toBeLessThan(200);
+});
