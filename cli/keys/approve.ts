@@ -3,9 +3,10 @@ import { AppError } from '../../shared/errors.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
-import { type Context, globalsOf, withContext } from '../context.ts';
+import { globalsOf } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
+import { type KeysContext, withKeys } from './context.ts';
 import { askGrant, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
@@ -46,7 +47,7 @@ Examples:
         );
       }
       const isAsked = isAsking(yes);
-      return withContext(command, 'use', async (context) => {
+      return withKeys(command, async (context) => {
         const given = parseGrant(context, options);
         if (identifier === undefined) {
           const { walkQueue } = await import('./queue.ts');
@@ -61,12 +62,11 @@ Examples:
     });
 }
 
-async function decide(context: Context, identifier: string, given: Grant): Promise<Grant> {
-  const { OPERATIONS, perform } = await import('../../shared/operations.ts');
-  const { checkApproval } = await import('../../shared/keys/approve.ts');
-  const { key } = await perform(context.deps, context.actor, OPERATIONS.show, { identifier });
+async function decide(context: KeysContext, identifier: string, given: Grant): Promise<Grant> {
+  const { OPERATIONS } = await import('../../shared/operations.ts');
+  const { key } = await context.perform(OPERATIONS.show, { identifier });
   const { whileMailIsChecked } = await import('../waiting.ts');
-  const address = await whileMailIsChecked(context.deps.clock, checkApproval(context.deps, identifier));
+  const address = await whileMailIsChecked(context.clock, context.checkApproval(identifier));
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const grant = await askGrant(context, key, given, address);
   if (grant === null) throw new AppError('cancelled');

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
-import { type Context, withContext } from '../context.ts';
 import { columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
+import { type KeysContext, withKeys } from './context.ts';
 import { askChange, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 
@@ -32,7 +32,7 @@ Examples:
   profilectl keys change k7Qm2XaB --expires never`,
     )
     .action((identifier: string, options: GrantOptions, command: Command) =>
-      withContext(command, 'use', async (context) => {
+      withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         const given = parseGrant(context, options);
@@ -44,14 +44,14 @@ Examples:
 }
 
 /** Asks for all of it. Throws `usage` where nobody can be asked, and `cancelled`. */
-async function decide(context: Context, identifier: string) {
+async function decide(context: KeysContext, identifier: string) {
   if (!isAsking(context.yes)) {
     throw new AppError('usage', 'Say what to change: --permission, --rate-limit or --expires.');
   }
-  const { OPERATIONS, perform } = await import('../../shared/operations.ts');
-  const { checkChangeable } = await import('../../shared/keys/change.ts');
-  const { key } = await perform(context.deps, context.actor, OPERATIONS.show, { identifier });
-  checkChangeable(context.deps, identifier);
+  const { OPERATIONS } = await import('../../shared/operations.ts');
+  const { refuseInactive } = await import('../../shared/keys/change.ts');
+  const { key } = await context.perform(OPERATIONS.show, { identifier });
+  refuseInactive(key);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const change = await askChange(context, key);
   if (change === null) throw new AppError('cancelled');

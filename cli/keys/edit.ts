@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
 import { needed } from '../values.ts';
+import { withKeys } from './context.ts';
 
 /** Adds `keys edit`, which renames a key. */
 export function addTo(parent: Command): void {
@@ -11,7 +11,7 @@ export function addTo(parent: Command): void {
     .option('--name <name>', 'the new name, 1 to 255 characters')
     .addHelpText('after', '\nExample:\n  profilectl keys edit k7Qm2XaB --name "Badge bot 2"')
     .action((identifier: string, options: { name?: string }, command: Command) =>
-      withContext(command, 'use', async (context) => {
+      withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         const name = needed(options.name, '--name');

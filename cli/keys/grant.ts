@@ -4,9 +4,9 @@ import { EXPIRY_SYNTAX, parseExpiry } from '../../shared/keys/expiry.ts';
 import { checkPermissions } from '../../shared/keys/fields.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../../shared/limits/rate-limit.ts';
-import type { Context } from '../context.ts';
 import { notice } from '../output.ts';
 import { faultOf } from '../values.ts';
+import type { KeysContext } from './context.ts';
 
 /** The flags for what an approval grants. */
 export type GrantOptions = { permission?: string[]; rateLimit?: string[]; expires?: string; retireOld?: string };
@@ -18,9 +18,9 @@ const RETIREMENT = 'end of the old key';
 export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
 
 /** Reads the grant from the flags. Fields without a flag are undefined. Throws `usage`. */
-export function parseGrant({ deps }: Context, options: GrantOptions): Grant {
+export function parseGrant({ clock }: KeysContext, options: GrantOptions): Grant {
   const { permission, rateLimit, expires, retireOld } = options;
-  const nowMs = deps.clock.nowMs();
+  const nowMs = clock.nowMs();
   return {
     permissions: permission && checkPermissions(permission),
     rateLimits: rateLimit && parseRateLimits(rateLimit),
@@ -37,7 +37,12 @@ function parseExpires(text: string, nowMs: number): number | null {
  * Asks for what the flags don't give, shows the address to which the secret goes, and asks for a confirmation. Returns null
  * after a no. Throws `cancelled`.
  */
-export async function askGrant(context: Context, key: KeyView, given: Grant, address: string): Promise<Grant | null> {
+export async function askGrant(
+  context: KeysContext,
+  key: KeyView,
+  given: Grant,
+  address: string,
+): Promise<Grant | null> {
   const { confirm } = await import('../prompts.ts');
   const grant = await askForGrant(context, key, given);
   const retirement =
@@ -58,9 +63,9 @@ function grantText({ permissions, rateLimits, expiresAtMs }: Granted): string {
  * Asks what an Active key is to have from now on, beginning with what it has, and then for one yes; null after a no.
  * Throws `cancelled`.
  */
-export async function askChange({ deps }: Context, key: KeyView): Promise<Granted | null> {
+export async function askChange({ clock }: KeysContext, key: KeyView): Promise<Granted | null> {
   const { askPermissions, askText, confirm } = await import('../prompts.ts');
-  const expiry = (text: string) => parseExpires(text.trim(), deps.clock.nowMs());
+  const expiry = (text: string) => parseExpires(text.trim(), clock.nowMs());
   const change = {
     permissions: await askPermissions('Permissions', key.permissions),
     rateLimits: await askRateLimits(key.rateLimits),
@@ -88,14 +93,13 @@ async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]
   return limits(text);
 }
 
-async function askForGrant({ deps }: Context, key: KeyView, given: Grant) {
+async function askForGrant({ clock, usualRateLimits }: KeysContext, key: KeyView, given: Grant) {
   const { askPermissions, askText } = await import('../prompts.ts');
-  const { usualRateLimits } = await import('../../shared/keys/successor.ts');
-  const expiry = (text: string) => (text.trim() === '' ? null : parseExpires(text.trim(), deps.clock.nowMs()));
-  const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), deps.clock.nowMs(), RETIREMENT));
+  const expiry = (text: string) => (text.trim() === '' ? null : parseExpires(text.trim(), clock.nowMs()));
+  const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), clock.nowMs(), RETIREMENT));
   return {
     permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),
-    rateLimits: given.rateLimits ?? (await askRateLimits(usualRateLimits(deps, key.successorOf))),
+    rateLimits: given.rateLimits ?? (await askRateLimits(await usualRateLimits(key.successorOf))),
     expiresAtMs:
       given.expiresAtMs !== undefined
         ? given.expiresAtMs

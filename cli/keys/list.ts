@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { KEY_STATES, type KeyState } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import { parseSpan } from '../../shared/keys/expiry.ts';
-import { withContext } from '../context.ts';
 import { print, printJson } from '../output.ts';
+import { withKeys } from './context.ts';
 import { keysText } from './print.ts';
 
 /** Adds `keys list`, which lists pending keys first, and the oldest first. */
@@ -25,14 +25,14 @@ Examples:
   profilectl keys list --profile Ada --json`,
     )
     .action((options: Options, command: Command) =>
-      withContext(command, 'use', async ({ deps, actor, json }) => {
-        const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+      withKeys(command, async ({ perform, clock, json }) => {
+        const { OPERATIONS } = await import('../../shared/operations.ts');
         const { state, profile, unused } = options;
         const unusedForMs = unused === undefined ? undefined : parseUnused(unused, state);
         const input = { states: state?.map(stateNamed), profile, unusedForMs };
-        const { keys, lastUses } = await perform(deps, actor, OPERATIONS.list, input);
+        const { keys, lastUses } = await perform(OPERATIONS.list, input);
         if (json) printJson({ keys });
-        else print(keysText(keys, deps.clock.nowMs(), lastUses));
+        else print(keysText(keys, clock.nowMs(), lastUses));
       }),
     );
 }

@@ -1,13 +1,12 @@
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import { checkApproval, checkMailer } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
-import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';
+import { type ListInput, OPERATIONS } from '../../shared/operations.ts';
 import { ageText } from '../age.ts';
-import type { Context } from '../context.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { whileMailIsChecked } from '../waiting.ts';
+import type { KeysContext } from './context.ts';
 import { askGrant } from './grant.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
@@ -27,7 +26,7 @@ type Walk = { decided: string[]; failures: AppError[] };
  * If a decision fails, the error is printed and the next request follows. At the end it throws an error with the
  * code of the first of them. Throws `cancelled` after Ctrl-C or Ctrl-D; decisions made before stay.
  */
-export async function walkQueue(context: Context, given: Grant): Promise<void> {
+export async function walkQueue(context: KeysContext, given: Grant): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
   const walk: Walk = { decided: [], failures: [] };
   if (queue.length > 0) await warnWithoutMail(context);
@@ -53,9 +52,9 @@ export async function walkQueue(context: Context, given: Grant): Promise<void> {
 }
 
 /** Warns before the first question if no mail can be sent, so that nothing can be approved. Rejecting still works. */
-async function warnWithoutMail({ deps }: Context): Promise<void> {
+async function warnWithoutMail({ clock, checkMailer }: KeysContext): Promise<void> {
   try {
-    await whileMailIsChecked(deps.clock, checkMailer(deps));
+    await whileMailIsChecked(clock, checkMailer());
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'cancelled') throw error;
     notice(`Warning: ${error.message}`);
@@ -70,28 +69,31 @@ function withEarlierDecisions(error: unknown): unknown {
   return new AppError('cancelled', `${error.message} What was decided before stays decided.`);
 }
 
-function show({ deps, actor }: Context, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
-  return perform(deps, actor, OPERATIONS.show, { identifier });
+function show({ perform }: KeysContext, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
+  return perform(OPERATIONS.show, { identifier });
 }
 
-async function list({ deps, actor }: Context, filter: ListInput): Promise<KeyView[]> {
-  return (await perform(deps, actor, OPERATIONS.list, filter)).keys;
+async function list({ perform }: KeysContext, filter: ListInput): Promise<KeyView[]> {
+  return (await perform(OPERATIONS.list, filter)).keys;
 }
 
-async function layOut(context: Context, key: KeyView, history: readonly HistoryView[], place: string): Promise<void> {
-  const { deps } = context;
-  notice(
-    `\n${place}, ${ageText(key.requestedAt, deps.clock.nowMs())} old\n\n${keyText(key, columnsOf(process.stderr))}`,
-  );
+async function layOut(
+  context: KeysContext,
+  key: KeyView,
+  history: readonly HistoryView[],
+  place: string,
+): Promise<void> {
+  const { clock } = context;
+  notice(`\n${place}, ${ageText(key.requestedAt, clock.nowMs())} old\n\n${keyText(key, columnsOf(process.stderr))}`);
   notice(`\n${historyText(history)}`);
   const all = key.profile === null ? [] : await list(context, { profile: key.profile });
   const others = all.filter(({ identifier }) => identifier !== key.identifier);
   notice(`\nOther keys of ${key.profile}: ${others.length === 0 ? 'none' : ''}`.trimEnd());
-  if (others.length > 0) notice(keysText(others, deps.clock.nowMs()));
+  if (others.length > 0) notice(keysText(others, clock.nowMs()));
   notice('');
 }
 
-async function decideOne(context: Context, key: KeyView, given: Grant, walk: Walk): Promise<'quit' | 'next'> {
+async function decideOne(context: KeysContext, key: KeyView, given: Grant, walk: Walk): Promise<'quit' | 'next'> {
   for (;;) {
     const choice = await askChoice('What now?', CHOICES);
     if (choice === 'quit') return 'quit';
@@ -111,9 +113,8 @@ async function decideOne(context: Context, key: KeyView, given: Grant, walk: Wal
   }
 }
 
-async function approve(context: Context, key: KeyView, given: Grant): Promise<boolean> {
-  const { clock } = context.deps;
-  const address = await whileMailIsChecked(clock, checkApproval(context.deps, key.identifier));
+async function approve(context: KeysContext, key: KeyView, given: Grant): Promise<boolean> {
+  const address = await whileMailIsChecked(context.clock, context.checkApproval(key.identifier));
   // `--retire-old` applies only to requests for a successor.
   const grantable = key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given;
   const grant = await askGrant(context, key, grantable, address);
@@ -123,7 +124,7 @@ async function approve(context: Context, key: KeyView, given: Grant): Promise<bo
   return true;
 }
 
-async function reject(context: Context, { identifier }: KeyView): Promise<boolean> {
+async function reject(context: KeysContext, { identifier }: KeyView): Promise<boolean> {
   const reason = await askText({
     message: 'Reason',
     hint: 'As the owner will read it; Enter alone goes back.',
@@ -134,7 +135,7 @@ async function reject(context: Context, { identifier }: KeyView): Promise<boolea
   return true;
 }
 
-async function report(context: Context, total: number, { decided }: Walk): Promise<void> {
+async function report(context: KeysContext, total: number, { decided }: Walk): Promise<void> {
   if (context.json) {
     const shown = await Promise.all(decided.map((identifier) => show(context, identifier)));
     printJson({ keys: shown.map(({ key }) => key) });

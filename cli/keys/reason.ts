@@ -1,9 +1,9 @@
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import { refuseMove } from '../../shared/keys/record.ts';
-import { OPERATIONS, type Operation, perform } from '../../shared/operations.ts';
-import type { Context } from '../context.ts';
+import { OPERATIONS, type Operation } from '../../shared/operations.ts';
 import { columnsOf, notice } from '../output.ts';
 import { confirmOrYes, isAsking, needed } from '../values.ts';
+import type { KeysContext } from './context.ts';
 import { performAndPrint } from './perform.ts';
 import { keyText } from './print.ts';
 
@@ -18,18 +18,17 @@ const QUESTIONS = {
  * the operation throws.
  */
 export async function endWithReason(
-  context: Context,
+  context: KeysContext,
   move: 'reject' | 'revoke',
   identifier: string,
   given: string | undefined,
 ): Promise<void> {
-  const { deps, actor, yes } = context;
   const operation: Operation<{ identifier: string; reason: string }, Outcome> = OPERATIONS[move];
-  if (!isAsking(yes)) {
+  if (!isAsking(context.yes)) {
     await performAndPrint(context, operation, { identifier, reason: needed(given, '--reason') });
     return;
   }
-  const { key } = await perform(deps, actor, OPERATIONS.show, { identifier });
+  const { key } = await context.perform(OPERATIONS.show, { identifier });
   refuseMove(key, move);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const reason = given ?? (await askReason(move));

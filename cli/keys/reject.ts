@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
+import { withKeys } from './context.ts';
 import { REASON_HELP } from './reason-help.ts';
 
 /** Adds `keys reject`: an admin rejects a pending request and gives the reason. */
@@ -14,7 +14,7 @@ export function addTo(parent: Command): void {
       `${REASON_HELP}\n\nExample:\n  profilectl keys reject k7Qm2XaB --reason "Please say which pages will show the data."`,
     )
     .action((identifier: string, options: { reason?: string }, command: Command) =>
-      withContext(command, 'use', async (context) => {
+      withKeys(command, async (context) => {
         const { endWithReason } = await import('./reason.ts');
         await endWithReason(context, 'reject', identifier, options.reason);
       }),

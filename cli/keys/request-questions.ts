@@ -1,12 +1,10 @@
 import type { Permission } from '../../shared/db/key-columns.ts';
-import type { Deps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
-import { checkProfile } from '../../shared/keys/lifecycle.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import type { Context } from '../context.ts';
 import { columnsOf, notice } from '../output.ts';
 import { askChoice, askLongText, askPermissions, askText } from '../prompts.ts';
 import { faultOf } from '../values.ts';
+import type { KeysContext } from './context.ts';
 import { factsText } from './print.ts';
 
 /** The fields of a request: at first those given by flags, later also those asked for. */
@@ -42,21 +40,21 @@ const FIELD_NAMES = Object.keys(LABELS) as FieldName[];
  * Asks for the missing fields of a request and checks each answer as it is typed. Then it shows the whole request and asks
  * whether to send it or to change a field. Given fields are checked before anything is asked. Throws `usage`, `cancelled`.
  */
-export async function askForRequest({ deps }: Context, given: RequestInput): Promise<Whole> {
-  if (given.profile !== undefined) checkProfile(deps, given.profile);
+export async function askForRequest(context: KeysContext, given: RequestInput): Promise<Whole> {
+  if (given.profile !== undefined) context.checkProfile(given.profile);
   for (const field of FIELD_NAMES) {
-    const fault = given[field] === undefined ? null : ruleOf(deps, field)(given[field]);
+    const fault = given[field] === undefined ? null : ruleOf(context, field)(given[field]);
     if (fault !== null) throw new AppError('usage', fault);
   }
   let request = { ...given };
   for (const field of FIELD_NAMES) {
-    if (request[field] === undefined) request = await askFor(deps, field, request);
+    if (request[field] === undefined) request = await askFor(context, field, request);
   }
-  return review(deps, request as Whole);
+  return review(context, request as Whole);
 }
 
 /** Shows the whole request, and again after each change, until the person sends it. Throws `cancelled`. */
-async function review(deps: Deps, request: Whole): Promise<Whole> {
+async function review(context: KeysContext, request: Whole): Promise<Whole> {
   const { successorOf } = request;
   const facts: [string, string][] = [
     ...(successorOf === undefined ? [] : [['Successor of', successorOf] as [string, string]]),
@@ -70,18 +68,18 @@ async function review(deps: Deps, request: Whole): Promise<Whole> {
   ]);
   if (choice === 'send') return request;
   if (choice === 'cancel') throw new AppError('cancelled');
-  return review(deps, (await askFor(deps, choice, request)) as Whole);
+  return review(context, (await askFor(context, choice, request)) as Whole);
 }
 
 /** Asks for one field again, beginning with its present value. Returns the changed request. */
-async function askFor(deps: Deps, field: FieldName, request: RequestInput): Promise<RequestInput> {
+async function askFor(context: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
   const message = LABELS[field];
   if (field === 'permissions') {
     return { ...request, permissions: await askPermissions(message, request.permissions ?? ['api.lookup']) };
   }
   const ask = field === 'description' || field === 'expectedUsage' ? askLongText : askText;
   const initial = request[field] ?? '';
-  return { ...request, [field]: await ask({ message, hint: HINTS[field], initial, fault: ruleOf(deps, field) }) };
+  return { ...request, [field]: await ask({ message, hint: HINTS[field], initial, fault: ruleOf(context, field) }) };
 }
 
 const HINTS = {
@@ -93,7 +91,7 @@ const HINTS = {
 } as const;
 
 /** The rule of a field: that of the operation. A profile must also be able to have one more key. */
-function ruleOf(deps: Deps, field: FieldName): (value: unknown) => string | null {
-  if (field === 'profile') return (value) => faultOf(() => checkProfile(deps, String(value)));
+function ruleOf({ checkProfile }: KeysContext, field: FieldName): (value: unknown) => string | null {
+  if (field === 'profile') return (value) => faultOf(() => checkProfile(String(value)));
   return OPERATIONS.request.input[field].fault;
 }

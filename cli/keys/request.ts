@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
-import { type Context, withContext } from '../context.ts';
 import { canAsk } from '../output.ts';
 import { needed } from '../values.ts';
+import { type KeysContext, withKeys } from './context.ts';
 import type { RequestInput } from './request-questions.ts';
 
 type Options = {
@@ -45,7 +45,7 @@ Examples:
     --description "Shows the profile badges of our members beside their names in the chat, a few lookups a minute."`,
     )
     .action((options: Options, command: Command) =>
-      withContext(command, 'use', async (context) => {
+      withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         const given = await prefill(context, options.successorOf, await readGiven(options));
@@ -73,14 +73,14 @@ async function readGiven({ descriptionFile, permission, ...texts }: Options): Pr
 
 /** Fills fields that are not given for a successor with those of the earlier key. Throws `not_found`, `refused`. */
 async function prefill(
-  { deps, actor }: Context,
+  { perform }: KeysContext,
   successorOf: string | undefined,
   given: RequestInput,
 ): Promise<RequestInput> {
   if (successorOf === undefined) return given;
-  const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+  const { OPERATIONS } = await import('../../shared/operations.ts');
   const { prefillFrom } = await import('../../shared/keys/successor.ts');
-  const { key } = await perform(deps, actor, OPERATIONS.show, { identifier: successorOf });
+  const { key } = await perform(OPERATIONS.show, { identifier: successorOf });
   // What the old key has not, a successor is not asked for.
   return { projectUrl: '', expectedUsage: '', ...prefillFrom(key), ...given };
 }

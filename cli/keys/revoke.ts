@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
+import { withKeys } from './context.ts';
 import { REASON_HELP } from './reason-help.ts';
 
 /** Adds `keys revoke`: an admin revokes an Active key and gives the reason, which is mailed to the key's owner. */
@@ -14,7 +14,7 @@ export function addTo(parent: Command): void {
       `${REASON_HELP}\n\nExample:\n  profilectl keys revoke k7Qm2XaB --reason "The secret was found in a public repository."`,
     )
     .action((identifier: string, options: { reason?: string }, command: Command) =>
-      withContext(command, 'use', async (context) => {
+      withKeys(command, async (context) => {
         const { endWithReason } = await import('./reason.ts');
         await endWithReason(context, 'revoke', identifier, options.reason);
       }),

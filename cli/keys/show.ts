@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
 import { columnsOf, print, printJson } from '../output.ts';
+import { withKeys } from './context.ts';
 import { historyText, keyText } from './print.ts';
 
 /** Adds `keys show`, which shows everything about one key, with its history. */
@@ -11,9 +11,9 @@ export function addTo(parent: Command): void {
     .argument('<identifier>', 'the 8 characters that name the key')
     .addHelpText('after', '\nExample:\n  profilectl keys show k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>
-      withContext(command, 'use', async ({ deps, actor, json }) => {
-        const { OPERATIONS, perform } = await import('../../shared/operations.ts');
-        const { key, history } = await perform(deps, actor, OPERATIONS.show, { identifier });
+      withKeys(command, async ({ perform, json }) => {
+        const { OPERATIONS } = await import('../../shared/operations.ts');
+        const { key, history } = await perform(OPERATIONS.show, { identifier });
         if (json) printJson({ ...key, history });
         else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`);
       }),

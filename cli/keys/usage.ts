@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { USAGE_DAYS } from '../../shared/keys/fields.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tally.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
-import { withContext } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';
 import { outputColumns } from '../stdout.ts';
+import { withKeys } from './context.ts';
 
 const DEFAULT_DAYS = 30;
 
@@ -26,10 +26,10 @@ Examples:
   profilectl keys usage k7Qm2XaB --days 7 --json`,
     )
     .action((identifier: string, options: { days?: string }, command: Command) =>
-      withContext(command, 'use', async ({ deps, actor, json }) => {
-        const { OPERATIONS, perform } = await import('../../shared/operations.ts');
+      withKeys(command, async ({ perform, json }) => {
+        const { OPERATIONS } = await import('../../shared/operations.ts');
         const days = parseWhole(options.days ?? String(DEFAULT_DAYS));
-        const usage = await perform(deps, actor, OPERATIONS.usage, { identifier, days });
+        const usage = await perform(OPERATIONS.usage, { identifier, days });
         if (json) printJson(usage);
         else print(usageText(usage, outputColumns() || DEFAULT_COLUMNS));
       }),

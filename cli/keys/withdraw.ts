@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
+import { withKeys } from './context.ts';
 
 /** Adds `keys withdraw`: an owner withdraws a pending request. */
 export function addTo(parent: Command): void {
@@ -9,7 +9,7 @@ export function addTo(parent: Command): void {
     .argument('<identifier>', 'the 8 characters that name the key')
     .addHelpText('after', '\nExample:\n  profilectl keys withdraw k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>
-      withContext(command, 'use', async (context) => {
+      withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         await performAndPrint(context, OPERATIONS.withdraw, { identifier });

@@ -12,6 +12,7 @@ import type { Step } from './lifecycle.ts';
 import { addNotices } from './notice.ts';
 import { type ApiKey, readKey } from './record.ts';
 import { refuseUnlikeShown } from './shown.ts';
+import type { KeyView } from './view.ts';
 
 /** What an admin changes of an Active key; whatever is absent stays as it is. */
 export type KeyChange = {
@@ -50,6 +51,12 @@ export function checkChangeable({ db, clock }: Pick<Deps, 'db' | 'clock'>, ident
   requireActive(readKey(db, identifier), clock.nowMs());
 }
 
+/** Throws `refused` unless this key, as it was shown, is Active. */
+export function refuseInactive({ identifier, state }: Pick<KeyView, 'identifier' | 'state'>): void {
+  if (state === 'Active') return;
+  throw new AppError('refused', `Key ${identifier} is ${state}; only Active keys can be changed.`);
+}
+
 function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
   const grant: NewGrant = {};
   if (permissions) grant.permissions = checkPermissions(permissions);
@@ -60,7 +67,6 @@ function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGr
 }
 
 function requireActive(key: ApiKey, nowMs: number): ApiKey {
-  const state = stateAt(key, nowMs);
-  if (state === 'Active') return key;
-  throw new AppError('refused', `Key ${key.identifier} is ${state}; only Active keys can be changed.`);
+  refuseInactive({ identifier: key.identifier, state: stateAt(key, nowMs) });
+  return key;
 }
