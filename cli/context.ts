@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Person } from '../shared/actor.ts';
 import { type Config, checkDatabasePath, readConfig } from '../shared/config/config.ts';
-import { environmentWarnings, readEnvironment } from '../shared/config/environment.ts';
+import { type Environment, environmentWarnings, readEnvironment } from '../shared/config/environment.ts';
 import type { Opened } from '../shared/db/connect.ts';
 import type { OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
@@ -10,7 +10,7 @@ import { userName } from '../shared/user.ts';
 import { notice } from './output.ts';
 
 /** The options that every command takes. */
-export type Globals = { json: boolean; yes: boolean; db?: string; envFile?: string };
+export type Globals = { json: boolean; yes: boolean; db?: string; host?: string; envFile?: string };
 
 /** What a command needs to run. */
 export type Context = Globals & {
@@ -21,8 +21,20 @@ export type Context = Globals & {
 
 /** The global options, which may stand before or after the command's name. */
 export function globalsOf(command: Command): Globals {
-  const { json = false, yes = false, db, envFile } = command.optsWithGlobals<Partial<Globals>>();
-  return { json, yes, ...(db !== undefined && { db }), ...(envFile !== undefined && { envFile }) };
+  const { json = false, yes = false, ...named } = command.optsWithGlobals<Partial<Globals>>();
+  const { db, host, envFile } = named;
+  return {
+    json,
+    yes,
+    ...(db !== undefined && { db }),
+    ...(host !== undefined && { host }),
+    ...(envFile !== undefined && { envFile }),
+  };
+}
+
+/** Warns on stderr of what may not be as the operator thinks, such as variables that are probably mistyped. */
+export function warnOfEnvironment(environment: Environment): void {
+  for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
 }
 
 /**
@@ -31,7 +43,7 @@ export function globalsOf(command: Command): Globals {
  */
 export function configOf(globals: Globals): Config {
   const environment = readEnvironment(globals.envFile);
-  for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
+  warnOfEnvironment(environment);
   const config = readConfig(environment.source);
   return globals.db === undefined ? config : { ...config, databasePath: checkDatabasePath('--db', globals.db) };
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { checkPlace } from './remote/place.ts';
 import { outputColumns, writeOutput } from './stdout.ts';
 
 /** A file of a command. `addTo` adds options, help and action to a command, or adds one more command to a group. */
@@ -89,6 +90,7 @@ export async function createProgram(words: readonly string[] = Object.keys(TREE)
     .option('--json', 'print results and errors as JSON')
     .option('--yes', 'take defaults and ask nothing')
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
+    .option('--host <url>', 'the server to ask, instead of a database here')
     .option('--env-file <path>', 'read variables from a file; the environment wins')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -98,6 +100,7 @@ export async function createProgram(words: readonly string[] = Object.keys(TREE)
       writeErr: () => {},
     })
     .exitOverride()
+    .hook('preAction', (_program, command) => checkPlace(command))
     .addHelpText(
       'after',
       `

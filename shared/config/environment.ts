@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { isBinary } from '../binary.ts';
 import { AppError } from '../errors.ts';
@@ -57,6 +58,15 @@ export function editorCommand(): string | null {
 /** Whether the terminal can't move its cursor, so that prompts must be plain lines. */
 export function isDumbTerminal(): boolean {
   return process.env.TERM === 'dumb';
+}
+
+/**
+ * The folder with the settings of this user's programs (XDG Base Directory Specification): XDG_CONFIG_HOME where it is an
+ * absolute path, otherwise `.config` in the home folder.
+ */
+export function settingsFolder(): string {
+  const { XDG_CONFIG_HOME: named = '' } = process.env;
+  return isAbsolute(named) ? named : join(homedir(), '.config');
 }
 
 /** The text of a file that a variable or flag names. Throws `bad_config`. */

@@ -8,6 +8,7 @@ import { parseMailUrl } from '../mail/target.ts';
 import { type Config, surveyConfig } from './config.ts';
 import { type Environment, environmentWarnings, readEnvironment } from './environment.ts';
 import { exposureFault } from './network.ts';
+import { remoteHost, remoteToken } from './remote.ts';
 import { VARIABLES, type Variable } from './variables.ts';
 
 /** A variable as it is in force: `value` is null where it is not set, secrets are masked. */
@@ -41,7 +42,8 @@ export function reportConfig(
   // Where one of these is bad itself, what follows from it is not known.
   const isReachKnown = !sentences.some((sentence) => /^(HOST|TLS_|TRUSTED_PROXIES)/.test(sentence));
   const tls = tlsState(config, clock.nowMs());
-  const more = [isReachKnown ? exposureFault(config) : null, tls.fault];
+  const remote = [remoteHost, remoteToken].map((read) => faultOf(() => read(source)));
+  const more = [isReachKnown ? exposureFault(config) : null, tls.fault, ...remote];
   const files = [source.MAIL_URL_FILE, source.METRICS_TOKEN_FILE, source.TLS_KEY_FILE];
   const warnings = [
     ...environmentWarnings(environment),
@@ -58,6 +60,17 @@ export function configWarnings(config: Config, nowMs: number): string[] {
   return [tlsState(config, nowMs).warning, mailWarning(config)].filter(isSentence);
 }
 
+/** The sentence of the refusal of a variable, or null. */
+function faultOf(check: () => unknown): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
 function isSentence(text: string | null): text is string {
   return text !== null;
 }
@@ -72,7 +85,9 @@ function originOf(name: Variable, { source, inherited, dotFiles }: Environment):
 
 /** A mail address without its password, and nothing at all of one that can't be read; a token's presence only. */
 function masked(name: Variable, value: string): string {
-  if (name === 'METRICS_TOKEN' && value !== '') return '(hidden)';
+  if ((name === 'METRICS_TOKEN' || name === 'PROFILECTL_TOKEN') && value !== '') return '(hidden)';
+  // A faulty address may hold a password.
+  if (name === 'PROFILECTL_HOST' && faultOf(() => remoteHost({ [name]: value })) !== null) return '(hidden)';
   if (name !== 'MAIL_URL' || value === '') return value;
   const target = parseMailUrl(value);
   if (target === null) return '(hidden)';

@@ -49,6 +49,11 @@ export const VARIABLES = {
   LOG_LEVEL: { default: 'info', meaning: 'debug, info, warn, error or silent; requests are logged at info' },
   METRICS_TOKEN: { default: '', meaning: 'the bearer token of /metrics' },
   METRICS_TOKEN_FILE: { default: '', meaning: 'a file that holds METRICS_TOKEN' },
+  PROFILECTL_HOST: {
+    default: '',
+    meaning: 'the server that keys and profiles import ask, where no database here is meant',
+  },
+  PROFILECTL_TOKEN: { default: '', meaning: 'the token for it, instead of the one that a login has stored' },
 } as const satisfies Record<string, { default: string; meaning: string }>;
 
 /** The name of a variable. */

@@ -54,6 +54,7 @@ describe('what may come next', () => {
       '--json',
       '--yes',
       '--db',
+      '--host',
       '--env-file',
       '--help',
     ]);

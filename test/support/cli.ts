@@ -11,7 +11,9 @@ export type Finished = { code: number; stdout: string; stderr: string };
 
 /** An environment without anybody's settings: only what a shell needs to find programs, and what is given. */
 export function cleanEnvironment(variables: Record<string, string> = {}): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', NO_COLOR: '1', ...variables };
+  const { PATH = '', HOME = '' } = process.env;
+  // Whoever runs the tests may be logged in at a server.
+  return { PATH, HOME, XDG_CONFIG_HOME: join(PROJECT, 'node_modules/.no-settings'), NO_COLOR: '1', ...variables };
 }
 
 /** The words of a `profilectl` process, run from source whatever the current folder. */

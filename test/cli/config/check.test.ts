@@ -49,6 +49,17 @@ describe('config check', () => {
     expect(JSON.parse(run.stderr)).toEqual({ error: '7 faults.' });
   });
 
+  test('hides a token, and the address of a server that may hold a password; both are checked', async () => {
+    const good = await check({ PROFILECTL_HOST: 'https://api.example.org', PROFILECTL_TOKEN: 'hunter2' });
+    expect([good.code, good.at('PROFILECTL_HOST')?.value]).toEqual([0, 'https://api.example.org']);
+    const bad = await check({ PROFILECTL_HOST: 'https://me:hunter2@api.example.org', PROFILECTL_TOKEN: 'hunter2\n' });
+    expect(bad.faults.map((fault) => fault.split(' ')[0])).toEqual(['PROFILECTL_HOST', 'PROFILECTL_TOKEN']);
+    for (const { stdout, stderr, at } of [good, bad]) {
+      expect(at('PROFILECTL_TOKEN')?.value).toBe('(hidden)');
+      expect(stdout + stderr).not.toContain('hunter2');
+    }
+  });
+
   test('says what only the server would refuse, in the server’s own words', async () => {
     const variables = { HOST: '0.0.0.0', PUBLIC_URL: 'http://lookup.example.org' };
     const { code, faults } = await check(variables);

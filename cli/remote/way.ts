@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { readEnvironment } from '../../shared/config/environment.ts';
+import { checkServerUrl, remoteHost, remoteToken } from '../../shared/config/remote.ts';
+import { type Source, VARIABLES } from '../../shared/config/variables.ts';
+import { AppError } from '../../shared/errors.ts';
+import { globalsOf, warnOfEnvironment } from '../context.ts';
+import { readLogins } from './hosts.ts';
+import { pathOf } from './place.ts';
+
+/** A server, by its address as `checkServerUrl` returns it, and the token to send there. */
+export type Host = { url: string; token: string };
+
+/** Where a command does its work: with the database of this machine, or by asking a server. */
+export type Way = { kind: 'box' } | { kind: 'host'; host: Host };
+
+/** The way without the token, or why it is not known. */
+type Choice = { kind: 'box' } | { kind: 'host'; url: string } | { kind: 'unclear'; sentence: string };
+
+/**
+ * Which way a command goes that can go either way. `--db` and `--host` say so; otherwise the variables and what is there: a
+ * database (DATABASE_PATH, or a file at its default) or a server (PROFILECTL_HOST, or a stored login). Throws `usage` where
+ * that is not exactly one, `not_logged_in` where there is no token for the server, and what `readLogins` throws.
+ */
+export async function wayOf(command: Command): Promise<Way> {
+  const { db, host, envFile } = globalsOf(command);
+  if (db !== undefined && host !== undefined) {
+    throw new AppError('usage', `--db ${db} and --host ${host} can't both be meant; leave one out.`);
+  }
+  if (db !== undefined) return { kind: 'box' };
+  const environment = readEnvironment(envFile);
+  const { source } = environment;
+  const choice = host === undefined ? choose(command, source) : hostAt(checkServerUrl('--host', host));
+  // On the box the warnings are given together with the rest of the configuration.
+  if (choice.kind === 'box') return choice;
+  warnOfEnvironment(environment);
+  if (choice.kind === 'unclear') throw new AppError('usage', choice.sentence);
+  return { kind: 'host', host: { url: choice.url, token: tokenFor(choice.url, source) } };
+}
+
+/**
+ * The token for a server: the one in PROFILECTL_TOKEN, otherwise the one of the stored login. Throws `not_logged_in` where
+ * there is neither.
+ */
+export function tokenFor(url: string, source: Source): string {
+  const token = remoteToken(source) ?? readLogins().get(url)?.token;
+  if (token !== undefined) return token;
+  throw new AppError('not_logged_in', `You are not logged in at ${url}; run "profilectl login ${url}".`);
+}
+
+/**
+ * The server that a command about logins means: by its argument, `--host` or PROFILECTL_HOST; null where none of them is
+ * there. Throws `usage` where the first two are.
+ */
+export function serverNamed(command: Command, argument: string | undefined, source: Source): string | null {
+  const { host } = globalsOf(command);
+  if (argument !== undefined && host !== undefined) {
+    throw new AppError('usage', `${argument} and --host ${host} can't both be meant; leave one out.`);
+  }
+  if (argument !== undefined) return checkServerUrl('The address', argument);
+  return host === undefined ? remoteHost(source) : checkServerUrl('--host', host);
+}
+
+/** The only server with a stored login. Throws `not_logged_in` where there is none, and `usage` where there are several. */
+export function onlyLogin(): string {
+  const [url, ...others] = readLogins().keys();
+  if (url === undefined) {
+    throw new AppError(
+      'not_logged_in',
+      'You are logged in nowhere; run "profilectl login" with the address of a server.',
+    );
+  }
+  if (others.length > 0) throw new AppError('usage', severalText([url, ...others]));
+  return url;
+}
+
+const BOX: Choice = { kind: 'box' };
+
+function hostAt(url: string): Choice {
+  return { kind: 'host', url };
+}
+
+/** Chooses where neither `--db` nor `--host` is given. */
+function choose(command: Command, source: Source): Choice {
+  const database = databaseHere(source);
+  const named = remoteHost(source);
+  // An import may change every profile, so it asks no server that nobody named; and it makes a database where none is.
+  const isImport = pathOf(command) === 'profiles import';
+  if (isImport && named === null && database !== null) return BOX;
+  const servers = named === null ? [...readLogins().keys()] : [named];
+  if (database !== null) {
+    return servers.length === 0 ? BOX : unclear(`Both ${database} and ${serversText(named, servers)} could be meant`);
+  }
+  if (isImport && named === null) {
+    return servers.length === 0
+      ? BOX
+      : unclear(`An import does not go to ${serversText(named, servers)} unless it is told to`);
+  }
+  const [url, ...others] = servers;
+  if (url === undefined) return { kind: 'unclear', sentence: NOWHERE };
+  return others.length === 0 ? hostAt(url) : { kind: 'unclear', sentence: severalText(servers) };
+}
+
+function unclear(what: string): Choice {
+  return { kind: 'unclear', sentence: `${what}; say which by --db <path> or --host <url>.` };
+}
+
+const DEFAULT_PATH = VARIABLES.DATABASE_PATH.default;
+
+const NOWHERE = `There is no database at ${DEFAULT_PATH}, and you are logged in nowhere: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in at a server.`;
+
+/** What names a database of this machine, in words; null where nothing does. */
+function databaseHere({ DATABASE_PATH: path }: Source): string | null {
+  if (path) return `the database ${path} (DATABASE_PATH)`;
+  return existsSync(DEFAULT_PATH) ? `the database ${DEFAULT_PATH}` : null;
+}
+
+function serversText(named: string | null, servers: readonly string[]): string {
+  if (named !== null) return `the server ${named} (PROFILECTL_HOST)`;
+  const noun = servers.length === 1 ? 'server' : 'servers';
+  return `the ${noun} ${servers.join(', ')} (where you are logged in)`;
+}
+
+function severalText(servers: readonly string[]): string {
+  return `You are logged in at several servers: ${servers.join(', ')}; name one by --host or PROFILECTL_HOST.`;
+}

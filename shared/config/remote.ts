@@ -1,0 +1,38 @@
+import { isLoopback } from '../net.ts';
+import { badVariable, checkToken } from './network.ts';
+import type { Source } from './variables.ts';
+
+// What says which server `profilectl` asks from another machine, and with which token. Commands on the box don't read it.
+
+/** The server that PROFILECTL_HOST names, as {@link checkServerUrl} returns it; null where it is not set. Throws `bad_config`. */
+export function remoteHost(source: Source): string | null {
+  return source.PROFILECTL_HOST ? checkServerUrl('PROFILECTL_HOST', source.PROFILECTL_HOST) : null;
+}
+
+/** The token in PROFILECTL_TOKEN; null where it is not set. Throws `bad_config`, without repeating it. */
+export function remoteToken(source: Source): string | null {
+  return checkToken(source.PROFILECTL_TOKEN || null, 'PROFILECTL_TOKEN');
+}
+
+/**
+ * The address of a server: its origin with the optional prefix of its PUBLIC_URL, without a slash at the end, so that each
+ * server has one name. `name` says where the text came from. Throws `bad_config`: a token must not travel in clear, so plain
+ * HTTP is for this machine only.
+ */
+export function checkServerUrl(name: string, text: string): string {
+  const url = URL.parse(text.trim());
+  const isPlain = url !== null && !url.search && !url.hash && !url.username && !url.password;
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw badVariable(
+      name,
+      'must be the address of a server, such as https://api.example.org, without query or fragment',
+    );
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
+    throw badVariable(name, 'must begin with https://, except for a server on this machine');
+  }
+  const prefix = url.pathname.replace(/\/+$/, '');
+  const [, page] = /(\/(?:api|developers|manage))(?:\/|$)/.exec(prefix) ?? [];
+  if (page !== undefined) throw badVariable(name, `must be the address of the server alone, without ${page}`);
+  return url.origin + prefix;
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../../../cli/program.ts';
+import { changeLogins } from '../../../cli/remote/hosts.ts';
+import { type Way, wayOf } from '../../../cli/remote/way.ts';
+import { AppError, exitCodeOf } from '../../../shared/errors.ts';
+import { profilectl } from '../../support/cli.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// Which way a command goes, for every combination of what may say so.
+
+const A = 'https://a.example.org';
+const B = 'https://b.example.org/prefix';
+const DEFAULT = 'data/profiles.db';
+const NAMED = '/srv/profiles.db';
+
+/** What may be there: options, variables, a database at the default path, logins at no server, at A, or at both. */
+type Situation = {
+  db: boolean;
+  host: boolean;
+  path: boolean;
+  file: boolean;
+  hostVariable: boolean;
+  token: boolean;
+  logins: number;
+};
+
+const BOTH = [false, true];
+
+const SITUATIONS: Situation[] = BOTH.flatMap((db) =>
+  BOTH.flatMap((host) =>
+    BOTH.flatMap((path) =>
+      BOTH.flatMap((file) =>
+        BOTH.flatMap((hostVariable) =>
+          BOTH.flatMap((token) => [0, 1, 2].map((logins) => ({ db, host, path, file, hostVariable, token, logins }))),
+        ),
+      ),
+    ),
+  ),
+);
+
+const folders = { with: tempFolder(), without: tempFolder() };
+const settings = [tempFolder(), tempFolder(), tempFolder()];
+const before = { folder: process.cwd(), environment: { ...process.env } };
+const commands: Record<string, Command> = {};
+let program: Command;
+let asked: Promise<Way>;
+
+beforeAll(async () => {
+  mkdirSync(join(folders.with, 'data'));
+  writeFileSync(join(folders.with, DEFAULT), '');
+  const store = (at: number, change: Parameters<typeof changeLogins>[0]) =>
+    changeLogins(change, join(settings[at] as string, 'profilectl/hosts.json'));
+  await store(1, (logins) => logins.set(A, { token: 'stored-a', endsAt: null }));
+  await store(2, (logins) => {
+    logins.set(A, { token: 'stored-a', endsAt: null });
+    logins.set(B, { token: 'stored-b', endsAt: '2027-01-01T00:00:00.000Z' });
+  });
+  program = await createProgram(['keys', 'profiles']);
+  for (const [group, name] of [
+    ['keys', 'list'],
+    ['profiles', 'import'],
+  ]) {
+    const command = program.commands.find((one) => one.name() === group)?.commands.find((one) => one.name() === name);
+    command?.action(() => {
+      asked = wayOf(command);
+    });
+    commands[`${group} ${name}`] = command as Command;
+  }
+});
+
+afterAll(() => {
+  process.chdir(before.folder);
+});
+
+/** The way as text: `box`, `<server> <token>`, or exit code and sentence. */
+async function wayIn(situation: Situation, words: readonly string[]): Promise<string> {
+  const { db, host, path, file, hostVariable, token, logins } = situation;
+  const variables = {
+    XDG_CONFIG_HOME: settings[logins],
+    ...(path && { DATABASE_PATH: NAMED }),
+    ...(hostVariable && { PROFILECTL_HOST: `${B}/` }),
+    ...(token && { PROFILECTL_TOKEN: 'from-variable' }),
+  };
+  process.chdir(file ? folders.with : folders.without);
+  Object.assign(process.env, variables);
+  try {
+    const options = [...(db ? ['--db', 'x.db'] : []), ...(host ? ['--host', 'HTTPS://A.example.org:443/'] : [])];
+    await program.parseAsync([...words, ...options], { from: 'user' });
+    const way = await asked;
+    return way.kind === 'box' ? 'box' : `${way.host.url} ${way.host.token}`;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return `${exitCodeOf(error.code)} ${error.message}`;
+  } finally {
+    for (const name of Object.keys(variables)) delete process.env[name];
+    Object.assign(process.env, before.environment);
+  }
+}
+
+/** What a command that asks `url` is told: the token that goes there, or that there is none. */
+function asking(url: string, { token, logins }: Situation): string {
+  if (token) return `${url} from-variable`;
+  if (logins === 2 || (logins === 1 && url === A)) return `${url} stored-${url === A ? 'a' : 'b'}`;
+  return `4 You are not logged in at ${url}; run "profilectl login ${url}".`;
+}
+
+/** The name of the database that is there without `--db`, or null. */
+function databaseIn({ path, file }: Situation): string | null {
+  if (path) return `the database ${NAMED} (DATABASE_PATH)`;
+  return file ? `the database ${DEFAULT}` : null;
+}
+
+const STORED = ['', `the server ${A} (where you are logged in)`, `the servers ${A}, ${B} (where you are logged in)`];
+const VARIABLE = `the server ${B} (PROFILECTL_HOST)`;
+const SAY_WHICH = 'say which by --db <path> or --host <url>.';
+
+/** The rules of both commands that an option or PROFILECTL_HOST decides. */
+function decided(situation: Situation): string | null {
+  const { db, host, hostVariable } = situation;
+  const database = databaseIn(situation);
+  if (db && host) return "2 --db x.db and --host HTTPS://A.example.org:443/ can't both be meant; leave one out.";
+  if (db) return 'box';
+  if (host) return asking(A, situation);
+  if (!hostVariable) return null;
+  return database === null ? asking(B, situation) : `2 Both ${database} and ${VARIABLE} could be meant; ${SAY_WHICH}`;
+}
+
+/** Every situation in which a command does not go the way that the rules say. */
+async function othersThan(words: readonly string[], rule: (situation: Situation) => string): Promise<object[]> {
+  const wrong: object[] = [];
+  for (const situation of SITUATIONS) {
+    const [way, wanted] = [await wayIn(situation, words), rule(situation)];
+    if (way !== wanted) wrong.push({ ...situation, way, wanted });
+  }
+  return wrong;
+}
+
+test('each command on keys goes where exactly one thing says, whatever is there', async () => {
+  const undecided = (situation: Situation) => {
+    const { logins } = situation;
+    const database = databaseIn(situation);
+    if (database !== null)
+      return logins === 0 ? 'box' : `2 Both ${database} and ${STORED[logins]} could be meant; ${SAY_WHICH}`;
+    if (logins === 1) return asking(A, situation);
+    return logins === 0
+      ? `2 There is no database at ${DEFAULT}, and you are logged in nowhere: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in at a server.`
+      : `2 You are logged in at several servers: ${A}, ${B}; name one by --host or PROFILECTL_HOST.`;
+  };
+  expect(SITUATIONS).toHaveLength(192);
+  expect(await othersThan(['keys', 'list'], (situation) => decided(situation) ?? undecided(situation))).toEqual([]);
+});
+
+test('an import goes there too, but never to a stored login by itself', async () => {
+  const undecided = (situation: Situation) =>
+    databaseIn(situation) !== null || situation.logins === 0
+      ? 'box'
+      : `2 An import does not go to ${STORED[situation.logins]} unless it is told to; ${SAY_WHICH}`;
+  const rule = (situation: Situation) => decided(situation) ?? undecided(situation);
+  expect(await othersThan(['profiles', 'import', '-'], rule)).toEqual([]);
+});
+
+test('a command for the box only never looks at servers, and refuses --host; one about servers refuses --db', async () => {
+  const broken = tempFolder();
+  mkdirSync(join(broken, 'profilectl/hosts.json'), { recursive: true });
+  const variables = { XDG_CONFIG_HOME: broken, PROFILECTL_HOST: 'nonsense', PROFILECTL_TOKEN: 'ä' };
+  const run = (...words: string[]) => profilectl(words, { variables, stdin: '' });
+  const box = (name: string) => ({
+    code: 1,
+    stdout: '',
+    stderr: `"profilectl ${name}" is for the box only, the machine with the database; it takes no --host.\n`,
+  });
+  expect(await run('version')).toMatchObject({ code: 0, stderr: '' });
+  expect((await run('db', 'check', '--db', '/nowhere.db')).stderr).toStartWith('There is no database at /nowhere.db.');
+  expect(await run('db', 'check', '--host', A)).toEqual(box('db check'));
+  expect(await run('--host', 'nonsense', 'keys', 'check')).toEqual(box('keys check'));
+  expect(await run('profiles', 'list', '--host', A, '--db', 'x.db')).toEqual(box('profiles list'));
+});
