@@ -1,5 +1,4 @@
 import type { Person } from './actor.ts';
-import type { KeyState } from './db/key-columns.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
 import { approveKey, type BegunApproval, beginApproval } from './keys/approve.ts';
@@ -8,10 +7,12 @@ import { changeKey, type KeyChange } from './keys/change.ts';
 import type { KeyRequestFields } from './keys/fields.ts';
 import { checkInput, FIELDS, type Field, optional } from './keys/input.ts';
 import { editKey, type Outcome, rejectKey, requestKey, revokeKey, withdrawKey } from './keys/lifecycle.ts';
+import { countPending, nextPending } from './keys/queue.ts';
 import { noSuchKey, noSuchProfile, readKey, readOwnerById, readOwnerByName, refuseBanned } from './keys/record.ts';
-import { type HistoryView, type KeyView, keyHistory, listKeys, showKey } from './keys/view.ts';
+import { type HistoryView, type KeyView, keyHistory, showKey } from './keys/view.ts';
 import { sendOnce } from './notices/deliver.ts';
-import { keyUsage, lastUses, unusedKeys } from './usage/usage-view.ts';
+import { type ListInput, type ListOutput, listForPerson } from './usage/listed.ts';
+import { keyUsage } from './usage/usage-view.ts';
 
 /**
  * Which keys a kind of person may do something with. `all, asserted`: all, each time by an assertion of the admin's
@@ -37,6 +38,9 @@ const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', platform:
 /** Looking at keys, which changes nothing. */
 const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
 
+/** Looking at the requests that wait, of whichever profile. */
+const ADMINS_LOOK: Who = { ...ALL_LOOK, owner: 'none' };
+
 /** Decisions, which nobody takes on a key of his own. */
 const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };
 
@@ -53,16 +57,6 @@ const GRANT = { ...CHANGE, retireOldAtMs: optional(FIELDS.retireOldAtMs) };
 
 /** The input of every operation on one key, at least. */
 type OneKey = { identifier: string };
-
-/** Which keys `list` shows; `unusedForMs` leaves only Active ones that were not used for so long. */
-export type ListInput = {
-  states?: KeyState[] | undefined;
-  profile?: string | undefined;
-  unusedForMs?: number | undefined;
-};
-
-/** Keys, and when each was last used (milliseconds since 1970, by identifier; absent where it never was). */
-export type ListOutput = { keys: KeyView[]; lastUses: Map<string, number> };
 
 /** The table: every operation on keys, who may do it, what it needs and what it does. */
 export const OPERATIONS = {
@@ -87,8 +81,24 @@ export const OPERATIONS = {
       states: optional(FIELDS.states),
       profile: optional(profile),
       unusedForMs: optional(FIELDS.unusedForMs),
+      limit: optional(FIELDS.limit),
+      after: optional(FIELDS.after),
     },
-    act: list,
+    act: listForPerson,
+  }),
+  /** How many requests wait. */
+  countPending: operation<object, number>({
+    name: 'countPending',
+    who: ADMINS_LOOK,
+    input: {},
+    act: (deps) => countPending(deps),
+  }),
+  /** The request to decide on after this one, by its identifier. */
+  nextPending: operation<OneKey, string | null>({
+    name: 'nextPending',
+    who: ADMINS_LOOK,
+    input: { identifier },
+    act: (deps, _by, input) => nextPending(deps, input.identifier),
   }),
   show: operation<OneKey, { key: KeyView; history: HistoryView[] }>({
     name: 'show',
@@ -189,22 +199,4 @@ function checkSight(
     if (typeof identifier === 'string' && isOthers(readKey(db, identifier).profileId)) throw noSuchKey();
   }
   if (typeof about.profile === 'string' && isOthers(readOwnerByName(db, about.profile).id)) throw noSuchProfile();
-}
-
-function list(deps: Deps, actor: Person, { states, profile, unusedForMs }: ListInput): ListOutput {
-  // An owner's own id, not the name: another process may have given the name to another profile just now.
-  const named = profile === undefined ? undefined : readOwnerByName(deps.db, profile).id;
-  const filter = { states, profileId: actor.kind === 'owner' ? actor.profileId : named };
-  const keys =
-    unusedForMs === undefined
-      ? listKeys(deps, filter, actor.kind)
-      : unusedKeys(deps, unusedForMs, filter.profileId, actor.kind);
-  const isOfProfile = filter.profileId !== undefined;
-  const uses = lastUses(deps, isOfProfile ? keys.map(({ identifier }) => identifier) : undefined);
-  return { keys, lastUses: new Map(keys.flatMap(({ identifier: key }) => entryOf(uses, key))) };
-}
-
-function entryOf(uses: ReadonlyMap<string, number>, key: string): [string, number][] {
-  const at = uses.get(key);
-  return at === undefined ? [] : [[key, at]];
 }

@@ -1,7 +1,8 @@
 import { AppError, refusalOf } from '../../shared/errors.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
-import { type ListInput, OPERATIONS } from '../../shared/operations.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
+import type { ListInput } from '../../shared/usage/listed.ts';
 import { ageText } from '../age.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';

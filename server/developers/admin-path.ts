@@ -11,12 +11,8 @@ export function adminKeyPath({ access: { config } }: Pick<Visit, 'access'>): (id
   return (identifier) => publicPath(config, `/developers/admin/keys/${encodeURIComponent(identifier)}`);
 }
 
-/**
- * The path where an admin goes on who has decided on a request: the oldest other one that nobody is approving just now,
- * else the queue.
- */
+/** The path where an admin goes on who has decided on a request: the next one that waits, else the queue. */
 export async function nextRequest(visit: Visit, decided: string): Promise<string> {
-  const { keys } = await performHere(visit, OPERATIONS.list, { states: ['pending'] });
-  const next = keys.find(({ identifier, attempt }) => identifier !== decided && attempt?.result !== 'open');
-  return next === undefined ? QUEUE_PATH : `/developers/admin/keys/${next.identifier}`;
+  const next = await performHere(visit, OPERATIONS.nextPending, { identifier: decided });
+  return next === null ? QUEUE_PATH : `/developers/admin/keys/${next}`;
 }

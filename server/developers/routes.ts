@@ -56,8 +56,14 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     fields: { next: 'one', ...ASSERTION_FIELDS },
     act: adminSignIn,
   },
-  { method: 'GET', path: '/developers/admin', who: 'admin', query: ['state', 'profile', 'page'], act: queue },
-  { method: 'GET', path: '/developers/admin/keys/:identifier', who: 'admin', act: adminKeyPage },
+  {
+    method: 'GET',
+    path: '/developers/admin',
+    who: 'admin',
+    query: ['state', 'profile', 'after', 'decided'],
+    act: queue,
+  },
+  { method: 'GET', path: '/developers/admin/keys/:identifier', who: 'admin', query: ['decided'], act: adminKeyPage },
   {
     method: 'POST',
     path: '/developers/admin/keys/:identifier/decide',

@@ -5,6 +5,10 @@ import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate
 import { EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from './expiry.ts';
 import { permissionsFault, projectUrlFault, TEXT_RULES, type TextRule, textFault, USAGE_DAYS } from './fields.ts';
 import { isKeyState } from './key.ts';
+import { readPlace } from './place.ts';
+
+/** The most keys that a part of a list may have. */
+const MOST_IN_PART = 1_000;
 
 /** One field of an operation's input: what doors ask for, and what `perform` checks whichever door it came through. */
 export type Field = {
@@ -45,6 +49,16 @@ export const FIELDS = {
     isWholeFrom(0, USAGE_DAYS * DAY_MS, value)
       ? null
       : `Unused keys can be listed for at most ${USAGE_DAYS}d, since usage is not kept for longer.`,
+  ),
+  limit: required('length of the list', (value) =>
+    isWholeFrom(1, MOST_IN_PART, value)
+      ? null
+      : `The length of the list must be a whole number from 1 to ${MOST_IN_PART}.`,
+  ),
+  after: required('place in the list', (value) =>
+    typeof value === 'string' && readPlace(value) !== null
+      ? null
+      : 'The place in the list must be taken from an earlier answer.',
   ),
   days: required('number of days', (value) =>
     isWholeFrom(1, USAGE_DAYS, value) ? null : `The number of days must be a whole number from 1 to ${USAGE_DAYS}.`,

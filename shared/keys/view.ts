@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText, SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
@@ -6,8 +6,8 @@ import type { KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { isInState } from './expire.ts';
 import { attemptResultAt, stateAt } from './key.ts';
+import { identifiersOf, type KeyFilter, matching, type Part } from './part.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
@@ -107,15 +107,13 @@ function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEv
 
 const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not confirmed', 'mail not delivered'];
 
-/** Which keys to list: those in one of these states and of this profile (its id); all where neither is given. */
-export type KeyFilter = { states?: readonly KeyState[] | undefined; profileId?: number | undefined };
-
-/** Keys as this kind of viewer may see them: pending ones first, each group oldest first. */
-export function listKeys(reader: Reader, filter: KeyFilter, viewer: ActorKind = 'operator'): KeyView[] {
-  const { states = [], profileId } = filter;
+/**
+ * Keys as this kind of viewer may see them: pending ones first, each group oldest first; all that match, or a part of them.
+ */
+export function listKeys(reader: Reader, filter: KeyFilter, viewer: ActorKind = 'operator', part?: Part): KeyView[] {
   const nowMs = reader.clock.nowMs();
-  const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
-  return readViews(reader, and(or(...states.map((state) => isInState(state, nowMs))), ofProfile), viewer);
+  if (part === undefined) return readViews(reader, matching(filter, nowMs), viewer);
+  return readViews(reader, inArray(apiKeys.identifier, identifiersOf(reader.db, filter, part, nowMs)), viewer);
 }
 
 /** The keys that match, each with its owner and latest attempt: one statement, however many they are. */

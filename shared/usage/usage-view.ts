@@ -1,7 +1,10 @@
+import { sql } from 'drizzle-orm';
 import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
+import { apiKeys } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import { USAGE_DAYS } from '../keys/fields.ts';
+import type { Part } from '../keys/part.ts';
 import { readKey } from '../keys/record.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
@@ -63,17 +66,18 @@ export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers?: reado
 
 /**
  * Active keys, of all profiles or of the one with this id, that were not used for `spanMs` milliseconds (at most 400
- * days); a key that was never used counts from its approval.
+ * days); a key that was never used counts from its approval. All of them, or a part.
  */
 export function unusedKeys(
   reader: Pick<Deps, 'db' | 'clock'>,
   spanMs: number,
   profileId?: number,
   viewer: ActorKind = 'operator',
+  part?: Part,
 ): KeyView[] {
-  const before = reader.clock.nowMs() - spanMs;
-  const uses = lastUses(reader);
-  return listKeys(reader, { states: ['Active'], profileId }, viewer).filter(
-    ({ identifier, decidedAt }) => (uses.get(identifier) ?? Date.parse(decidedAt as string)) <= before,
-  );
+  const nowMs = reader.clock.nowMs();
+  const lastUse = sql`SELECT max(last_used_at) FROM key_usage
+    WHERE key_usage.identifier = ${apiKeys.identifier} AND day > ${dayOf(nowMs) - USAGE_DAYS}`;
+  const also = sql`ifnull((${lastUse}), ${apiKeys.decidedAt}) <= ${nowMs - spanMs}`;
+  return listKeys(reader, { states: ['Active'], profileId, also }, viewer, part);
 }

@@ -32,6 +32,14 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
     own: ['operator', 'admin', 'admin without an assertion', 'owner'],
     others: ['operator', 'admin', 'admin without an assertion'],
   },
+  countPending: {
+    own: ['operator', 'admin', 'admin without an assertion'],
+    others: ['operator', 'admin', 'admin without an assertion'],
+  },
+  nextPending: {
+    own: ['operator', 'admin', 'admin without an assertion'],
+    others: ['operator', 'admin', 'admin without an assertion'],
+  },
   show: {
     own: ['operator', 'admin', 'admin without an assertion', 'owner'],
     others: ['operator', 'admin', 'admin without an assertion'],
@@ -57,7 +65,7 @@ async function world() {
   const inputFor = async (name: Name, profileId: number): Promise<Record<string, unknown>> => {
     const profile = `user${profileId}`;
     if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
-    if (name === 'list') return { profile };
+    if (name === 'list' || name === 'countPending') return { profile };
     const identifier =
       name === 'revoke' || name === 'change'
         ? (await issue(deps, { profile })).identifier
@@ -236,6 +244,9 @@ describe('an input of the wrong shape is refused with a sentence, and nothing ha
     ['approve', { expiresAtMs: '2030-01-01' }, 'The expiry must be a span'],
     ['approve', { expiresAtMs: Number.MAX_SAFE_INTEGER }, 'The expiry must be a span'],
     ['list', { unusedForMs: -1 }, 'Unused keys can be listed for at most 400d'],
+    ['list', { limit: 0 }, 'The length of the list must be a whole number from 1 to 1000.'],
+    ['list', { limit: 1.5 }, 'The length of the list must be a whole number from 1 to 1000.'],
+    ['list', { after: 'k7Qm2XaB' }, 'The place in the list must be taken from an earlier answer.'],
     ['approve', { permissions: ['api.write'] }, 'The permissions are api.lookup and api.leaderboard'],
     ['approve', { retireOldAtMs: -1 }, 'The end of the old key must be a span'],
     ['approve', { retireOldAtMs: 4_102_444_800_000 }, 'Key '],

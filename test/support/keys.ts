@@ -6,7 +6,8 @@ import { approveKey } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import { type ListInput, OPERATIONS, perform } from '../../shared/operations.ts';
+import { OPERATIONS, perform } from '../../shared/operations.ts';
+import type { ListInput } from '../../shared/usage/listed.ts';
 import { onBox } from './actors.ts';
 
 /** 80 characters: the shortest description. */

@@ -8,15 +8,20 @@ import { written } from './written.ts';
 export type ShownAttempt = { body: Html; scripts: readonly string[] };
 
 /**
- * How the latest try to approve a key goes or went, from the database alone. `path` is that of the page, to look again.
- * What changes while it is shown is read out.
+ * How the latest try to approve a key goes or went, from the database alone. `path` is that of the key's page, to look again;
+ * `id` is that of the element. What changes while it is shown is read out.
  */
-export function attemptStatus(key: KeyView, history: readonly HistoryView[], path: string): ShownAttempt {
+export function attemptStatus(
+  key: KeyView,
+  history: readonly HistoryView[],
+  path: string,
+  id: 'attempt' | 'decided' = 'attempt',
+): ShownAttempt {
   const { attempt } = key;
   const isOpen = attempt?.result === 'open';
   const text = attempt === null ? html`` : wordsOf(key, attempt, history, path);
   return {
-    body: html`<div id="attempt" role="status" data-result="${attempt?.result ?? 'none'}">${text}</div>`,
+    body: html`<div id="${id}" role="status" data-result="${attempt?.result ?? 'none'}">${text}</div>`,
     scripts: isOpen ? [script] : [],
   };
 }

@@ -1,12 +1,12 @@
 import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
-import type { ListOutput } from '../../../shared/operations.ts';
+import type { ListOutput } from '../../../shared/usage/listed.ts';
 import { type Html, html } from '../../html.ts';
 import { keyLink, stateTag } from './key-facts.ts';
 import { timeText } from './time.ts';
 import { written } from './written.ts';
 
 /** Which keys a table shows, what it is called, and the address of a key's page. `withProfiles` says whose each is. */
-export type KeyTable = ListOutput & {
+export type KeyTable = Pick<ListOutput, 'keys' | 'lastUses'> & {
   caption: string;
   linkTo: (identifier: string) => string;
   withProfiles?: boolean;

@@ -54,6 +54,11 @@ describe('how an approval went is on the key’s page', () => {
     expect(during.body).toContain(`<a href="${path}">Look again</a>`);
     // The second admin is told who is at it, and can't begin a second attempt.
     expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
+    // Who has approved goes on to another request, and is told there.
+    const other = await request(world.access, { profile: 'ada' });
+    const next = `/developers/admin/keys/${other}?decided=${identifier}`;
+    const nextPage = () => ask(world, next, { cookie: grace.cookie });
+    expect((await nextPage()).body).toContain('<div id="decided" role="status" data-result="open">');
     const second = await askToDecide(world, hopper, identifier, APPROVAL);
     expect([second.status, textOf(second).includes('admin Grace has been approving key')]).toEqual([503, true]);
     smtp.open();
@@ -64,6 +69,8 @@ describe('how an approval went is on the key’s page', () => {
     expect(done.body).toContain('data-result="accepted"');
     expect(textOf(done)).toContain('the mail with the secret was accepted: the key works.');
     expect(showKey(world.access, identifier).state).toBe('Active');
+    expect(textOf(await nextPage())).toContain(`You decided on key ${identifier} Bot of ada. Active`);
+    expect(textOf(await nextPage())).toContain('the mail with the secret was accepted: the key works.');
     expect(smtp.received.length).toBe(1);
     expect(world.events).toEqual([]);
   });

@@ -3,6 +3,7 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { confirmPasskey } from '../../../shared/access/passkeys.ts';
+import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { adminWorld } from '../../support/admin-pages.ts';
@@ -83,6 +84,8 @@ async function tabTo(page: Page, name: string): Promise<void> {
 describe.skipIf(!hasChromium)('an admin with a browser', () => {
   test('enrols, is confirmed on the box, signs in, approves, sees how it goes, and the key works', async () => {
     const identifier = await request(access, { profile: 'ada' });
+    world.clock.advance(1);
+    const other = await request(access, { profile: 'ada' });
     const { page, troubles } = await enrolAndSignIn('Grace');
     await page.getByRole('link', { name: identifier }).click();
     await page.getByLabel('Expires').first().fill('30d');
@@ -90,15 +93,21 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByText('ada@example.org').waitFor();
     gate = Promise.withResolvers();
     await button(page, 'Approve with my passkey').click();
-    const status = page.getByRole('status');
+    // He goes on to the next request, and is told there how this one ends.
+    const status = page.locator('#decided');
     await status.getByText('The mail with the secret is being sent').waitFor();
     expect(await page.getByRole('link', { name: 'Look again' }).getAttribute('href')).toBe(
       `/developers/admin/keys/${identifier}`,
     );
+    await page.getByLabel('Reason').fill('Say what the bot does.');
     gate.resolve();
-    // The page asks by itself, and says the outcome where it is read out.
+    // The page asks by itself, and says the outcome where it is read out; what he types stays.
     await status.getByText('the key works').waitFor();
-    await button(page, 'Revoke …').waitFor();
+    expect([new URL(page.url()).pathname, await page.getByLabel('Reason').inputValue()]).toEqual([
+      `/developers/admin/keys/${other}`,
+      'Say what the bot does.',
+    ]);
+    rejectKey(access, { identifier: other, reason: 'Not needed.', by: onBox('root') });
     const raw = smtp.received.map((mail) => mail.raw).join('');
     const [secret = ''] = new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`).exec(raw) ?? [];
     const answer = await fetch(`${server.url}/api/lookup/username/ada`, {

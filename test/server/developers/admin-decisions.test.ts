@@ -58,7 +58,7 @@ test('an approval is shown as it will be, then carried out, and the key works wi
   // A span counts from when it was shown, however long the passkey takes.
   clock.advance(60_000);
   const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
-  expect([answer.status, valuesOf(answer, 'location')]).toEqual([303, [`/developers/admin/keys/${identifier}`]]);
+  expect([answer.status, valuesOf(answer, 'location')]).toEqual([303, [`/developers/admin?decided=${identifier}`]]);
   await settleBackground(world.pages.background);
   expect(showKey(access, identifier)).toMatchObject({
     state: 'Active',
@@ -84,7 +84,7 @@ test('a successor’s approval ends the key before it when the page said so', as
   expect(showKey(world.access, old).expiresAt).toBe('2026-01-08T00:00:00.000Z');
 });
 
-test('rejecting leads to the next request, the oldest first; changing and revoking back to the key', async () => {
+test('every decision leads to the next request, the oldest first, or to the queue', async () => {
   const world = await adminWorld();
   const grace = signInAdmin(world, 'Grace');
   const { access, clock } = world;
@@ -98,13 +98,15 @@ test('rejecting leads to the next request, the oldest first; changing and revoki
       ['operation', 'reject'],
       ['reason', 'Say more\nof <it>.'],
     ]);
-  expect(valuesOf(await reject(first), 'location')).toEqual([`/developers/admin/keys/${second}`]);
-  expect(valuesOf(await reject(second), 'location')).toEqual(['/developers/admin']);
+  expect(valuesOf(await reject(first), 'location')).toEqual([`/developers/admin/keys/${second}?decided=${first}`]);
+  expect(valuesOf(await reject(second), 'location')).toEqual([`/developers/admin?decided=${second}`]);
   expect(keyHistory(access, first).at(-1)).toMatchObject({
     by: 'admin Grace',
     detail: { reason: 'Say more\nof <it>.' },
   });
   const { identifier } = await issue(access, ADA);
+  const waiting = await request(access, ADA);
+  const goesOn = [`/developers/admin/keys/${waiting}?decided=${identifier}`];
   const changed = await decideAs(world, grace, identifier, [
     ['operation', 'change'],
     ['permissions', 'api.lookup'],
@@ -112,17 +114,24 @@ test('rejecting leads to the next request, the oldest first; changing and revoki
     ['rateLimits', '5/1h'],
     ['expires', '2026-02-01'],
   ]);
-  expect([changed.status, valuesOf(changed, 'location')]).toEqual([303, [`/developers/admin/keys/${identifier}`]]);
+  expect([changed.status, valuesOf(changed, 'location')]).toEqual([303, goesOn]);
   expect(showKey(access, identifier)).toMatchObject({
     permissions: ['api.lookup', 'api.leaderboard'],
     rateLimits: [{ quota: 5, windowSeconds: 3_600 }],
     expiresAt: '2026-02-01T00:00:00.000Z',
   });
-  await decideAs(world, grace, identifier, [
+  const revoked = await decideAs(world, grace, identifier, [
     ['operation', 'revoke'],
     ['reason', 'Leaked.'],
   ]);
+  expect(valuesOf(revoked, 'location')).toEqual(goesOn);
   expect(showKey(access, identifier).state).toBe('revoked');
+  // A key that is named there but is not there, or anything else, is told of by nothing.
+  for (const decided of ['00000000', '<b>']) {
+    const path = `/developers/admin/keys/${waiting}?decided=${encodeURIComponent(decided)}`;
+    const shown = await visit(world, path, { cookie: grace.cookie });
+    expect([shown.status, textOf(shown).includes('You decided')]).toEqual([200, false]);
+  }
 });
 
 describe('a decision that is not what the page showed is refused and shown again', () => {

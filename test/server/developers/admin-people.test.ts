@@ -12,6 +12,7 @@ import {
   hiddenIn,
   signInAdmin,
   textOf,
+  unescaped,
   userHandleOn,
   withPasskey,
 } from '../../support/admin-pages.ts';
@@ -153,16 +154,20 @@ describe('the queue', () => {
     const first = await visit(world, '/developers/admin', { cookie: signedIn });
     expect(textOf(first)).toContain('52 requests wait, the oldest for 2 days.');
     expect(textOf(first)).toContain('2 days ago');
-    expect(first.body).toContain('/developers/admin?state=pending&amp;profile=&amp;page=2');
+    const next = unescaped(/href="\/developers\/admin(\?[^"]*after=[^"]*)">Next page</.exec(first.body)?.[1] ?? '');
+    expect(first.body).not.toContain('First page');
     expect(await listed('')).toEqual(identifiers.slice(0, 50));
-    expect(await listed('?page=2')).toEqual(identifiers.slice(50));
+    expect(await listed(next)).toEqual(identifiers.slice(50));
+    const second = await visit(world, `/developers/admin${next}`, { cookie: signedIn });
+    expect(second.body).toContain('<a href="/developers/admin?state=pending&amp;profile=">First page</a>');
+    expect([textOf(second).includes('52 requests wait.'), second.body.includes('Next page')]).toEqual([true, false]);
     expect(await listed('?state=pending&profile=User1')).toEqual(identifiers.slice(2, 4));
     rejectKey(access, { identifier: identifiers[2] as string, reason: 'No.', by: onBox('root') });
     expect(await listed('?state=rejected&profile=')).toEqual([identifiers[2] as string]);
     expect(await listed('?state=all&profile=user1')).toEqual([identifiers[3] as string, identifiers[2] as string]);
     const nobody = await visit(world, '/developers/admin?profile=nobody', { cookie: signedIn });
     expect([nobody.status, nobody.body.includes('value="nobody"')]).toEqual([404, true]);
-    for (const query of ['?page=0', '?page=x', '?state=lost']) {
+    for (const query of ['?after=0', '?after=1-x', '?state=lost']) {
       expect((await visit(world, `/developers/admin${query}`, { cookie: signedIn })).status).toBe(400);
     }
   });

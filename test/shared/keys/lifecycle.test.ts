@@ -6,7 +6,7 @@ import { approveKey } from '../../../shared/keys/approve.ts';
 import { parseExpiry } from '../../../shared/keys/expiry.ts';
 import { editKey, rejectKey, type requestKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import type { ListInput } from '../../../shared/operations.ts';
+import type { ListInput } from '../../../shared/usage/listed.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

@@ -86,20 +86,22 @@ ${passkeyForm({
   };
 }
 
-/** Uses the assertion up for this decision, and does what it says. */
+/** Uses the assertion up for this decision, does what it says, and goes on to the next request, where the outcome is told. */
 async function carryOut(visit: Visit, decision: KeyDecision, assertion: Assertion): Promise<Outcome> {
   const person = consumeAssertion(visit.access, signedAdmin(visit), assertion, decision);
   const { operation, identifier } = decision;
-  if (operation === 'approve') return beginToApprove(visit, person, decision);
+  const goOn = async () => `${await nextRequest(visit, identifier)}?decided=${identifier}`;
+  if (operation === 'approve') {
+    await beginToApprove(visit, person, decision);
+    return { seeOther: await goOn() };
+  }
   const by = { ...visit, person };
   const input = { ...inputOf(decision), identifier };
   const withReason = { identifier, reason: decision.reason ?? '' };
   if (operation === 'change') await performHere(by, OPERATIONS.change, input);
   else if (operation === 'reject') await performHere(by, OPERATIONS.reject, withReason);
   else await performHere(by, OPERATIONS.revoke, withReason);
-  const own = `/developers/admin/keys/${identifier}`;
-  const seeOther = operation === 'reject' ? await nextRequest(visit, identifier) : own;
-  return { seeOther, flash: FLASHES_OF[operation] };
+  return { seeOther: await goOn(), flash: FLASHES_OF[operation] };
 }
 
 const FLASHES_OF: Readonly<Record<Exclude<KeyOperation, 'approve'>, FlashCode>> = {
@@ -108,8 +110,8 @@ const FLASHES_OF: Readonly<Record<Exclude<KeyOperation, 'approve'>, FlashCode>> 
   revoke: 'key-revoked',
 };
 
-/** Opens the attempt, and leaves the rest to the background: the key's page tells how it goes. */
-async function beginToApprove({ access, pages }: Visit, by: Person, decision: KeyDecision): Promise<Outcome> {
+/** Opens the attempt, and leaves the rest to the background: the next page and the key's tell how it goes. */
+async function beginToApprove({ access, pages }: Visit, by: Person, decision: KeyDecision): Promise<void> {
   const { identifier } = decision;
   const { finish } = await perform(access, by, OPERATIONS.beginApproval, { ...inputOf(decision), identifier });
   runInBackground(pages.background, finish, (cause) => {
@@ -118,7 +120,6 @@ async function beginToApprove({ access, pages }: Visit, by: Person, decision: Ke
     if (isTold) pages.report('warn', `Key ${identifier} was approved, but did not become Active; its page says why.`);
     else pages.report('error', `The approval of key ${identifier} failed.`, cause);
   });
-  return { seeOther: `/developers/admin/keys/${identifier}` };
 }
 
 /** What of a decision the operations take that grant something. */

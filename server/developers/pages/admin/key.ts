@@ -20,6 +20,7 @@ import { written } from '../../html/written.ts';
 import { decisionForms } from '../../passkeys/decision-fields.ts';
 import { performHere } from '../../perform.ts';
 import type { Page, Visit } from '../../visit.ts';
+import { decidedNote } from './decided.ts';
 
 /** So many days of usage are shown. */
 const DAYS = 30;
@@ -38,6 +39,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(visit);
   const attempt = attemptStatus(key, history, linkTo(identifier));
+  const decided = await decidedNote(visit);
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: DAYS }) : null;
   const forms = decisionForms({
@@ -50,8 +52,8 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   });
   return {
     title: `Key ${identifier}`,
-    scripts: [countScript, ...attempt.scripts],
-    body: html`${errorSummary(faults)}<h1>${key.name === '' ? 'An erased key' : written(key.name)}</h1>
+    scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
+    body: html`${errorSummary(faults)}${decided.body}<h1>${key.name === '' ? 'An erased key' : written(key.name)}</h1>
 <p>Key <code>${identifier}</code> ${stateTag(key.state)}</p>
 ${attempt.body}
 <div id="rest">

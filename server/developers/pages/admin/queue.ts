@@ -2,7 +2,10 @@ import { DAY_MS } from '../../../../shared/clock.ts';
 import { KEY_STATES, type KeyState } from '../../../../shared/db/key-columns.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { isKeyState } from '../../../../shared/keys/key.ts';
-import { type ListOutput, OPERATIONS } from '../../../../shared/operations.ts';
+import { readPlace } from '../../../../shared/keys/place.ts';
+import type { KeyView } from '../../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../../shared/operations.ts';
+import type { ListOutput } from '../../../../shared/usage/listed.ts';
 import { type Html, html, raw } from '../../../html.ts';
 import { publicPath } from '../../../request/public-path.ts';
 import { adminKeyPath } from '../../admin-path.ts';
@@ -10,73 +13,81 @@ import { errorSummary, NO_FAULTS, textField } from '../../html/fields.ts';
 import { keyTable } from '../../html/key-table.ts';
 import { performHere } from '../../perform.ts';
 import type { Page, Visit } from '../../visit.ts';
+import { decidedNote } from './decided.ts';
 
 /** So many keys stand on one page. */
 const PAGE_SIZE = 50;
 
-/** Which keys are shown: `all` for those in every state. */
-type Wanted = { state: KeyState | 'all'; profile: string; page: number };
+/** Which keys are shown: `all` for those in every state; `after` is the place in the list where the page before ends. */
+type Wanted = { state: KeyState | 'all'; profile: string; after: string };
 
 /** `GET /developers/admin`: the requests that wait, oldest first; or all keys of a state, of a profile, or both. */
 export async function queue(visit: Visit): Promise<Page> {
   const wanted = readWanted(visit);
-  const { state, profile } = wanted;
+  const { state, profile, after } = wanted;
   try {
-    const states = state === 'all' ? undefined : [state];
-    const found = await performHere(visit, OPERATIONS.list, { states, profile: profile === '' ? undefined : profile });
-    return show(visit, wanted, found, null);
+    const found = await performHere(visit, OPERATIONS.list, {
+      states: state === 'all' ? undefined : [state],
+      profile: profile === '' ? undefined : profile,
+      limit: PAGE_SIZE,
+      after,
+    });
+    return await show(visit, wanted, found, null);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    const nothing: ListOutput = { keys: [], lastUses: new Map() };
-    return { ...show(visit, wanted, nothing, error.message), refusal: 'not_found' };
+    const nothing: ListOutput = { keys: [], lastUses: new Map(), next: null };
+    return { ...(await show(visit, wanted, nothing, error.message)), refusal: 'not_found' };
   }
 }
 
 function readWanted({ query }: Visit): Wanted {
   const state = query.get('state') || 'pending';
-  const page = query.get('page') || '1';
+  const after = query.get('after') ?? '';
   if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such state of keys.');
-  if (!/^[1-9]\d{0,5}$/.test(page)) throw new AppError('bad_parameter', 'page must be a whole number from 1.');
-  return { state, profile: (query.get('profile') ?? '').trim(), page: Number(page) };
+  if (after !== '' && readPlace(after) === null) {
+    throw new AppError('bad_parameter', 'after must be taken from a link.');
+  }
+  return { state, profile: (query.get('profile') ?? '').trim(), after };
 }
 
-function show(visit: Visit, wanted: Wanted, { keys, lastUses }: ListOutput, fault: string | null): Page {
-  const { access } = visit;
-  const { state, profile, page } = wanted;
+async function show(visit: Visit, wanted: Wanted, found: ListOutput, fault: string | null): Promise<Page> {
+  const { state, profile, after } = wanted;
+  const { keys, lastUses, next } = found;
   const isQueue = state === 'pending' && profile === '';
   const title = isQueue ? 'Requests' : 'Keys';
   const faults = fault === null ? NO_FAULTS : new Map([['profile', fault]]);
-  const from = (page - 1) * PAGE_SIZE;
-  const shown = keys.slice(from, from + PAGE_SIZE);
-  const nowMs = access.clock.nowMs();
+  const nowMs = visit.access.clock.nowMs();
   const table = keyTable({
-    keys: shown,
+    keys,
     lastUses,
-    caption: `${from + 1} to ${from + shown.length} of ${keys.length}, ${isQueue ? 'the oldest first' : 'pending ones first, then the oldest first'}`,
+    caption: isQueue ? 'The oldest first' : 'Pending ones first, then the oldest first',
     linkTo: adminKeyPath(visit),
     withProfiles: true,
     ageAtMs: nowMs,
   });
-  const waiting = keys.length === 0 ? 'No request waits.' : `${waitingInWords(keys.length)}${oldest(keys, nowMs)}`;
+  const decided = await decidedNote(visit);
+  const waiting = isQueue ? html`<p>${await waitingInWords(visit, after === '' ? keys[0] : undefined)}</p>` : '';
   return {
     title,
+    scripts: decided.scripts,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-${isQueue ? html`<p>${waiting}</p>` : ''}
-${shown.length > 0 ? table : ''}${shown.length === 0 && !isQueue && fault === null ? html`<p>There are none.</p>` : ''}
-${pageLinks(visit, wanted, keys.length)}
+${decided.body}${waiting}
+${keys.length > 0 ? table : ''}${keys.length === 0 && !isQueue && fault === null ? html`<p>There are none.</p>` : ''}
+${pageLinks(visit, wanted, next)}
 <h2>Find keys</h2>
 ${filterForm(visit, wanted, faults)}`,
   };
 }
 
-function waitingInWords(count: number): string {
-  return count === 1 ? 'One request waits' : `${count} requests wait`;
-}
-
-function oldest([first]: ListOutput['keys'], nowMs: number): string {
-  if (first === undefined) return '.';
-  const days = Math.floor((nowMs - Date.parse(first.requestedAt)) / DAY_MS);
-  return days < 1 ? ', all since less than a day.' : `, the oldest for ${days} ${days === 1 ? 'day' : 'days'}.`;
+/** How many requests wait, and for how long the oldest does where it is known. */
+async function waitingInWords(visit: Visit, oldest: KeyView | undefined): Promise<string> {
+  const count = await performHere(visit, OPERATIONS.countPending, {});
+  if (count === 0) return 'No request waits.';
+  const waiting = count === 1 ? 'One request waits' : `${count} requests wait`;
+  if (oldest === undefined) return `${waiting}.`;
+  const days = Math.floor((visit.access.clock.nowMs() - Date.parse(oldest.requestedAt)) / DAY_MS);
+  if (days < 1) return `${waiting}, all since less than a day.`;
+  return `${waiting}, the oldest for ${days} ${days === 1 ? 'day' : 'days'}.`;
 }
 
 function filterForm({ access: { config } }: Visit, { state, profile }: Wanted, faults: typeof NO_FAULTS): Html {
@@ -95,14 +106,13 @@ function filterForm({ access: { config } }: Visit, { state, profile }: Wanted, f
 ${profileField}<p><button class="second">Find</button></p></form>`;
 }
 
-function pageLinks({ access: { config } }: Visit, { state, profile, page }: Wanted, count: number): Html {
-  const link = (to: number, text: string) => {
-    const query = new URLSearchParams({ state, profile, page: String(to) });
+function pageLinks({ access: { config } }: Visit, { state, profile, after }: Wanted, next: string | null): Html {
+  const link = (parameters: Record<string, string>, text: string) => {
+    const query = new URLSearchParams({ state, profile, ...parameters });
     return html`<li><a href="${publicPath(config, '/developers/admin')}?${query.toString()}">${text}</a></li>`;
   };
-  const pages = Math.ceil(count / PAGE_SIZE);
-  if (pages <= 1 && page === 1) return html``;
-  const earlier = page > 1 ? link(Math.min(page - 1, Math.max(pages, 1)), 'Page before') : '';
-  const later = page < pages ? link(page + 1, 'Next page') : '';
-  return html`<nav aria-label="Pages of the list"><ul class="nav">${earlier}${later}</ul></nav>`;
+  if (after === '' && next === null) return html``;
+  const first = after === '' ? '' : link({}, 'First page');
+  const later = next === null ? '' : link({ after: next }, 'Next page');
+  return html`<nav aria-label="Pages of the list"><ul class="nav">${first}${later}</ul></nav>`;
 }

@@ -1,0 +1,30 @@
+import { and, asc, eq, ne, sql } from 'drizzle-orm';
+import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
+import type { Reader } from './view.ts';
+
+// The queue of requests that wait for an admin, oldest first.
+
+const IS_PENDING = eq(apiKeys.state, 'pending');
+
+/** How many requests wait. */
+export function countPending({ db }: Pick<Reader, 'db'>): number {
+  const row = db.select({ count: sql<number>`count(*)` }).from(apiKeys).where(IS_PENDING).get();
+  return row?.count ?? 0;
+}
+
+/**
+ * The identifier of the request to decide on after this one: the oldest other one that nobody is approving just now; null
+ * where there is none.
+ */
+export function nextPending({ db, clock }: Reader, decided: string): string | null {
+  const approving = sql`SELECT 1 FROM ${keyAttempts} WHERE ${keyAttempts.identifier} = ${apiKeys.identifier}
+    AND ${keyAttempts.result} = 'open' AND ${keyAttempts.leaseEndsAt} > ${clock.nowMs()}`;
+  const next = db
+    .select({ identifier: apiKeys.identifier })
+    .from(apiKeys)
+    .where(and(IS_PENDING, ne(apiKeys.identifier, decided), sql`NOT EXISTS (${approving})`))
+    .orderBy(asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
+    .limit(1)
+    .get();
+  return next?.identifier ?? null;
+}

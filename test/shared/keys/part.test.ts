@@ -1,0 +1,94 @@
+import { expect, test } from 'bun:test';
+import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
+import { withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import type { ListInput } from '../../../shared/usage/listed.ts';
+import { onBox } from '../../support/actors.ts';
+import { keyIn, keysListed, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+// Lists of keys in parts: together they are the whole list.
+
+/** Keys of every state, of several profiles, two of each requested in the same millisecond. */
+async function world() {
+  const clock = testClock();
+  const deps = { ...testDeps({ clock }), clock };
+  for (const id of [1, 2, 3, 4, 5, 6]) {
+    insertProfile(deps.db, { id });
+    for (const state of KEY_STATES) await keyIn(state, deps, `user${id}`);
+    if (id % 2 === 0) clock.advance(1);
+  }
+  // Over, and nobody has stored it yet.
+  clock.advance(1);
+  const page = (input: ListInput) => perform(deps, onBox('operator'), OPERATIONS.list, input);
+  const parts = async (input: ListInput, limit: number) => {
+    const found: string[][] = [];
+    for (let after: string | undefined; ; ) {
+      const { keys, next } = await page({ ...input, limit, after });
+      found.push(keys.map(({ identifier }) => identifier));
+      expect(found.length).toBeLessThan(100);
+      if (next === null) return found;
+      after = next;
+    }
+  };
+  return { deps, clock, page, parts };
+}
+
+test('the parts of a list are the list, for every filter and length', async () => {
+  const { deps, parts } = await world();
+  const filters: ListInput[] = [
+    {},
+    ...KEY_STATES.map((state) => ({ states: [state] })),
+    { states: ['Active', 'expired'] },
+    { states: ['pending', 'rejected'] },
+    { profile: 'user3' },
+    { profile: 'user3', states: ['expired'] },
+    { unusedForMs: 0 },
+    { unusedForMs: 1, profile: 'user1' },
+  ];
+  for (const filter of filters) {
+    const whole = (await keysListed(deps, filter)).map(({ identifier }) => identifier);
+    expect(whole.length).toBeGreaterThan(0);
+    for (const limit of [1, 2, 5, 50]) {
+      const found = await parts(filter, limit);
+      expect([filter, limit, found.flat()]).toEqual([filter, limit, whole]);
+      expect(found.slice(0, -1).every(({ length }) => length === limit)).toBe(true);
+    }
+  }
+});
+
+test('who reads on misses nothing where keys are decided or requested meanwhile', async () => {
+  const { deps, clock, page } = await world();
+  const states: KeyState[] = ['pending'];
+  const whole = (await keysListed(deps, { states })).map(({ identifier }) => identifier);
+  const first = await page({ states, limit: 2 });
+  for (const { identifier } of first.keys) withdrawKey(deps, { identifier, by: onBox('ada') });
+  clock.advance(1);
+  const late = await request(deps, { profile: 'user1' });
+  const rest = await page({ states, limit: 50, after: first.next ?? '' });
+  expect(rest.keys.map(({ identifier }) => identifier)).toEqual([...whole.slice(2), late]);
+});
+
+test('an owner’s list tells nothing of keys of others at the place from which it goes on', async () => {
+  const { deps, page } = await world();
+  const own = { kind: 'owner', name: 'owner', profileId: 1 } as const;
+  const [others] = (await page({ profile: 'user2', states: ['pending'] })).keys;
+  const listed = (place: string) => perform(deps, own, OPERATIONS.list, { limit: 50, after: place });
+  const at = Date.parse(others?.requestedAt ?? '');
+  expect(await listed(`1-${at}-${others?.identifier}`)).toEqual(await listed(`1-${at}-00000000`));
+});
+
+test('the request to decide on next is the oldest other one that nobody is approving', async () => {
+  const { deps, page } = await world();
+  const next = (identifier: string) => perform(deps, onBox('operator'), OPERATIONS.nextPending, { identifier });
+  const [first, second, third] = (await page({ states: ['pending'] })).keys.map(({ identifier }) => identifier);
+  expect([await next(second as string), await next(first as string)]).toEqual([first as string, second as string]);
+  const { finish } = await perform(deps, onBox('operator'), OPERATIONS.beginApproval, { identifier: second as string });
+  expect(await next(first as string)).toBe(third as string);
+  await finish();
+  for (const { identifier } of (await page({ states: ['pending'] })).keys.slice(1)) {
+    withdrawKey(deps, { identifier, by: onBox('ada') });
+  }
+  expect(await next(first as string)).toBeNull();
+});
