@@ -1,0 +1,69 @@
+-- Prepares the platform's PostgreSQL (14 or later): says what a profile is made of, lets it note which ones have changed,
+-- and lets a role read both. Its owner runs it, all in one transaction, and may run it again after a change of it:
+--   psql -X -v ON_ERROR_STOP=1 -1 -f setup.sql platform
+-- The tables here are "users", with the key "id", and "links", whose "user_id" says whose they are. Put yours in their place.
+
+-- Each profile as its line. Fields that are not in it stay as they are. jsonb makes no line feeds.
+CREATE OR REPLACE VIEW profile_lines AS
+  SELECT id, jsonb_build_object(
+    'id', id,
+    'username', name,
+    'email', email,
+    'displayName', display_name,
+    'customize', theme,
+    'viewsCount', views,
+    'createdAt', created_at,
+    'links', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object('id', links.id::text, 'name', links.name, 'link', links.url)
+        ORDER BY links.position), '[]')
+      FROM links WHERE links.user_id = users.id
+    )
+  ) AS line
+  FROM users;
+
+-- One row for each user who is there or was: the transaction that has changed it last.
+CREATE TABLE IF NOT EXISTS profile_changes (
+  id bigint PRIMARY KEY,
+  changed_in xid8 NOT NULL
+);
+CREATE INDEX IF NOT EXISTS profile_changes_changed_in ON profile_changes (changed_in);
+
+-- The argument of the trigger is the column that has the user's id. The function has its owner's rights, so that programs
+-- which write into the tables need none on the log.
+CREATE OR REPLACE FUNCTION note_profile_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'TRUNCATE' THEN
+    UPDATE profile_changes SET changed_in = pg_current_xact_id();
+  ELSE
+    -- Both ids, where a row goes from one user to another.
+    INSERT INTO profile_changes (id, changed_in)
+      SELECT DISTINCT (changed ->> TG_ARGV[0])::bigint, pg_current_xact_id()
+        FROM unnest(ARRAY[to_jsonb(OLD), to_jsonb(NEW)]) AS changed
+        WHERE changed ->> TG_ARGV[0] IS NOT NULL
+        ORDER BY 1
+      ON CONFLICT (id) DO UPDATE SET changed_in = EXCLUDED.changed_in;
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- For each table that profiles are made of.
+CREATE OR REPLACE TRIGGER note_profile_change AFTER INSERT OR UPDATE OR DELETE ON users
+  FOR EACH ROW EXECUTE FUNCTION note_profile_change('id');
+CREATE OR REPLACE TRIGGER note_profile_truncate AFTER TRUNCATE ON users
+  FOR EACH STATEMENT EXECUTE FUNCTION note_profile_change();
+CREATE OR REPLACE TRIGGER note_profile_change AFTER INSERT OR UPDATE OR DELETE ON links
+  FOR EACH ROW EXECUTE FUNCTION note_profile_change('user_id');
+CREATE OR REPLACE TRIGGER note_profile_truncate AFTER TRUNCATE ON links
+  FOR EACH STATEMENT EXECUTE FUNCTION note_profile_change();
+
+-- Those who are there already. The triggers keep others from writing until this transaction ends, so nobody is missed.
+INSERT INTO profile_changes (id, changed_in) SELECT id, pg_current_xact_id() FROM users
+  ON CONFLICT (id) DO UPDATE SET changed_in = EXCLUDED.changed_in;
+
+-- Who sends them: may read this much of the platform's data, and nothing else.
+DO $$ BEGIN
+  CREATE ROLE "profile-lookup-feed" LOGIN;
+EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
+GRANT SELECT ON profile_lines, profile_changes TO "profile-lookup-feed";

@@ -1,0 +1,275 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cleanEnvironment, type Finished, PROJECT } from '../support/cli.ts';
+import { get } from '../support/http.ts';
+import { exportText, importLines } from '../support/import.ts';
+import { issue } from '../support/keys.ts';
+import { feedWordsFor, tokenFor } from '../support/manage.ts';
+import { pageWorld, serverOfPages } from '../support/pages.ts';
+import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
+
+// deploy/feed/, run against a real PostgreSQL and a real server.
+
+const FEED = join(PROJECT, 'deploy/feed');
+const ROLE = 'profile-lookup-feed';
+
+/** The platform's tables, as docs/fresh.md supposes them. */
+const TABLES = `
+CREATE TABLE users (
+  id bigint PRIMARY KEY,
+  name text NOT NULL UNIQUE DEFERRABLE,
+  email text,
+  display_name text NOT NULL DEFAULT 'Somebody',
+  theme json NOT NULL DEFAULT '{}',
+  views bigint NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL DEFAULT '2024-05-01T12:00:00.123456+02',
+  updated_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE deleted_users (id bigint PRIMARY KEY, deleted_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE links (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE ON UPDATE CASCADE,
+  position integer NOT NULL DEFAULT 0,
+  name text NOT NULL,
+  url text NOT NULL
+);
+CREATE ROLE backend LOGIN;
+GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON users, links TO backend;
+INSERT INTO users (id, name, email, theme) VALUES
+  (1, 'ada', 'ada@example.org', E'{\\n"accent": "#fff"\\n}'), (2, 'bea', 'bea@example.org', '{}'), (3, 'cem', NULL, '{}');
+INSERT INTO links (user_id, name, url) VALUES (1, 'code', 'https://code.example.org/ada');
+`;
+
+/** What lookups are to say of each user; read from the tables without the log. */
+const WANTED = `
+SELECT coalesce(json_agg(json_build_object('id', id, 'username', name, 'email', email, 'viewsCount', views, 'links',
+  (SELECT coalesce(json_agg(name ORDER BY position), '[]') FROM links WHERE user_id = users.id)) ORDER BY id), '[]')
+FROM users`;
+
+type Profile<Links> = { id: number; username: string; email: string; viewsCount: number; links: Links };
+type Wanted = Profile<string[]>[];
+
+/** Starts both servers; returns what runs the script, and how the two sides compare. */
+async function feedWorld() {
+  const postgres = await startPostgres();
+  await postgres.sql(TABLES);
+  await setUp(postgres);
+  const world = pageWorld();
+  await importLines(world.access, [{ id: 1_000, username: 'owner', email: 'owner@example.org' }]);
+  const { secret } = await issue(world.access, { profile: 'owner', permissions: ['api.lookup'] });
+  const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+  const { folder } = world.access;
+  const [state, credentials] = [join(folder, 'state'), join(folder, 'credentials')] as const;
+  for (const made of [state, credentials, join(folder, 'instead')]) mkdirSync(made, { mode: 0o700 });
+  const token = tokenFor(world.access, { rights: ['profiles'] });
+  writeFileSync(join(credentials, 'token'), token, { mode: 0o400 });
+  // The search for secrets after a test run is to find no token that the script has left somewhere; this one is ours.
+  afterAll(() => rmSync(credentials, { recursive: true, force: true }));
+  const environment = {
+    ...postgres.environment,
+    PGUSER: ROLE,
+    CHANGES_SQL: join(FEED, 'changes.sql'),
+    STATE_DIRECTORY: state,
+    CREDENTIALS_DIRECTORY: credentials,
+    PROFILECTL_HOST: server.url,
+  };
+  /** Runs the script, with other programs in the place of some that it runs. */
+  const run = async (
+    instead: Record<string, string> = {},
+    variables: Record<string, string> = {},
+  ): Promise<Finished> => {
+    const bin = join(folder, 'instead', Bun.randomUUIDv7());
+    mkdirSync(bin);
+    for (const [name, script] of Object.entries(instead)) {
+      writeFileSync(join(bin, name), `#!/bin/sh\nPATH=${environment.PATH}\n${script}\n`, { mode: 0o755 });
+    }
+    const env = cleanEnvironment({ ...environment, ...variables, PATH: `${bin}:${environment.PATH}` });
+    const child = Bun.spawn([join(FEED, 'feed.sh')], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+    const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    return { code: await child.exited, stdout, stderr };
+  };
+  const stored = async () => {
+    const lines = (await exportText(world.access)).split('\n').filter(Boolean);
+    const all = lines.map((line) => JSON.parse(line) as Profile<{ name: string }[]>).filter(({ id }) => id < 1_000);
+    return all.map(({ id, username, email, viewsCount, links }) => {
+      return { id, username, email, viewsCount, links: links.map(({ name }) => name) };
+    });
+  };
+  const lookUp = (id: number) => get(server, `/api/lookup/uid/${id}`, secret);
+  const wanted = async () => JSON.parse(await postgres.sql(WANTED)) as Wanted;
+  return { postgres, state, run, stored, wanted, lookUp };
+}
+
+async function setUp(postgres: Postgres): Promise<void> {
+  await postgres.sql(`BEGIN;\n${readFileSync(join(FEED, 'setup.sql'), 'utf8')}\nCOMMIT;`);
+}
+
+const DONE = { code: 0, stderr: '' };
+
+const isAbsent = postgresFolder() === null;
+const world = isAbsent ? (undefined as never) : await feedWorld();
+
+describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () => {
+  /** Runs the script, and compares both sides. */
+  async function expectSame(): Promise<void> {
+    expect(await world.run()).toMatchObject(DONE);
+    expect(await world.stored()).toEqual(await world.wanted());
+  }
+
+  test('after the first run all are there, with their links', async () => {
+    await expectSame();
+    const ada = await (await world.lookUp(1)).json();
+    expect(ada).toMatchObject({
+      username: 'ada',
+      customize: { accent: '#fff' },
+      createdAt: '2024-05-01T10:00:00.123Z',
+    });
+  });
+
+  test('those who were changed, added, deleted, renamed, or have swapped names or links are so after the next run', async () => {
+    const { sql } = world.postgres;
+    await sql("INSERT INTO users (id, name) VALUES (4, 'dan'), (5, 'eve'), (6, 'fay'), (7, 'gus')", 'backend');
+    await expectSame();
+    await sql(
+      `UPDATE users SET views = 7 WHERE id = 1;
+       UPDATE users SET id = 70 WHERE id = 7;
+       DELETE FROM users WHERE id = 4;
+       UPDATE users SET name = 'eva' WHERE id = 5; UPDATE users SET name = 'eve' WHERE id = 6;
+       BEGIN; SET CONSTRAINTS ALL DEFERRED;
+       UPDATE users SET name = CASE name WHEN 'bea' THEN 'cem' ELSE 'bea' END WHERE name IN ('bea', 'cem'); COMMIT;
+       UPDATE links SET user_id = 2`,
+      'backend',
+    );
+    await expectSame();
+    expect((await world.lookUp(4)).status).toBe(404);
+    expect(await (await world.lookUp(2)).json()).toMatchObject({ username: 'cem' });
+    await sql('TRUNCATE links', 'backend');
+    await expectSame();
+  });
+
+  test('a transaction that commits after a run which saw later ones is not missed', async () => {
+    const { sql, begin } = world.postgres;
+    const commit = await begin('UPDATE users SET views = 100 WHERE id = 1');
+    await sql('UPDATE users SET views = 200 WHERE id = 2');
+    await expectSame();
+    expect(await (await world.lookUp(2)).json()).toMatchObject({ viewsCount: 200 });
+    await commit();
+    await expectSame();
+    expect(await (await world.lookUp(1)).json()).toMatchObject({ viewsCount: 100 });
+  });
+
+  test('a run in which nothing has changed sends nothing', async () => {
+    await expectSame();
+    expect(await world.run({ curl: 'exit 9' })).toMatchObject(DONE);
+  });
+
+  // Each ends the script, as a machine does that goes down at this point.
+  test.each([
+    [
+      'with half of the lines read',
+      { psql: 'psql "$@"; head -c 40 changes.jsonl >half; mv half changes.jsonl; kill -9 $PPID' },
+    ],
+    [
+      'with half of the lines sent',
+      { curl: 'head -n 1 changes.jsonl >half; mv half changes.jsonl; curl "$@"; kill -9 $PPID' },
+    ],
+    ['with all sent, before that is noted', { sync: 'kill -9 $PPID' }],
+  ])('a run that is killed %s loses nothing with the next run', async (_when, instead) => {
+    const since = readFileSync(join(world.state, 'since'), 'utf8');
+    await world.postgres.sql(
+      'UPDATE users SET views = views + 1; DELETE FROM users WHERE id IN (SELECT max(id) FROM users)',
+    );
+    expect((await world.run(instead)).code).not.toBe(0);
+    expect(readFileSync(join(world.state, 'since'), 'utf8')).toBe(since);
+    await expectSame();
+  });
+
+  test('a line that is refused fails the run and holds the rest not up; it is sent again until it is in', async () => {
+    const { sql } = world.postgres;
+    await sql("UPDATE users SET views = 55 WHERE id = 1; INSERT INTO users (id, name) VALUES (8, 'not a/name')");
+    for (const _run of [1, 2]) {
+      const { code, stdout } = await world.run();
+      expect([code, stdout]).toEqual([22, expect.stringContaining('"id":8,"field":"username"')]);
+    }
+    expect(await (await world.lookUp(1)).json()).toMatchObject({ viewsCount: 55 });
+    await sql("UPDATE users SET name = 'hal' WHERE id = 8");
+    await expectSame();
+  });
+
+  test('while one runs another one ends at once', async () => {
+    const begun = join(world.state, 'begun');
+    const first = world.run({ psql: `touch begun; while [ -e begun ]; do sleep 0.01; done; psql "$@"` });
+    while (!existsSync(begun)) await Bun.sleep(5);
+    expect(await world.run()).toEqual({ code: 75, stdout: '', stderr: 'Another run has not ended yet.\n' });
+    rmSync(begun);
+    expect(await first).toMatchObject(DONE);
+  });
+
+  test('where it begins is lost, or of another PostgreSQL: all are sent again', async () => {
+    for (const since of ['', '18446744073709551615\n']) {
+      writeFileSync(join(world.state, 'since'), since);
+      const sent = join(world.state, 'sent');
+      expect(await world.run({ curl: 'cp changes.jsonl sent; curl "$@"' })).toMatchObject(DONE);
+      const there = (await world.wanted()).length;
+      expect(readFileSync(sent, 'utf8').split('\n').length - 1).toBeGreaterThan(there);
+      await expectSame();
+    }
+  });
+
+  test('set up again, it sends everybody once more', async () => {
+    await setUp(world.postgres);
+    await expectSame();
+  });
+
+  test('its role may read what it sends, and nothing else; its token is no argument; its files are its own', async () => {
+    await expect(world.postgres.sql('SELECT id FROM users', ROLE)).rejects.toThrow('permission denied for table users');
+    for (const table of ['users', 'profile_changes', 'profile_lines']) {
+      for (const statement of [
+        `DELETE FROM ${table}`,
+        `UPDATE ${table} SET id = 1`,
+        `INSERT INTO ${table} (id) VALUES (1)`,
+      ]) {
+        await expect(world.postgres.sql(statement, ROLE)).rejects.toThrow('permission denied');
+      }
+    }
+    await expect(world.postgres.sql('CREATE TABLE mine ()', ROLE)).rejects.toThrow('permission denied for schema');
+    const said = join(world.state, 'arguments');
+    await world.postgres.sql('UPDATE users SET views = 1');
+    await world.run({ curl: `echo "$@" >arguments; curl "$@"` });
+    expect(readFileSync(said, 'utf8')).not.toContain('plp_');
+    expect(existsSync(join(world.state, 'changes.jsonl'))).toBe(false);
+    expect(statSync(join(world.state, 'since')).mode & 0o777).toBe(0o600);
+  });
+
+  test('what docs/fresh.md says for tables without triggers sends changes and deletions too', async () => {
+    const { sql } = world.postgres;
+    await sql(`DROP TRIGGER note_profile_change ON users; GRANT SELECT ON users, deleted_users TO "${ROLE}"`);
+    const [, query = ''] = /```sql\n([\s\S]*?)```/.exec(readFileSync(join(PROJECT, 'docs/fresh.md'), 'utf8')) ?? [];
+    const file = join(world.state, 'by-time.sql');
+    writeFileSync(file, query);
+    writeFileSync(join(world.state, 'since'), '');
+    for (const change of [
+      "UPDATE users SET views = 11, updated_at = now() WHERE id = 1; INSERT INTO users (id, name) VALUES (9, 'ina')",
+      'UPDATE users SET views = 12, updated_at = now(); DELETE FROM users WHERE id = 9; INSERT INTO deleted_users (id) VALUES (9)',
+    ]) {
+      await sql(change);
+      expect(await world.run({}, { CHANGES_SQL: file })).toMatchObject(DONE);
+      expect(await world.stored()).toEqual(await world.wanted());
+    }
+  });
+});
+
+test.skipIf(Bun.which('systemd-analyze') === null)('systemd finds no fault in its units', async () => {
+  const folder = join(pageWorld().access.folder, 'units');
+  mkdirSync(folder);
+  for (const unit of ['profile-lookup-feed.service', 'profile-lookup-feed.timer']) {
+    // It must be where the unit says, so the unit says where it is.
+    const text = readFileSync(join(FEED, unit), 'utf8').replace('/usr/local/lib/profile-lookup', FEED);
+    writeFileSync(join(folder, unit), text);
+  }
+  const child = Bun.spawn(['systemd-analyze', 'verify', '--man=no', join(folder, 'profile-lookup-feed.timer')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, '']);
+});
