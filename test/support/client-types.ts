@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { plugin } from 'bun';
 import { PROJECT } from './cli.ts';
 
-// Writes test/support/api-types.ts, which is not committed: the types of a client, made of the OpenAPI document by
-// openapi-typescript. test/run.ts runs this before the type check.
+// Writes test/support/api-types.ts and manage-types.ts, which are not committed: the types of clients, made of the OpenAPI
+// documents by openapi-typescript. test/run.ts runs this before the type check.
 
 // openapi-typescript uses the JavaScript interface of the TypeScript compiler, which TypeScript 7 no longer has.
 const { default: typescript } = await import('typescript-5');
@@ -15,5 +15,10 @@ plugin({
 });
 const { astToString, default: openapiTS } = await import('openapi-typescript');
 
-const types = await openapiTS(await Bun.file(join(PROJECT, 'server/api-doc/openapi.json')).text());
-await Bun.write(join(import.meta.dir, 'api-types.ts'), astToString(types));
+for (const [document, types] of [
+  ['server/api-doc/openapi.json', 'api-types.ts'],
+  ['server/manage/openapi.json', 'manage-types.ts'],
+] as const) {
+  const made = await openapiTS(await Bun.file(join(PROJECT, document)).text());
+  await Bun.write(join(import.meta.dir, types), astToString(made));
+}

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import createClient from 'openapi-fetch';
+import { cleanEnvironment, type Finished, PROJECT } from '../../support/cli.ts';
+import { exportText, importLines, jsonLines } from '../../support/import.ts';
+import { checkCall, feedWordsFor, tokenFor } from '../../support/manage.ts';
+import type { paths } from '../../support/manage-types.ts';
+import { pageWorld, serverOfPages } from '../../support/pages.ts';
+
+// What others use to speak to /manage/v1: curl and Python's standard library as docs/manage.md shows them, and a client
+// that is made of the OpenAPI document.
+
+const world = pageWorld();
+const { folder } = world.access;
+await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|ada' }]);
+const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+const token = tokenFor(world.access);
+
+const DOCUMENT = readFileSync(join(PROJECT, 'docs/manage.md'), 'utf8');
+
+/** The address at which the document supposes this service. */
+const ORIGIN = 'https://api.example.org';
+
+/** The document's block of code in this language that asks for this path, for this server. */
+function block(language: string, path: string): string {
+  const blocks = [...DOCUMENT.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))];
+  const code = blocks.map(([, text = '']) => text).find((text) => text.includes(path));
+  if (code === undefined) throw new Error(`docs/manage.md has no ${language} for ${path}.`);
+  return code.replaceAll(ORIGIN, server.url);
+}
+
+/** Runs a program to its end; the token is a variable of its environment. */
+async function run(words: string[], variables: Record<string, string> = {}): Promise<Finished> {
+  const env = cleanEnvironment({ NO_PROXY: '*', TOKEN: token, ...variables });
+  const child = Bun.spawn(words, { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, stdout, stderr };
+}
+
+const displayName = async () => {
+  const lines = (await exportText(world.access)).split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line)).find(({ id }) => id === 7).displayName as string;
+};
+
+/** What the address of a hand-over is, as the page there sees it. */
+async function expectPage(address: string): Promise<void> {
+  const { pathname, search } = new URL(address);
+  expect(await (await fetch(server.url + pathname + search)).text()).toContain('Continue as ada');
+}
+
+describe.skipIf(Bun.which('curl') === null)('curl', () => {
+  /** Runs a line of shell; the file with the header is gone at its end, and so is not among what a test run leaves behind. */
+  const shell = (line: string) => {
+    const withHeader = line.replace('@/etc/backend/authorization', '@"$HEADER"');
+    const script = `HEADER=$(mktemp); trap 'rm -f "$HEADER"' EXIT
+      printf 'Authorization: Bearer %s\\n' "$TOKEN" >"$HEADER"; ${withHeader}`;
+    return run(['sh', '-c', script]);
+  };
+
+  test('a change at once, as the document shows it', async () => {
+    const { code, stdout, stderr } = await shell(block('sh', '/manage/v1/profiles'));
+    expect({ code, stderr, answer: JSON.parse(stdout) }).toEqual({
+      ...{ code: 0, stderr: '' },
+      answer: { imported: 1, deleted: 0, notThere: 0, refused: [], dropped: {} },
+    });
+    expect(await displayName()).toBe('Ada L');
+  });
+
+  test('an address for a user, as the document shows it', async () => {
+    const { code, stdout } = await shell(block('sh', '/manage/v1/sign-ins'));
+    expect(code).toBe(0);
+    await expectPage(JSON.parse(stdout).address);
+  });
+
+  test('what the token may do, and a refusal with its sentence and exit code', async () => {
+    const me = await shell(`curl -sS ${server.url}/manage/v1/me -H @/etc/backend/authorization`);
+    expect(JSON.parse(me.stdout)).toMatchObject({ kind: 'platform', name: 'backend' });
+    const refused = await shell(
+      `curl -sS --fail-with-body ${server.url}/manage/v1/profiles -H @/etc/backend/authorization \
+        -H 'Content-Type: application/jsonl' --data-binary '{"id":8}'`,
+    );
+    expect(refused.code).toBe(22);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ refused: [{ line: 1, id: 8, field: 'username' }] });
+  });
+});
+
+describe.skipIf(Bun.which('python3') === null)('Python without a library', () => {
+  /** Runs a program that has the document's functions before it. */
+  const python = async (code: string) => {
+    const file = join(folder, 'client.py');
+    const start = `import os\nTOKEN = os.environ["TOKEN"]\n${block('python', '/manage/v1/sign-ins')}\n`;
+    writeFileSync(file, start + code.replaceAll(ORIGIN, server.url));
+    return run(['python3', file]);
+  };
+
+  test('answers a click with the redirect, as the document shows it', async () => {
+    const { code, stdout, stderr } = await python(`
+import http.client, http.server, threading
+
+class Backend(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        answer_click(self, 7)
+    def log_message(self, *words):
+        pass
+
+backend = http.server.HTTPServer(("127.0.0.1", 0), Backend)
+threading.Thread(target=backend.serve_forever, daemon=True).start()
+browser = http.client.HTTPConnection("127.0.0.1", backend.server_port)
+browser.request("POST", "/api-keys")
+answer = browser.getresponse()
+print(json.dumps([answer.status, answer.getheader("Cache-Control"), answer.getheader("Location")]))
+`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [status, cache, address] = JSON.parse(stdout);
+    expect([status, cache]).toEqual([303, 'no-store']);
+    await expectPage(address);
+  });
+
+  test('asks what the token may do, sends lines, and reads a refusal', async () => {
+    const { code, stdout, stderr } = await python(`
+import urllib.error
+
+def ask(path, body=None):
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/jsonl"}
+    request = urllib.request.Request("${ORIGIN}/manage/v1" + path, data=body, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return [answer.status, json.load(answer)]
+    except urllib.error.HTTPError as refusal:
+        return [refusal.code, json.load(refusal)]
+
+print(json.dumps([
+    ask("/me"),
+    ask("/profiles?mode=merge", '{"id":7,"displayName":"Ada Ł"}\\n'.encode()),
+    ask("/profiles?partial=1", b'{"id":8}\\n'),
+]))
+`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject([
+      [200, { kind: 'platform', rights: ['profiles', 'sign-ins'] }],
+      [200, { imported: 1, refused: [] }],
+      [422, { error: 'The line was refused; nothing was changed.', refused: [{ line: 1, id: 8 }] }],
+    ]);
+    expect(await displayName()).toBe('Ada Ł');
+  });
+});
+
+describe('a client made of the OpenAPI document by openapi-typescript', () => {
+  const client = createClient<paths>({
+    baseUrl: server.url,
+    headers: { Authorization: `Bearer ${token}` },
+    fetch: async (request) => checkCall(request.method, new URL(request.url).pathname, await fetch(request)),
+  });
+
+  test('asks what the token may do, with types', async () => {
+    const { data } = await client.GET('/manage/v1/me');
+    expect(data).toMatchObject({ kind: 'platform', name: 'backend' });
+    // @ts-expect-error: there is no such path
+    expect((await client.GET('/manage/v1/mine')).response.status).toBe(404);
+  });
+
+  test('sends lines, and reads the counts or what was refused', async () => {
+    const send = (query: { mode?: 'replace' | 'merge'; partial?: '1' }, ...lines: object[]) =>
+      client.POST('/manage/v1/profiles', {
+        params: { query },
+        headers: { 'Content-Type': 'application/jsonl' },
+        body: jsonLines(...lines),
+        bodySerializer: (text) => text,
+      });
+    const { data } = await send({ mode: 'merge' }, { id: 7, displayName: 'Countess' });
+    const imported: number | undefined = data?.imported;
+    expect([imported, await displayName()]).toEqual([1, 'Countess']);
+    const { error, response } = await send({ mode: 'merge', partial: '1' }, { id: 8 }, { id: 7, viewsCount: 8 });
+    expect([response.status, error]).toMatchObject([422, { imported: 1, refused: [{ line: 1, field: 'username' }] }]);
+    // @ts-expect-error: there is no such mode
+    expect((await send({ mode: 'other' }, { id: 7 })).response.status).toBe(400);
+  });
+
+  test('hands a user over, and reads a refusal', async () => {
+    const { data } = await client.POST('/manage/v1/sign-ins', { body: { authId: 'auth0|ada' } });
+    await expectPage(data?.address ?? '');
+    const { error, response } = await client.POST('/manage/v1/sign-ins', { body: { uid: 9 } });
+    const sentence: string | undefined = error?.error;
+    expect([response.status, sentence]).toEqual([404, 'There is no such profile.']);
+  });
+});
