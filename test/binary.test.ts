@@ -6,8 +6,11 @@ import { VERSION } from '../shared/version.ts';
 import { type Finished, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { DESCRIPTION } from './support/keys.ts';
+import { sendLines } from './support/manage.ts';
+import { noteMail } from './support/secret-search.ts';
 import { startServerProcess } from './support/server-process.ts';
 import { KEY, openTerminal } from './support/terminal.ts';
+import { expectEachWorkerSays } from './support/workers.ts';
 import { tempFolder } from './support/world.ts';
 
 // The one binary of `bun run build`, alone: run in folders that hold nothing of ours, with an empty PATH.
@@ -102,13 +105,28 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('several workers serve out of it, and stop as one', async () => {
-    const server = await serve(tempFolder(), ['serve'], { PORT: '0', WORKERS: '2' });
-    const seen = new Set<string>();
-    while (seen.size < 2) {
-      const { status, headers } = await get(server, '/readyz', null, { headers: { Connection: 'close' } });
-      expect(status).toBe(200);
-      seen.add((headers.get('x-request-id') ?? '').slice(0, 12));
+  test('several workers serve out of it and stop as one; it runs again to put in what a platform sends, which each of them says then', async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
+    const profilectl = async (...words: string[]) => {
+      const done = await run(folder, words, { MAIL_URL: 'file:mails' });
+      expect(done).toMatchObject({ code: 0 });
+      return done.stdout.trim();
+    };
+    await profilectl('profiles', 'import', 'in.jsonl');
+    const token = await profilectl('tokens', 'add', 'backend', '--right', 'profiles');
+    noteMail(token);
+    const words = ['--profile', 'ada', '--name', 'Bot', '--description', DESCRIPTION, '--permission', 'api.lookup'];
+    const { identifier } = JSON.parse(await profilectl('keys', 'request', ...words, '--json'));
+    await profilectl('keys', 'approve', identifier, '--yes');
+    const secret = secretIn(join(folder, 'mails'), identifier);
+    const server = await serve(folder, ['serve'], { PORT: '0', WORKERS: '2' });
+    await expectEachWorkerSays(server, '/api/lookup/uid/7', secret, { username: 'Ada', viewsCount: 0 });
+    for (const query of ['?mode=merge', '?mode=merge&partial=1']) {
+      const viewsCount = query.length;
+      const answer = await sendLines(server, token, query, JSON.stringify({ id: 7, viewsCount }));
+      expect([answer.status, await answer.json()]).toMatchObject([200, { imported: 1 }]);
+      await expectEachWorkerSays(server, '/api/lookup/uid/7', secret, { viewsCount });
     }
     expect(await server.end()).toBe(0);
     expect(server.printed()).toContain('Stopped.');

@@ -1,0 +1,39 @@
+import { expect, test } from 'bun:test';
+import { testAccess } from '../../support/access.ts';
+import { importLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { expectEachWorkerSays } from '../../support/workers.ts';
+
+// Profiles that a platform sends to a server with several workers. Its clocks are real ones.
+
+test('whichever worker takes lines in, all of them say it after the answer; only one request is worked on at a time', async () => {
+  const access = testAccess();
+  const createdAt = '2024-05-01T00:00:00.000Z';
+  await importLines(access, [
+    { id: 1, username: 'owner', email: 'owner@example.org' },
+    { id: 7, username: 'ada', createdAt },
+  ]);
+  const { secret } = await issue(access, { profile: 'owner', permissions: ['api.lookup'] });
+  const token = tokenFor(access);
+  const server = await startServerProcess({ DATABASE_PATH: access.config.databasePath, WORKERS: '2' });
+  const send = (viewsCount: number) =>
+    sendLines(server, token, '?mode=merge', JSON.stringify({ id: 7, viewsCount }), { Connection: 'close' });
+
+  const takers = new Set<string>();
+  for (let views = 1; takers.size < 2; views++) {
+    await expectEachWorkerSays(server, '/api/lookup/uid/7', secret, { viewsCount: views - 1 });
+    const answer = await send(views);
+    expect(answer.status).toBe(200);
+    takers.add((answer.headers.get('x-request-id') ?? '').slice(0, 12));
+    await expectEachWorkerSays(server, '/api/lookup/uid/7', secret, { viewsCount: views });
+  }
+
+  const answers = await Promise.all(Array.from({ length: 6 }, () => send(100)));
+  const done = answers.filter(({ status }) => status === 200);
+  expect(done.length).toBeGreaterThan(0);
+  expect(done.length).toBeLessThan(answers.length);
+  for (const late of answers.filter((answer) => !done.includes(answer))) await expectRefused(late, 429, 'feed_running');
+  expect(await server.end()).toBe(0);
+}, 60_000);
