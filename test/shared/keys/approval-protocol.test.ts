@@ -50,8 +50,10 @@ function start(): World {
 /** Every world that one step leads to. */
 function next(world: World, protocol: Protocol): World[] {
   const worlds: World[] = [];
+  // Several times as quick as structuredClone.
+  const text = JSON.stringify(world);
   const step = (change: (copy: World) => void) => {
-    const copy = structuredClone(world);
+    const copy = JSON.parse(text) as World;
     change(copy);
     worlds.push(copy);
   };
@@ -135,6 +137,11 @@ function broken(world: World): string | null {
   return null;
 }
 
+/** Differs between approvers that differ. */
+function rankOf(approver: Approver): string {
+  return Object.values(approver).join();
+}
+
 /** Breadth first over every reachable world; stops at the first that breaks a promise. */
 function explore(protocol: Protocol): { states: number; violation: string | null } {
   const seen = new Set<string>();
@@ -143,7 +150,7 @@ function explore(protocol: Protocol): { states: number; violation: string | null
     const found: World[] = [];
     for (const world of edge) {
       // Which approver is which does not matter, nor in which order mails were taken.
-      world.approvers.sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+      world.approvers.sort((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
       world.delivered = [...new Set(world.delivered)].sort();
       world.void = [...new Set(world.void)].sort();
       const name = JSON.stringify(world);
