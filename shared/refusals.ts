@@ -68,6 +68,14 @@ export const REFUSALS = {
     status: 403,
     sentence: 'This form was not sent by a page of this site; nothing was done. Open the page here, and send it again.',
   },
+  /** The disk is full or broken; only pages say so, others answer `internal`. */
+  not_written: {
+    status: 503,
+    sentence:
+      'The server can’t store anything at this moment, since its disk has no room or is broken; nothing was done. Try again in some minutes, and tell whoever runs this service.',
+    isLogged: true,
+    headers: () => retryAfter({ retryAfterSeconds: 60 }),
+  },
   too_many_pages: {
     status: 503,
     sentence: 'Too many pages are asked for at this moment; try again.',

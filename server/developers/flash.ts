@@ -2,6 +2,8 @@
 export const FLASHES = {
   'signed-in': 'You are signed in.',
   'signed-out': 'You are signed out.',
+  'signed-out-here':
+    'This browser is signed out. The server could not store that the session is over: if somebody else may have its cookie, sign in again later, and end it under Sessions.',
   'session-ended': 'That session is ended.',
   'sessions-ended': 'All your sessions are ended.',
   'key-requested': 'The key is requested.',

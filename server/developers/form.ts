@@ -1,7 +1,10 @@
 import { AppError } from '../../shared/errors.ts';
 
-/** How often each field of a form may come: `many` any number of times, as check boxes do; a `secret` one is never shown again. */
-export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret'>>;
+/**
+ * How often each field of a form may come: `many` any number of times, as check boxes do, all others once. A `secret` one is
+ * never shown again; one that is `used up` by being sent neither, and a form is worth sending again without it.
+ */
+export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up'>>;
 
 /** The fields that were sent: the values of each, in order; line ends are line feeds. */
 export type Form = ReadonlyMap<string, readonly string[]>;

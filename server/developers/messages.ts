@@ -33,8 +33,8 @@ export type PageAnswer = {
   /** Names and values; a name may occur several times, as Set-Cookie does. */
   headers: [name: string, value: string][];
   body: string;
-  /** The path of the page's route, for log and metrics; null where no page is at the path. */
-  template: string | null;
+  /** The path of the page's route, for log and metrics. */
+  template: string;
   /** Why the request was refused, or null. */
   refusal: ErrorCode | null;
   /** Set where a platform may send profiles: the thread that serves the request takes them in and answers. */
@@ -47,12 +47,13 @@ export type PageAnswer = {
 export type PlatformEvent = { level: 'info' | 'warn' | 'error'; message: string; cause: string | undefined };
 
 /**
- * A message to the platform thread: the configuration, which comes first; a request with its number; the notice that the
- * server begins to stop; the order to finish what is under way.
+ * A message to the platform thread: the configuration, which comes first; a request with its number; the order to open the
+ * files, which every request opens too; the notice that the server begins to stop; the order to finish what is under way.
  */
 export type ToPlatform =
   | { kind: 'start'; config: Config }
   | { kind: 'page'; id: number; request: PageRequest }
+  | { kind: 'wake' }
   | { kind: 'stopping' }
   | { kind: 'stop' };
 

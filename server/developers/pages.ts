@@ -9,11 +9,11 @@ import { readCookie, removeCookie, setCookie, signInFault } from './cookies.ts';
 import { refuseCrossSite } from './cross-site.ts';
 import { flashText } from './flash.ts';
 import { type FieldKinds, type Form, readForm, readQuery } from './form.ts';
-import { layPage, type Visitor } from './html/layout.ts';
+import { EMPTY_POLICY, layPage, type Visitor } from './html/layout.ts';
 import { chooseMethod, type Found, findRoutes, isPagePath } from './match.ts';
 import type { PageAnswer, PageRequest } from './messages.ts';
 import { withNext } from './next.ts';
-import { pageHeaders, type Refused, refusePage } from './refusals.ts';
+import { ANY_PAGE, pageHeaders, type Refused, refusePage } from './refusals.ts';
 import { PAGE_ROUTES } from './routes.ts';
 import type { Outcome, Page, Pages, Visit } from './visit.ts';
 
@@ -25,7 +25,7 @@ const FOUND_SETS = 64;
 
 /** What is known of a request on its way to its route; the answer to a refusal shows it. */
 type Progress = {
-  template: string | null;
+  template: string;
   found: Found | null;
   session: Session | null;
   flash: string | null;
@@ -52,7 +52,7 @@ export function stopPages(pages: Pages): Promise<void> {
 
 /** Answers a request for a page. Never throws: whatever goes wrong is answered with a page too. */
 export async function answerPage(pages: Pages, request: PageRequest): Promise<PageAnswer> {
-  const progress: Progress = { template: null, found: null, session: null, flash: null, form: null };
+  const progress: Progress = { template: ANY_PAGE, found: null, session: null, flash: null, form: null };
   try {
     const visit = openVisit(pages, request, progress);
     if ('seeOther' in visit) return answerOutcome(pages, request, progress, visit);
@@ -64,19 +64,19 @@ export async function answerPage(pages: Pages, request: PageRequest): Promise<Pa
 }
 
 /**
- * Takes a request through its checks, in this order: the path, the method, who sends a form, the form, who is signed in.
+ * Takes a request through its checks, in this order: who sends a form, the path, the method, the form, who is signed in.
  * Where somebody has to sign in for a page, returns the way there. Throws the refusal of a check that fails.
  */
 function openVisit(pages: Pages, request: PageRequest, progress: Progress): Visit | { seeOther: string } {
   const { access } = pages;
   const { config } = access;
   const { headers } = request;
+  const isPost = request.method === 'POST';
+  if (isPost) refuseCrossSite(headers, config.publicUrl);
   const routes = findRoutes(PAGE_ROUTES, request.path);
   progress.template = (routes[0] as Found).route.path;
   progress.found = chooseMethod(routes, request.method);
   const { route, params } = progress.found;
-  const isPost = route.method === 'POST';
-  if (isPost) refuseCrossSite(headers, config.publicUrl);
   const form = isPost ? readFormOf(request, route.fields ?? {}) : new Map();
   progress.form = isPost ? form : null;
   const query = readQuery(request.query, route.query ?? []);
@@ -147,12 +147,7 @@ function show(
 
 function redirect(pages: Pages, { seeOther, flash }: Extract<Outcome, { seeOther: string }>) {
   const { config } = pages.access;
-  const headers: PageAnswer['headers'] = [
-    ['Location', publicPath(config, seeOther)],
-    ['Cache-Control', 'no-store'],
-    ['Referrer-Policy', 'same-origin'],
-    ['X-Content-Type-Options', 'nosniff'],
-  ];
+  const headers: PageAnswer['headers'] = [['Location', publicPath(config, seeOther)], ...pageHeaders(EMPTY_POLICY)];
   if (flash !== undefined) headers.push(setCookieHeader(setCookie(config, 'flash', flash, FLASH_SECONDS)));
   return { status: 303, headers, body: '', refusal: null };
 }
@@ -175,10 +170,12 @@ function visitorOf(request: PageRequest, { session, flash }: Progress): Visitor 
 function refusedOf(request: PageRequest, progress: Progress): Refused {
   const { template, found, form } = progress;
   const fields = found?.route.fields ?? {};
-  const shown = new Map([...(form ?? [])].filter(([name]) => fields[name] !== 'secret'));
+  const sent = [...(form ?? [])];
+  const shown = new Map(sent.filter(([name]) => fields[name] === 'one' || fields[name] === 'many'));
+  const isWhole = sent.every(([name]) => fields[name] !== 'secret');
   return {
     template,
     visitor: visitorOf(request, { ...progress, flash: null }),
-    ...(shown.size > 0 && { again: { path: request.path, form: shown } }),
+    ...(sent.length > 0 && { again: isWhole ? { path: request.path, form: shown } : 'by going back' }),
   };
 }

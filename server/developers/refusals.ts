@@ -1,4 +1,5 @@
 import type { Config } from '../../shared/config/config.ts';
+import { isDiskFault } from '../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { type Html, html } from '../html.ts';
 import { publicPath } from '../request/public-path.ts';
@@ -9,17 +10,20 @@ import { layPage, type Visitor } from './html/layout.ts';
 import type { PageAnswer } from './messages.ts';
 import { ruleSentence } from './rules.ts';
 
-/** How a request is logged that was refused before it was known which page it is for. */
-const ANY_PAGE = '/developers/*';
+/** How a request is logged that was refused before it was known which page it is for, or that is for none. */
+export const ANY_PAGE = '/developers/*';
 
 /** What is known of a refused request. */
 export type Refused = {
-  /** The path of its route; null where no page is at its path. */
-  template?: string | null;
+  /** The path of its route; left out where that is not known, or no page is at its path. */
+  template?: string;
   /** Who sees it; null where that was not found out. */
   visitor?: Visitor | null;
-  /** A form that was sent by this very site and may be sent again: its path, and its fields but the secret ones. */
-  again?: { path: string; form: Form };
+  /**
+   * How a form can be sent again that came from this very site: its path, and its fields but those that are used up. One
+   * with a secret in it is not repeated.
+   */
+  again?: { path: string; form: Form } | 'by going back';
 };
 
 /** Makes the page that tells of an error: with the sentence and status that a program would get. Never throws. */
@@ -71,6 +75,7 @@ function shownAs(config: Config, error: unknown): AppError {
   const rule = ruleSentence(config, error);
   if (rule !== null) return new AppError('refused_form', rule);
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
+  if (isDiskFault(error)) return new AppError('not_written', null, { cause: error });
   if (error.code === 'try_later') return new AppError('busy', error.message, { ...error.details, isForClient: true });
   return error;
 }
@@ -89,15 +94,17 @@ const TITLES: readonly [leastStatus: number, title: string][] = [
   [0, 'This can’t be done'],
 ];
 
-function hint(config: Config, code: ErrorCode, template: string | null): Html {
+function hint(config: Config, code: ErrorCode, template: string): Html {
   const home = html`<p><a href="${publicPath(config, '/developers')}">Go to the first page</a></p>`;
   if (code !== 'signed_out') return home;
-  const signIn = template?.startsWith('/developers/admin') ? '/developers/admin/sign-in' : '/developers/sign-in';
+  const signIn = template.startsWith('/developers/admin') ? '/developers/admin/sign-in' : '/developers/sign-in';
   return html`<p><a href="${publicPath(config, signIn)}" target="_blank">Sign in (in a new tab)</a></p>`;
 }
 
 /** What was typed, and a button that sends it once more: nothing is lost while somebody signs in or waits. */
-function sendAgain(config: Config, { path, form }: NonNullable<Refused['again']>): Html {
+function sendAgain(config: Config, again: NonNullable<Refused['again']>): Html {
+  if (again === 'by going back') return GO_BACK;
+  const { path, form } = again;
   const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));
   return html`<p>What you typed is still here. When the trouble is over, send it again.</p>
 <form method="post" action="${publicPath(config, path)}">
@@ -106,3 +113,5 @@ ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}
 </form>
 <dl class="typed">${pairs.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
+
+const GO_BACK = html`<p>What you sent is not repeated here. When the trouble is over, go back to the page before this one, and send it again.</p>`;

@@ -98,7 +98,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     method: 'POST',
     path: '/developers/sign-in/code',
     who: 'anyone',
-    fields: { code: 'secret', next: 'one' },
+    fields: { code: 'one', next: 'one' },
     act: signIn,
   },
   { method: 'GET', path: '/developers/enter', who: 'anyone', query: ['ticket'], act: enterPage },

@@ -1,5 +1,8 @@
+import type { Access } from '../../shared/access/access.ts';
+import { renewSessions } from '../../shared/access/open.ts';
 import { sweepSessions } from '../../shared/access/sweep.ts';
 import { runInBackground } from './background.ts';
+import { tellOfSignIns } from './telling.ts';
 import type { Pages } from './visit.ts';
 
 const HOUR_MS = 3_600_000;
@@ -11,8 +14,18 @@ const HOUR_MS = 3_600_000;
  */
 export function startSweeping({ access, background, report }: Pages, everyMs = HOUR_MS): Timer {
   const onFault = (cause: unknown) => report('warn', 'Sessions that are over could not be deleted.', cause);
-  const sweep = () =>
-    runInBackground(background, () => sweepSessions(access.db, access.clock, access.sessions), onFault);
+  const onUntold = (cause: unknown) => report('error', 'Owners could not be told of sign-ins.', cause);
+  const sweep = () => {
+    runInBackground(background, () => sweepNow(access), onFault);
+    // Of sign-ins right before the last stop, or while the database could not be written.
+    runInBackground(background, (signal) => tellOfSignIns({ access }, signal), onUntold);
+  };
   sweep();
   return setInterval(sweep, everyMs);
+}
+
+function sweepNow(access: Access): void {
+  // Without a visitor nobody else notices that the file was moved away since.
+  renewSessions(access);
+  sweepSessions(access.db, access.clock, access.sessions);
 }

@@ -60,8 +60,8 @@ export type Page = {
 export type Outcome = (Page | { seeOther: string; flash?: FlashCode }) & {
   /** Values of Set-Cookie headers. */
   cookies?: readonly string[];
-  /** Run when the answer is sent; what it throws is logged. */
-  after?: () => void | Promise<void>;
+  /** Run when the answer is sent, as {@link runInBackground} says; what it throws is logged. */
+  after?: (signal: AbortSignal) => void | Promise<void>;
 };
 
 /** An entry of the table of pages. */

@@ -1,6 +1,7 @@
 import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
 import type { Platform } from '../developers/thread/platform.ts';
+import { startWaking } from '../developers/thread/waking.ts';
 import type { Log } from '../watching/log.ts';
 import type { LogOutput } from '../watching/log-output.ts';
 import { type Notifying, startNotifying, stopNotifying } from './notifying.ts';
@@ -62,16 +63,18 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
 
 /** Takes over a server that listens: sends mails that are due and runs VACUUM beside it, and knows the order in which to stop. */
 export function runUntilStopped(parts: ServerParts): RunningServer {
-  const { url, port, failed, deps, log, vacuum } = parts;
+  const { url, port, failed, deps, log, vacuum, platform } = parts;
   log.event('info', `Listening on ${url}.`);
   const notifying = startNotifying({ deps, log });
   const vacuuming = vacuum === undefined ? null : startVacuuming(deps, log, vacuum);
+  const waking = startWaking(platform, deps.config.databasePath);
   let stopped: Promise<void> | null = null;
   return {
     url,
     port,
     failed,
     stop: () => {
+      clearInterval(waking);
       stopped ??= stop(parts, notifying, vacuuming);
       return stopped;
     },

@@ -1,5 +1,3 @@
-import { write } from '../db/write.ts';
-import { addSignInNotice } from '../notices/people.ts';
 import type { Access, Client } from './access.ts';
 import { isStillBound } from './binding.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './claim.ts';
@@ -20,6 +18,7 @@ import { beginSession } from './sessions.ts';
 import { countKey, writeSessions } from './sessions-file.ts';
 import { signInMail } from './sign-in-mail.ts';
 import { newToken } from './tokens.ts';
+import { tellOfSignIn } from './untold.ts';
 
 // How owners sign in: a code is mailed to the stored address, and works once, for ten minutes and five tries, in the browser
 // that asked. Whatever name and address were typed, the same statements are run and the same number of rows is written;
@@ -104,8 +103,9 @@ export type Entered =
 export type Entry = { browserSecret: string | null; knownBrowser: string | null; code: string; client: Client };
 
 /**
- * Signs the owner in whose code this is; a mail tells him where the browser is new. Of two processes that are given the
- * same code only one does. Throws `busy`, and `refused` where the database or the sessions file can't be written.
+ * Signs the owner in whose code this is, and stores with the session that he is to be told where the browser is new. Of two
+ * processes that are given the same code only one does. Throws `busy`, and `refused` where the sessions file can't be
+ * written.
  */
 export function enterCode(access: Access, entry: Entry): Entered {
   const code = readCode(entry.code);
@@ -117,7 +117,7 @@ export function enterCode(access: Access, entry: Entry): Entered {
     const owner = takeCode(sqlite, browserSecret, code, nowMs);
     if (owner === null || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
     const isNewBrowser = !isKnownBrowser(sqlite, entry.knownBrowser, owner, nowMs);
-    if (isNewBrowser) tellOfSignIn(access, owner.profileId, entry.client, nowMs);
+    if (isNewBrowser) tellOfSignIn(access, owner, entry.client, nowMs);
     const knownBrowser = knowBrowser(sqlite, access.random, entry.knownBrowser, owner, nowMs);
     return {
       isSignedIn: true,
@@ -126,19 +126,6 @@ export function enterCode(access: Access, entry: Entry): Entered {
       isNewBrowser,
     };
   });
-}
-
-/**
- * Stores, before there is a session, that the owner is to be told of it; where that can't be stored, nobody is signed in
- * and the code works still.
- */
-export function tellOfSignIn(
-  { db, config }: Access,
-  profileId: number,
-  { address, agent }: Client,
-  atMs: number,
-): void {
-  write(db, (tx) => addSignInNotice(tx, config, { profileId, atMs, address, agent }));
 }
 
 /** What a mail with a code is made of, and whether it is sent. */

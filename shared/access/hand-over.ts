@@ -4,12 +4,12 @@ import { guardDatabase } from '../db/faults.ts';
 import { AppError } from '../errors.ts';
 import type { Access, Client } from './access.ts';
 import { type Binding, isStillBound, readBinding } from './binding.ts';
-import { tellOfSignIn } from './codes.ts';
 import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
 import { isWithin } from './periods.ts';
 import { beginSession } from './sessions.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
 import { hashOf, newToken } from './tokens.ts';
+import { tellOfSignIn } from './untold.ts';
 
 // The platform's backend knows its users. For one of them it is given an address, to which it sends the user's browser; there
 // the user becomes the owner of the profile by one click. An address works once, for a minute, and as long as the profile
@@ -57,7 +57,7 @@ export function readHandOver(access: Access, secret: string): OpenHandOver {
 }
 
 /**
- * Uses an address up and signs the owner in; a mail tells him where the browser is new. Throws `not_found` as above: of two
+ * Uses an address up and signs the owner in, and stores that he is to be told where the browser is new. Throws `not_found` as above: of two
  * that use one address only one gets in.
  */
 export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client): Entrance {
@@ -67,7 +67,7 @@ export function enterHandOver(access: Access, secret: string, knownBrowser: stri
     sqlite.query('DELETE FROM hand_overs WHERE secret_hash = ?').run(hashOf(secret));
     const { profileId, generation, addressHash } = checkOpen(access, row);
     const owner = { profileId, generation, addressHash };
-    if (!isKnownBrowser(sqlite, knownBrowser, owner, nowMs)) tellOfSignIn(access, profileId, client, nowMs);
+    if (!isKnownBrowser(sqlite, knownBrowser, owner, nowMs)) tellOfSignIn(access, owner, client, nowMs);
     const next = knowBrowser(sqlite, access.random, knownBrowser, owner, nowMs);
     const { token } = beginSession(access, { kind: 'owner', ...owner }, client);
     return { token, knownBrowser: next };

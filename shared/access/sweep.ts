@@ -20,7 +20,7 @@ import {
 } from './sessions-file.ts';
 
 /** The tables whose rows belong to an owner. */
-const OWNED = ['sessions', 'person_tokens', 'known_browsers', 'hand_overs'] as const;
+const OWNED = ['sessions', 'person_tokens', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
 
 /**
  * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,

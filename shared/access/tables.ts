@@ -130,6 +130,20 @@ const HAND_OVERS = `CREATE TABLE IF NOT EXISTS hand_overs (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS hand_overs_made ON hand_overs (made_at)`;
 
+/**
+ * Sign-ins of which an owner is to be told, from their session's transaction until the main database has them, mostly for
+ * milliseconds.
+ */
+const UNTOLD_SIGN_INS = `CREATE TABLE IF NOT EXISTS untold_sign_ins (
+  id INTEGER PRIMARY KEY,
+  profile_id INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  address_hash BLOB NOT NULL CHECK (length(address_hash) = 32),
+  at INTEGER NOT NULL,
+  client_address TEXT NOT NULL,
+  client_agent TEXT NOT NULL
+) STRICT`;
+
 /** Every statement that makes the sessions file, in order. */
 export const TABLES: readonly string[] = [
   SETTINGS,
@@ -142,4 +156,5 @@ export const TABLES: readonly string[] = [
   PERSON_TOKENS,
   TOKEN_USES,
   HAND_OVERS,
+  UNTOLD_SIGN_INS,
 ].flatMap((text) => text.split(';\n'));

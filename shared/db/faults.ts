@@ -34,6 +34,13 @@ export function databaseFault(path: string, error: unknown): AppError | null {
   return null;
 }
 
+/** Whether an error says that the disk took nothing: it is full, read-only or broken. */
+export function isDiskFault(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  const { code } = (error.details.cause ?? {}) as { code?: unknown };
+  return /^(SQLITE_(FULL|IOERR|READONLY)|ENOSPC|EDQUOT|EROFS|EIO)/.test(String(code));
+}
+
 function isFileFault(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }

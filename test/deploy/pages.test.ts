@@ -3,7 +3,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestServer } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { CLIENT_ADDRESS, type Forwarded, programPath, startCaddy, startNginx, through } from '../support/proxy.ts';
+import {
+  CLIENT_ADDRESS,
+  type Forwarded,
+  programPath,
+  SHORT_WAIT,
+  startCaddy,
+  startNginx,
+  through,
+} from '../support/proxy.ts';
 
 // The pages under /developers behind the two proxies of `deploy/`; skipped by name where these are not installed.
 
@@ -80,6 +88,36 @@ for (const [name, start] of [
       // Without its prefix the cookie could have been set by another host of the same domain.
       const planted = await ask('/developers/sessions', cookiesOf(entered).replaceAll('__Host-', ''));
       expect(planted.status).toBe(303);
+    });
+
+    test('while the server is away a page says so and what to do, for a form too; everything else gets JSON', async () => {
+      const gone = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('') });
+      const proxy = await start(gone.port ?? 0, SHORT_WAIT[name]);
+      await gone.stop(true);
+      const form = { form: { name: 'ada' } };
+      for (const [path, sent] of [
+        ['/developers', 'GET'],
+        ['/developers/keys/k7Qm2XaB?x=1', 'GET'],
+        ['/community/developers/sign-in', form],
+      ] as const) {
+        const { status, headers, body } = await through(proxy, path, {}, 'https', sent);
+        expect({ status, headers }).toMatchObject({
+          status: 503,
+          headers: {
+            'content-type': 'text/html; charset=utf-8',
+            'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+            'strict-transport-security': 'max-age=63072000',
+            'cache-control': 'no-store',
+            'retry-after': '5',
+            'x-content-type-options': 'nosniff',
+          },
+        });
+        expect(body.toString()).toContain("<p>The service can't be reached just now; try again.</p>");
+        expect(body.toString()).toContain('look before you send it again');
+      }
+      for (const path of ['/developersx', '/manage/v1/me']) {
+        expect((await through(proxy, path)).headers['content-type']).toStartWith('application/json');
+      }
     });
 
     test('a form of 60 KB arrives, one that is too long is answered by the server’s own page, and a foreign one refused', async () => {

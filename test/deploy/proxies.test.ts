@@ -4,7 +4,15 @@ import { gunzipSync } from 'node:zlib';
 import { PROJECT } from '../support/cli.ts';
 import { startTestServer } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { CLIENT_ADDRESS, programPath, type ReverseProxy, startCaddy, startNginx, through } from '../support/proxy.ts';
+import {
+  CLIENT_ADDRESS,
+  programPath,
+  type ReverseProxy,
+  SHORT_WAIT,
+  startCaddy,
+  startNginx,
+  through,
+} from '../support/proxy.ts';
 import { prepare } from '../support/requests.ts';
 import { tempFolder } from '../support/world.ts';
 
@@ -19,9 +27,6 @@ const PREFIX = {
     '        proxy_pass http://profile_lookup;\n        # proxy_pass': '        proxy_pass',
   },
 };
-
-/** How long a request waits for a server that is away: Caddy only. */
-const SHORT_WAIT = { caddy: { 'lb_try_duration 15s': 'lb_try_duration 200ms' }, nginx: {} };
 
 /** A server that says how requests reached it. */
 function startEcho(): number {

@@ -78,6 +78,7 @@ export function signInOwner(access: Access, profileId: number): string {
 export async function serverOfPages(world: PageWorld, options: ServerOptions = {}): Promise<TestServer> {
   const platform: Platform = {
     ask: (request) => answerRequest(world.pages, request),
+    wake: () => {},
     beginStop: () => {
       world.pages.isStopping = true;
     },

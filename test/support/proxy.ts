@@ -13,6 +13,9 @@ export type ReverseProxy = { httpsPort: number; httpPort: number; printed: () =>
 /** Another address of this machine than the proxy's, so that the log can tell them apart. */
 export const CLIENT_ADDRESS = '127.0.0.9';
 
+/** What makes requests wait shortly for a server that is away; only Caddy lets them wait. */
+export const SHORT_WAIT = { caddy: { 'lb_try_duration 15s': 'lb_try_duration 200ms' }, nginx: {} };
+
 /** Programs of the system's administrator, which not everybody's PATH holds. */
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
 

@@ -5,7 +5,7 @@ import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
 import { written } from './written.ts';
 
-/** So many entries are shown: owners can rename a key ever so often, and each time is an entry. */
+/** So many entries are shown: a key can be renamed again and again, and each time is an entry. */
 const MOST_SHOWN = 200;
 
 /** A key's history as a table, oldest first: who did what, and when. Of a longer one, the latest 200 entries. */

@@ -66,6 +66,9 @@ ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
   return { text: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(scripts) };
 }
 
+/** The policy of an answer that has no page in it, such as one that leads to another page. */
+export const EMPTY_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 function policyOf(scripts: readonly string[]): string {
   // A script may ask this server, and nobody else.
   const forScripts = scripts.length === 0 ? '' : `script-src ${scripts.map(hashOf).join(' ')}; connect-src 'self'; `;

@@ -1,13 +1,11 @@
 import { enterHandOver, readHandOver } from '../../../shared/access/hand-over.ts';
-import { KNOWN_FOR_MS } from '../../../shared/access/known-browsers.ts';
-import { SESSION_PERIODS } from '../../../shared/access/session-row.ts';
-import { endSession } from '../../../shared/access/sessions.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../request/public-path.ts';
-import { readCookie, setCookie, signInFault } from '../cookies.ts';
+import { readCookie, signInFault } from '../cookies.ts';
 import { oneValue } from '../form.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
+import { goOnSignedIn } from '../signed-in.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
 
 /**
@@ -40,19 +38,10 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
 
 /** `POST /developers/enter`: signs the owner in to whom the platform's address belongs. Throws `not_found` and `no_sign_in`. */
 export function enter(visit: Visit): Outcome {
-  const { access, request, form, client, session, pages } = visit;
+  const { access, request, form, client } = visit;
   const { config } = access;
   if (signInFault(config, request.isForwardedUnasked) !== null) throw new AppError('no_sign_in');
   const known = readCookie(config, request.headers.cookie, 'known');
   const entered = enterHandOver(access, oneValue(form, 'ticket'), known, client);
-  // Whoever was signed in with this browser before is not any more.
-  if (session !== null) endSession(access, session.signed, session.id);
-  return {
-    seeOther: pages.isPage('/developers/keys') ? '/developers/keys' : '/developers',
-    flash: 'signed-in',
-    cookies: [
-      setCookie(config, 'session', entered.token, SESSION_PERIODS.owner.mostMs / 1000),
-      setCookie(config, 'known', entered.knownBrowser, KNOWN_FOR_MS / 1000),
-    ],
-  };
+  return goOnSignedIn(visit, { kind: 'owner', ...entered }, '/developers/keys');
 }

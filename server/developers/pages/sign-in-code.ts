@@ -1,13 +1,11 @@
 import { enterCode } from '../../../shared/access/codes.ts';
-import { KNOWN_FOR_MS } from '../../../shared/access/known-browsers.ts';
-import { SESSION_PERIODS } from '../../../shared/access/session-row.ts';
-import { endSession } from '../../../shared/access/sessions.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../request/public-path.ts';
-import { readCookie, removeCookie, setCookie, signInFault } from '../cookies.ts';
+import { readCookie, signInFault } from '../cookies.ts';
 import { oneValue } from '../form.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { nextOf, withNext } from '../next.ts';
+import { goOnSignedIn } from '../signed-in.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
 
 /** `GET /developers/sign-in/code`: asks for the code from the mail. The same whether or not a mail was sent. */
@@ -17,7 +15,7 @@ export function codePage(visit: Visit): Page {
 
 /** `POST /developers/sign-in/code`: signs the owner in whose code it is, anew even where somebody is signed in already. */
 export function signIn(visit: Visit): Outcome {
-  const { access, request, form, client, session } = visit;
+  const { access, request, form, client } = visit;
   const { config } = access;
   if (signInFault(config, request.isForwardedUnasked) !== null) {
     return { ...show(visit, '', NO_FAULTS), refusal: 'no_sign_in' };
@@ -33,17 +31,7 @@ export function signIn(visit: Visit): Outcome {
   if (!entered.isSignedIn) {
     return { ...show(visit, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
   }
-  // Whoever was signed in with this browser before is not any more.
-  if (session !== null) endSession(access, session.signed, session.id);
-  return {
-    seeOther: nextOf(visit) || '/developers/keys',
-    flash: 'signed-in',
-    cookies: [
-      setCookie(config, 'session', entered.token, SESSION_PERIODS.owner.mostMs / 1000),
-      setCookie(config, 'known', entered.knownBrowser, KNOWN_FOR_MS / 1000),
-      removeCookie(config, 'sign-in'),
-    ],
-  };
+  return goOnSignedIn(visit, { kind: 'owner', ...entered }, nextOf(visit) || '/developers/keys');
 }
 
 const SENTENCES = {

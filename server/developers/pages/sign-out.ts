@@ -1,9 +1,9 @@
-import { endSession } from '../../../shared/access/sessions.ts';
 import { removeCookie } from '../cookies.ts';
+import { endOwnSession } from '../signed-in.ts';
 import type { Outcome, Visit } from '../visit.ts';
 
-/** `POST /developers/sign-out`: ends the session, and removes its cookie in any case. */
-export function signOut({ access, session }: Visit): Outcome {
-  if (session !== null) endSession(access, session.signed, session.id);
-  return { seeOther: '/developers', flash: 'signed-out', cookies: [removeCookie(access.config, 'session')] };
+/** `POST /developers/sign-out`: ends the session, and removes its cookie also where the end of it can't be stored. */
+export function signOut(visit: Visit): Outcome {
+  const flash = endOwnSession(visit) ? 'signed-out' : 'signed-out-here';
+  return { seeOther: '/developers', flash, cookies: [removeCookie(visit.access.config, 'session')] };
 }

@@ -15,19 +15,19 @@ import script from './passkey.browser.js' with { type: 'text' };
 
 /** The fields that a script fills in where a passkey is used; they are worth nothing a second time, and never shown. */
 export const ASSERTION_FIELDS = {
-  credentialId: 'secret',
-  clientDataJson: 'secret',
-  authenticatorData: 'secret',
-  signature: 'secret',
-  userHandle: 'secret',
+  credentialId: 'used up',
+  clientDataJson: 'used up',
+  authenticatorData: 'used up',
+  signature: 'used up',
+  userHandle: 'used up',
 } as const;
 
 /** The fields that a script fills in where a passkey is made. */
 export const REGISTRATION_FIELDS = {
-  credentialId: 'secret',
-  clientDataJson: 'secret',
-  authenticatorData: 'secret',
-  publicKey: 'secret',
+  credentialId: 'used up',
+  clientDataJson: 'used up',
+  authenticatorData: 'used up',
+  publicKey: 'used up',
 } as const;
 
 /** The scripts of a page with a {@link passkeyForm}. */

@@ -26,6 +26,7 @@ const thread = {
 self.onmessage = ({ data }) => {
   if (data.kind === 'start') thread.config = data.config;
   else if (data.kind === 'page') void answer(data);
+  else if (data.kind === 'wake') wake();
   else if (data.kind === 'stopping') beginStop();
   else void stop();
 };
@@ -46,9 +47,20 @@ async function answer({ id, request }: Extract<ToPlatform, { kind: 'page' }>): P
   }
 }
 
+/** Opens the files, which begins to sweep them. */
+function wake(): void {
+  try {
+    thread.pages ??= openPages(thread.config as Config);
+  } catch (cause) {
+    report('warn', 'Sessions that are over could not be deleted.', cause);
+  }
+}
+
+function report(level: PlatformEvent['level'], message: string, cause?: unknown): void {
+  post({ kind: 'event', event: { level, message, cause: cause === undefined ? undefined : describeFault(cause) } });
+}
+
 function openPages(config: Config): Pages {
-  const report = (level: PlatformEvent['level'], message: string, cause?: unknown) =>
-    post({ kind: 'event', event: { level, message, cause: cause === undefined ? undefined : describeFault(cause) } });
   const pages = createPages(openAccess(config), report);
   pages.isStopping = thread.isStopping;
   thread.sweeping = startSweeping(pages);

@@ -13,6 +13,8 @@ export type Platform = {
    * not started again yet. Never throws.
    */
   ask: (request: PageRequest) => Promise<PageAnswer>;
+  /** Starts the thread where none runs, so that it deletes who was signed in long ago. */
+  wake: () => void;
   /** Says that the server begins to stop: no approval is begun any more, and pages are answered as before. */
   beginStop: () => void;
   /** Finishes what pages have begun, then ends the thread; called when no request is in flight any more. */
@@ -78,6 +80,7 @@ export function createPlatform(parts: PlatformParts): Platform {
         return refuseRequest(parts.config(), request, error);
       }
     },
+    wake: () => wake(state),
     beginStop: () => {
       state.isStopping = true;
       if (state.thread !== null) tell(state.thread, { kind: 'stopping' });
@@ -93,11 +96,21 @@ async function ask(state: State, request: PageRequest): Promise<PageAnswer> {
   const waiting = Promise.withResolvers<PageAnswer>();
   thread.open.set(id, waiting);
   tell(thread, { kind: 'page', id, request });
-  const patience = setTimeout(() => giveUp(state, thread, id), answerMsOf(state));
+  const patience = setTimeout(() => giveUp(state, thread, id, request.requestId), answerMsOf(state));
   try {
     return await waiting.promise;
   } finally {
     clearTimeout(patience);
+  }
+}
+
+function wake(state: State): void {
+  if (state.thread !== null || state.isStopping) return;
+  try {
+    state.thread = start(state);
+    tell(state.thread, { kind: 'wake' });
+  } catch {
+    // It has just died, and is woken the next time.
   }
 }
 
@@ -109,9 +122,10 @@ function answerMsOf({ parts }: State): number {
  * Refuses a request that has waited too long. Where the thread answers nothing for as long again, it is ended; looking twice
  * keeps a thread alive whose whole process was stopped for a while.
  */
-function giveUp(state: State, thread: Thread, id: number): void {
-  thread.open.get(id)?.reject(new AppError('busy', null, { cause: 'The thread for pages took too long.' }));
+function giveUp(state: State, thread: Thread, id: number, requestId: string): void {
+  thread.open.get(id)?.reject(unanswered('The server takes too long to answer.'));
   thread.open.delete(id);
+  state.parts.log.event('error', 'The thread for pages took too long; a request was refused.', { requestId });
   const { answers } = thread;
   const end = () => {
     if (thread.answers > answers || state.thread !== thread) return;
@@ -120,6 +134,12 @@ function giveUp(state: State, thread: Thread, id: number): void {
     removeThread(state, thread);
   };
   setTimeout(end, answerMsOf(state)).unref();
+}
+
+/** Nobody knows how far the thread has come with a request that it does not answer. */
+function unanswered(what: string): AppError {
+  const sentence = `${what} What you sent may have been done all the same: look before you send it again.`;
+  return new AppError('busy', sentence, { isForClient: true });
 }
 
 function start(state: State): Thread {
@@ -169,7 +189,7 @@ function removeThread(state: State, thread: Thread): void {
   const cause = thread.lastError ?? 'The thread has ended.';
   const wasAsked = state.isStopping && thread.open.size === 0;
   if (!wasAsked) log.event('error', 'The thread for pages died; the next request starts it again.', { cause });
-  for (const { reject } of thread.open.values()) reject(new AppError('internal', null, { cause }));
+  for (const { reject } of thread.open.values()) reject(unanswered('The server failed to answer.'));
   thread.open.clear();
 }
 

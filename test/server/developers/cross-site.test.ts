@@ -76,3 +76,18 @@ test('what another site sent is not offered to be sent again', async () => {
   expect(answer.body).not.toContain('<form method="post" action="/lookup/developers/sign-out"><button>Send again');
   expect(answer.body).not.toContain('typed');
 });
+
+test('a form from elsewhere is refused for that first, whatever its path and whether the path takes forms', async () => {
+  const foreign = { 'sec-fetch-site': 'same-site' };
+  for (const path of [
+    '/developers/nothing',
+    '/developers/',
+    '/developers/found/x',
+    '/developers',
+    '/developers/keys',
+  ]) {
+    expect([path, await codeOf(path, foreign)]).toEqual([path, 'cross_site']);
+  }
+  expect(await codeOf('/developers/nothing', { 'sec-fetch-site': 'same-origin' })).toBe('unknown_path');
+  expect(await codeOf('/developers', { 'sec-fetch-site': 'same-origin' })).toBe('method_not_allowed');
+});

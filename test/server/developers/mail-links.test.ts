@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isPagePath } from '../../../server/developers/match.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
+import { storeSignInNotices } from '../../../shared/access/untold.ts';
 import { NOTICE_KINDS } from '../../../shared/db/key-columns.ts';
 import { endFoundKey } from '../../../shared/keys/found.ts';
 import { sendDueNotices } from '../../../shared/notices/deliver.ts';
@@ -42,6 +43,7 @@ test('every address in a mail of any kind is that of a page, below PUBLIC_URL', 
   expect(enterCode(access, { browserSecret, knownBrowser: null, code: lastCode(), client: CLIENT })).toMatchObject({
     isSignedIn: true,
   });
+  storeSignInNotices(access);
   await send();
   clock.advance(86_400_000 * 11);
   await request(access, { profile: ADA.username });

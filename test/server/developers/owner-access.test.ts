@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { settleBackground } from '../../../server/developers/background.ts';
 import type { PageAnswer } from '../../../server/developers/messages.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
+import { startSweeping } from '../../../server/developers/sweeping.ts';
+import { type Binding, readBinding } from '../../../shared/access/binding.ts';
+import { tellOfSignIn } from '../../../shared/access/untold.ts';
+import { openBare } from '../../../shared/db/connect.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { endFoundKey } from '../../../shared/keys/found.ts';
 import { onBox } from '../../support/actors.ts';
@@ -8,7 +13,7 @@ import { enrol, signIn } from '../../support/admins.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, keysListed, request } from '../../support/keys.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld } from '../../support/owner-pages.ts';
-import { fetchPage, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { ask as askPages, fetchPage, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 
 // Who reaches which key through the owners' pages: every one of them, for one's own key, another's and one that nobody has.
 
@@ -198,12 +203,42 @@ describe('a sign-in from a browser that the owner has not used before', () => {
   test('signs nobody in where that can’t be stored, and the code works still', async () => {
     const world = await ownerWorld();
     const cookie = await codeOf(world);
-    const { $client } = world.access.db;
-    $client.run("CREATE TRIGGER full BEFORE INSERT ON notices BEGIN SELECT raise(ABORT, 'no room'); END");
+    const { sqlite } = world.access.sessions;
+    sqlite.run("CREATE TRIGGER full BEFORE INSERT ON untold_sign_ins BEGIN SELECT raise(ABORT, 'no room'); END");
     const failed = await enter(world, cookie);
     expect([failed.status, valuesOf(failed, 'set-cookie')]).toEqual([500, []]);
-    $client.run('DROP TRIGGER full');
+    sqlite.run('DROP TRIGGER full');
     expect((await enter(world, cookie)).status).toBe(303);
+  });
+
+  test('does not wait for the lock of the database, as an import holds it, and is told of when that is over', async () => {
+    const world = await ownerWorld();
+    const cookie = await codeOf(world);
+    const other = openBare(world.access.config.databasePath, 'write');
+    other.run('BEGIN IMMEDIATE');
+    const sent = { form: { code: world.lastCode(), next: '' }, cookie, headers: { 'user-agent': 'New browser' } };
+    const entered = await askPages(world, '/developers/sign-in/code', sent);
+    expect(entered.status).toBe(303);
+    expect(world.pages.background.running.size).toBe(1);
+    expect(told(world)).toEqual([]);
+    other.run('ROLLBACK');
+    other.close();
+    await settleBackground(world.pages.background);
+    expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'New browser' }]);
+    expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
+  });
+
+  test('is told of after a restart too, unless the profile is another since', async () => {
+    const world = await ownerWorld();
+    for (const { id } of [ADA, BEA]) {
+      const owner = readBinding(world.access.db, id) as Binding;
+      tellOfSignIn(world.access, owner, { address: '192.0.2.7', agent: 'New browser' }, world.clock.nowMs());
+    }
+    await importLines(world.access, [{ ...BEA, email: 'another@example.org' }]);
+    clearInterval(startSweeping(world.pages));
+    await settleBackground(world.pages.background);
+    expect(told(world)).toHaveLength(1);
+    expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });
 });
 

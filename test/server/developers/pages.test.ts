@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EMPTY_POLICY } from '../../../server/developers/html/layout.ts';
 import { matchPath } from '../../../server/developers/match.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
 import { MOST_LISTED } from '../../../shared/access/sessions.ts';
@@ -23,23 +24,33 @@ const asPath = (template: string) => template.replace(/:\w+/g, '999');
 
 describe('every answer', () => {
   test('has the headers that keep it to this site, refusals and all; nobody stores it', async () => {
-    const cookie = signInOwner(world.access, 7);
-    for (const path of [...pathsOf('GET').map(asPath), '/developers/nothing', '/developers/']) {
-      for (const headers of [{}, { cookie }]) {
-        const answer = await fetchPage(server, path, { headers });
+    const asked = [
+      ...[...pathsOf('GET').map(asPath), '/developers/nothing', '/developers/'].map((path) => ['GET', path] as const),
+      ...pathsOf('POST').map((path) => ['POST', asPath(path)] as const),
+    ];
+    const redirected = { GET: 0, POST: 0 };
+    for (const [method, path] of asked) {
+      for (const headers of [{}, { cookie: signInOwner(world.access, 7) }]) {
+        const answer = await fetchPage(server, path, { method, headers });
         expect(answer.headers.get('cache-control')).toBe('no-store');
         expect(answer.headers.get('referrer-policy')).toBe('same-origin');
         expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
         expect(answer.headers.get('x-request-id')).toMatch(/^[0-9A-Za-z]{12}-[0-9a-z]+$/);
-        if (answer.status === 303) continue;
         expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-        expect(answer.headers.get('content-security-policy')).toMatch(POLICY);
         expect(answer.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+        expect(answer.headers.get('cross-origin-resource-policy')).toBe('same-origin');
+        if (answer.status === 303) {
+          redirected[method]++;
+          expect(answer.headers.get('content-security-policy')).toBe(EMPTY_POLICY);
+          continue;
+        }
+        expect(answer.headers.get('content-security-policy')).toMatch(POLICY);
         const page = await answer.text();
         expect(page).not.toMatch(/<script(?! type="module">)|\sstyle=|\son\w+=|@import|url\(|\ssrc=/);
         expect([answer.status >= 400, page.includes('<title>Error: ')]).toEqual(Array(2).fill(answer.status >= 400));
       }
     }
+    expect([redirected.GET > 0, redirected.POST > 0]).toEqual([true, true]);
   });
 
   test('to HEAD is that to GET, without the page', async () => {

@@ -4,6 +4,7 @@ import { getPriority } from 'node:os';
 import { createBackground, runInBackground, stopBackground } from '../../../server/developers/background.ts';
 import { NICENESS } from '../../../server/developers/thread/give-way.ts';
 import { createPlatform, type PlatformParts } from '../../../server/developers/thread/platform.ts';
+import { startWaking } from '../../../server/developers/thread/waking.ts';
 import { createLog } from '../../../server/watching/log.ts';
 import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { systemClock } from '../../../shared/clock.ts';
@@ -24,7 +25,7 @@ async function serverWithThreads(parts: Partial<PlatformParts> = {}) {
     onThread: (worker) => void threads.push(worker),
     ...parts,
   });
-  return { server: await serverOn(deps, undefined, { platform }), threads, lines };
+  return { server: await serverOn(deps, undefined, { platform }), platform, deps, threads, lines };
 }
 
 test('the thread is started by the first request for a page, and once', async () => {
@@ -79,11 +80,31 @@ test('a thread that hangs keeps nobody waiting, and is replaced', async () => {
   const { server, threads, lines } = await serverWithThreads({ makeWorker, answerMs: 1_500 });
   const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
   for (const answer of answers) {
-    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('<h1>Not at this moment</h1>')]);
+    const page = await answer.text();
+    expect([answer.status, page]).toEqual([503, expect.stringContaining('<h1>Not at this moment</h1>')]);
+    expect(page).toContain('What you sent may have been done all the same: look before you send it again.');
   }
   while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
   expect(threads.length).toBe(2);
   expect(lines.join('')).toContain('The thread hung.');
+}, 20_000);
+
+test('what waits too long is refused as something that may have been done, as it then is', async () => {
+  const { server, lines, deps } = await serverWithThreads({ answerMs: 500 });
+  // Answered in time: the thread runs.
+  while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
+  const beside = openSessionsFile(deps.config.databasePath);
+  beside.sqlite.run('BEGIN IMMEDIATE');
+  const body = new URLSearchParams({ name: 'ada', address: 'ada@example.org', next: '' });
+  const answer = await fetchPage(server, '/developers/sign-in', { method: 'POST', body });
+  expect([answer.status, answer.headers.get('x-error-code')]).toEqual([503, 'busy']);
+  expect(await answer.text()).toContain('What you sent may have been done all the same');
+  const requestId = answer.headers.get('x-request-id') as string;
+  expect(lines.find((line) => line.includes(requestId))).toContain('The thread for pages took too long');
+  beside.sqlite.run('ROLLBACK');
+  const count = beside.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM sign_in_codes');
+  while (count.get()?.n !== 1) await Bun.sleep(10);
+  closeSessionsFile(beside);
 }, 20_000);
 
 test('a database that can’t be opened is a page, and opened by the next request once it can', async () => {
@@ -120,6 +141,31 @@ test('whoever deletes the sessions file of a running server signs everybody out'
   closeSessionsFile(anew);
   expect(await status()).toBe(200);
 });
+
+test('where nobody asks for a page the thread is woken to delete who was signed in long ago, if anybody ever was', async () => {
+  const { platform, deps, threads } = await serverWithThreads();
+  insertProfile(deps.db, { id: 7 });
+  const sessions = openSessionsFile(deps.config.databasePath);
+  // The test's clock is of the first day of 2026, and the thread has the time of day.
+  signInOwner({ ...deps, sessions }, 7);
+  const woken = { withFile: 0, without: 0 };
+  const wakeOne = () => {
+    woken.withFile++;
+    platform.wake();
+  };
+  const timers = [
+    startWaking({ wake: () => woken.without++ }, testDeps().config.databasePath, 10),
+    startWaking({ wake: wakeOne }, deps.config.databasePath, 10),
+  ];
+  try {
+    const count = sessions.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM sessions');
+    while (count.get()?.n !== 0 || woken.withFile < 3) await Bun.sleep(10);
+    expect([threads.length, woken.without]).toEqual([1, 0]);
+  } finally {
+    for (const timer of timers) clearInterval(timer);
+    closeSessionsFile(sessions);
+  }
+}, 20_000);
 
 test('several workers ask one thread, and a page is as with one', async () => {
   const one = await startTestServer();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { PageAnswer } from '../../../server/developers/messages.ts';
 import { createPages } from '../../../server/developers/pages.ts';
 import { countingCodes, testAccess } from '../../support/access.ts';
+import { unescaped } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
 import { type PageWorld, valuesOf, visit } from '../../support/pages.ts';
 import { testClock } from '../../support/world.ts';
@@ -194,16 +195,33 @@ test('a mail that can’t be sent is told to the log, without the address or the
   expect(JSON.stringify(at.events)).not.toMatch(new RegExp(`ada@|${at.lastCode()}`, 'i'));
 });
 
-test('a fault loses nothing of what was typed: it can be sent again. A code is not shown again', async () => {
+/** The fields of the form that sends again what was typed, as a browser sends them. */
+const sentAgain = ({ body }: PageAnswer) =>
+  Object.fromEntries(
+    [...body.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g)].map(([, name = '', value = '']) => [
+      name,
+      unescaped(value),
+    ]),
+  );
+
+test('a fault loses nothing of what was typed: it can be sent again, a code too, and signs in once the fault is over', async () => {
   const at = await world();
-  at.access.sessions.sqlite.run('ALTER TABLE sign_in_codes RENAME TO gone');
-  const asked = await visit(at, '/developers/sign-in', { form: { ...TYPED, name: 'A & <b>' } });
-  expect([asked.status, asked.refusal]).toEqual([500, 'internal']);
-  expect(asked.body).toContain('<dd>A &amp; &lt;b&gt;</dd>');
-  expect(asked.body).toContain('<button>Send again</button>');
-  const entered = await visit(at, '/developers/sign-in/code', {
-    form: { code: '7Q2M-X0A1', next: '' },
-    cookie: 'sign-in=x',
-  });
-  expect([entered.status, entered.body.includes('7Q2M')]).toEqual([500, false]);
+  const { sqlite } = at.access.sessions;
+  const typed = { ...TYPED, next: '/developers/sessions' };
+  sqlite.run('ALTER TABLE sign_in_codes RENAME TO gone');
+  const failed = await visit(at, '/developers/sign-in', { form: { ...typed, name: 'A & <b>' } });
+  expect([failed.status, failed.refusal]).toEqual([500, 'internal']);
+  expect(failed.body).toContain('<dd>A &amp; &lt;b&gt;</dd>');
+  expect(failed.body).toContain('<button>Send again</button>');
+  expect(sentAgain(failed)).toEqual({ ...typed, name: 'A & <b>' });
+  sqlite.run('ALTER TABLE gone RENAME TO sign_in_codes');
+  const asked = await visit(at, '/developers/sign-in', { form: typed });
+  const cookie = cookiesOf(asked);
+  sqlite.run('ALTER TABLE sign_in_codes RENAME TO gone');
+  const form = { code: at.lastCode(), next: typed.next };
+  const entered = await visit(at, '/developers/sign-in/code', { form, cookie });
+  expect([entered.status, sentAgain(entered)]).toEqual([500, form]);
+  sqlite.run('ALTER TABLE gone RENAME TO sign_in_codes');
+  const again = await visit(at, '/developers/sign-in/code', { form: sentAgain(entered), cookie });
+  expect([again.status, valuesOf(again, 'location')]).toEqual([303, ['/developers/sessions']]);
 });

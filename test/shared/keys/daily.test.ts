@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { exitCodeOf, refusalOf } from '../../../shared/errors.ts';
-import { requestKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import { editKey, requestKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -81,4 +81,28 @@ describe('five keys a day', () => {
       { numRuns: 8 },
     );
   });
+});
+
+test('keys are renamed five times a day in an owner’s name at most, all of the profile together, and by the operator ever so often', async () => {
+  const { clock, deps } = world();
+  const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'], profile: 'user1' };
+  const keys = [OWNER, OWNER].map((by) => requestKey(deps, { ...fields, by }).identifier);
+  let turn = 0;
+  const rename = (by: Person = OWNER) => {
+    const identifier = keys[turn++ % 2] as string;
+    return editKey(deps, { identifier, name: `Bot ${turn}`, by });
+  };
+  for (let times = 0; times < 7; times++) rename(onBox('root'));
+  for (let times = 0; times < 5; times++) expect(rename().noticeIds).toHaveLength(1);
+  const before = deps.db.$client.query('SELECT name FROM api_keys').values();
+  const error = await refusal(() => rename());
+  expect([error.code, error.message]).toEqual([
+    'too_many_requests',
+    'The profile user1 has renamed keys 5 times today, which is all that it may in one day. Ask again after 2026-01-02T00:00:00.000Z.',
+  ]);
+  expect(deps.db.$client.query('SELECT name FROM api_keys').values()).toEqual(before);
+  expect(deps.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'renaming'").get()).toEqual({ n: 5 });
+  rename(onBox('root'));
+  clock.advance(DAY_MS);
+  rename();
 });

@@ -1,13 +1,11 @@
 import { beginSignIn, signInByPasskey } from '../../../../shared/access/assertions.ts';
-import { SESSION_PERIODS } from '../../../../shared/access/session-row.ts';
-import { endSession } from '../../../../shared/access/sessions.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { html } from '../../../html.ts';
 import { publicPath } from '../../../request/public-path.ts';
-import { setCookie } from '../../cookies.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../../html/fields.ts';
 import { nextOf } from '../../next.ts';
 import { assertionIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../../passkeys/passkey-form.ts';
+import { goOnSignedIn } from '../../signed-in.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
 
 const TITLE = 'Sign in as an admin';
@@ -22,18 +20,13 @@ export function adminSignInPage(visit: Visit): Page {
  * somebody is signed in already. Throws `too_many_challenges`.
  */
 export function adminSignIn(visit: Visit): Outcome {
-  const { access, form, client, session } = visit;
+  const { access, form, client } = visit;
   if (passkeyFault(visit) !== null) return { ...show(visit, NO_FAULTS), refusal: 'no_sign_in' };
   const assertion = assertionIn(form);
   if (assertion === null) return ask(visit);
   try {
-    const signedIn = signInByPasskey(access, assertion, client);
-    if (session !== null) endSession(access, session.signed, session.id);
-    return {
-      seeOther: nextOf(visit) || '/developers/admin',
-      flash: 'signed-in',
-      cookies: [setCookie(access.config, 'session', signedIn.token, SESSION_PERIODS.admin.mostMs / 1000)],
-    };
+    const { token } = signInByPasskey(access, assertion, client);
+    return goOnSignedIn(visit, { kind: 'admin', token }, nextOf(visit) || '/developers/admin');
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
     return { ...show(visit, new Map([['', error.message]])), refusal: 'forbidden' };

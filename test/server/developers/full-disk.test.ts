@@ -1,0 +1,136 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { createPages } from '../../../server/developers/pages.ts';
+import { emptyLog } from '../../../shared/access/sessions-file.ts';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { countingCodes, testAccess } from '../../support/access.ts';
+import { unescaped } from '../../support/admin-pages.ts';
+import { importLines } from '../../support/import.ts';
+import { DESCRIPTION, issue } from '../../support/keys.ts';
+import { ADA } from '../../support/owner-pages.ts';
+import { type PageWorld, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/small-disk.ts';
+import { testClock } from '../../support/world.ts';
+
+// The pages while the disk of both files is full, and after that. Needs the right to mount, as root has it.
+
+const TYPED = { name: 'ada', address: ADA.email, next: '/developers/sessions' };
+const NOT_WRITTEN =
+  'The server can’t store anything at this moment, since its disk has no room or is broken; nothing was done.';
+const TOLD: unknown[] = [503, 'not_written', ['60'], true];
+
+/** Pages of an owner who has a key, with both files on a disk of their own. */
+async function worldOnDisk() {
+  const disk = mountSmallDisk(4 * 1_048_576);
+  const DATABASE_PATH = join(disk.folder, 'profiles.db');
+  const db = withTables(openDatabase(DATABASE_PATH, 'serve'));
+  const codes = countingCodes();
+  const clock = testClock();
+  const access = testAccess({ db, clock, random: codes.random, variables: { DATABASE_PATH } });
+  await importLines(access, [ADA]);
+  const events: PageWorld['events'] = [];
+  const pages = createPages(access, (level, message) => void events.push([level, message]));
+  const world: PageWorld = { access, clock, pages, events };
+  const { identifier } = await issue(access, { profile: ADA.username });
+  return { disk, world, identifier, lastCode: codes.lastCode };
+}
+
+/** Leaves no room on the disk, nor in the logs of the two files, which are written anew from their beginning. */
+function fill(disk: SmallDisk, { access: { db, sessions } }: PageWorld): void {
+  emptyLog(sessions);
+  db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  disk.fill();
+}
+
+/** What the form of a refusal would send again. */
+const sentAgain = (body: string) =>
+  [...body.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g)].map(([, name = '', value = '']) => [
+    name,
+    unescaped(value),
+  ]);
+
+test.skipIf(NO_MOUNT !== null)(
+  'while the disk is full every form says what is wrong and what to do, and loses nothing; signing out makes the browser forget its session',
+  async () => {
+    const { disk, world, identifier, lastCode } = await worldOnDisk();
+    const post = async (path: string, form: Record<string, string>, cookie: string) => {
+      const answer = await visit(world, path, { form, cookie });
+      const { status, refusal, body } = answer;
+      const told: unknown[] = [status, refusal, valuesOf(answer, 'retry-after'), body.includes(NOT_WRITTEN)];
+      return { answer, told, body };
+    };
+    const cookie = signInOwner(world.access, ADA.id);
+    const asked = await visit(world, '/developers/sign-in', { form: TYPED });
+    const asking = valuesOf(asked, 'set-cookie')[0]?.split(';')[0] as string;
+    const code = { code: lastCode(), next: '' };
+    const enter = () => post('/developers/sign-in/code', code, asking);
+    world.clock.advance(60_000);
+    fill(disk, world);
+
+    const own = `/developers/keys/${identifier}`;
+    const request = { name: 'Bot & <b>', description: DESCRIPTION, permissions: 'api.lookup', projectUrl: '' };
+    for (const [path, form] of [
+      ['/developers/sign-in', TYPED],
+      ['/developers/keys/new', request],
+      [`${own}/rename`, { name: 'Other' }],
+      [`${own}/revoke`, { reason: 'Leaked.' }],
+    ] as [string, Record<string, string>][]) {
+      const { told, body } = await post(path, form, cookie);
+      expect([path, told, sentAgain(body)]).toEqual([path, TOLD, Object.entries(form)]);
+      expect(body).toContain('When the trouble is over, send it again.');
+    }
+    expect((await post('/developers/sessions/end-all', {}, cookie)).told).toEqual(TOLD);
+    const { told, body } = await enter();
+    expect([told, sentAgain(body)]).toEqual([TOLD, Object.entries(code)]);
+    // Pages are shown as ever, to those who are signed in too.
+    for (const path of ['/developers', '/developers/keys', own, '/developers/sessions', '/developers/sign-in']) {
+      expect([path, (await visit(world, path, { cookie })).status]).toEqual([path, 200]);
+    }
+    // The last use of the session is not noted.
+    expect(new Set(world.events.splice(0).map(([, message]) => message))).toEqual(
+      new Set(['The last use of a session could not be noted.']),
+    );
+
+    const signedOut = (await post('/developers/sign-out', {}, cookie)).answer;
+    expect([signedOut.status, valuesOf(signedOut, 'set-cookie')]).toEqual([
+      303,
+      [expect.stringMatching(/^flash=signed-out-here;/), 'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'],
+    ]);
+    const next = await visit(world, '/developers', { cookie: 'flash=signed-out-here' });
+    expect(next.body).toContain('role="status">This browser is signed out. The server could not store');
+    expect(world.events.splice(0)).toContainEqual(['error', 'The end of a session could not be stored.']);
+
+    disk.empty();
+    expect((await enter()).answer.status).toBe(303);
+    expect((await post('/developers/sign-out', {}, cookie)).answer.status).toBe(303);
+    expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(303);
+    expect(world.events).toEqual([]);
+  },
+);
+
+test('a form with a secret is not repeated, and one with a passkey’s answer comes without that', async () => {
+  const { world } = await withoutDisk();
+  world.access.sessions.sqlite.run('ALTER TABLE hand_overs RENAME TO gone');
+  const ticket = 'a'.repeat(43);
+  const entered = await visit(world, '/developers/enter', { form: { ticket } });
+  expect([entered.status, entered.body.includes(ticket), entered.body.includes('Send again')]).toEqual([
+    500,
+    false,
+    false,
+  ]);
+  expect(entered.body).toContain('go back to the page before this one, and send it again');
+  world.access.sessions.sqlite.run('ALTER TABLE challenges RENAME TO gone_too');
+  const clientDataJson = Buffer.from('{"challenge":"spent"}').toString('base64url');
+  const form = { next: '/developers/admin', credentialId: 'spent', clientDataJson, signature: 'spent' };
+  const signed = await visit(world, '/developers/admin/sign-in', { form });
+  expect([signed.status, sentAgain(signed.body)]).toEqual([500, [['next', '/developers/admin']]]);
+  expect([signed.body.includes('spent'), signed.body.includes(clientDataJson)]).toEqual([false, false]);
+});
+
+/** Pages at an address that can have passkeys. */
+async function withoutDisk() {
+  const access = testAccess({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
+  const world = { access, pages: createPages(access, () => {}) };
+  return { world };
+}
