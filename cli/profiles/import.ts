@@ -1,17 +1,15 @@
 import { type Command, Option } from 'commander';
+import { systemClock } from '../../shared/clock.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import type { ImportOutcome, RefusedLine } from '../../shared/profiles/write/import-report.ts';
 import type { ImportSource } from '../../shared/profiles/write/import-source.ts';
-import type { PruneOptions } from '../../shared/profiles/write/prune.ts';
 import type { Rejects } from '../../shared/profiles/write/rejects.ts';
-import { cleanForTerminal } from '../../shared/text.ts';
 import { type Context, globalsOf, withContext } from '../context.ts';
 import { giveWay } from '../give-way.ts';
 import { untilInterrupted } from '../interrupt.ts';
-import { notice, printJson } from '../output.ts';
-import { createProgress, type ProgressLine } from '../progress.ts';
+import { notice } from '../output.ts';
+import type { Host } from '../remote/way.ts';
 import { isAsking } from '../values.ts';
-import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
+import { confirmPruning, MAX_LINES_SAID, showImport } from './import-shown.ts';
 
 type Options = {
   merge?: boolean;
@@ -53,43 +51,58 @@ the import can't go on (no room on the disk, say), the sentence tells how many l
 On a terminal it says how many and asks. {"id":7,"deleted":true} erases a profile, as "profiles erase" does.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
 A profile that would show more than MAX_PROFILE_KIB (64), its links included, is refused.
+With --host, or PROFILECTL_HOST, the lines are sent to that server, with a backend's token in PROFILECTL_TOKEN. What is
+lost on the way is sent again. --strict takes 1000 lines there; --prune is for the box only.
 
 Examples:
   profilectl profiles import profiles.jsonl
   profilectl profiles import --prune --rejects refused.jsonl profiles.jsonl
   profilectl profiles import --merge --strict changes.jsonl
-  zcat profiles.jsonl.gz | profilectl profiles import -`,
+  zcat profiles.jsonl.gz | profilectl profiles import -
+  profilectl profiles import --host https://api.example.org profiles.jsonl`,
     )
     .action(importCommand);
 }
 
-/** Of the lines that are refused, a person is shown so many. */
-const MAX_LINES_SAID = 20;
-
 async function importCommand(file: string, options: Options, command: Command): Promise<void> {
   if (options.fromServer === true) return (await import('./feed.ts')).importForServer(command);
   const { openSource } = await import('../../shared/profiles/write/import-source.ts');
-  const { openRejects } = await import('../../shared/profiles/write/rejects.ts');
   const prune = pruneOptions(file, options, globalsOf(command).yes);
-  giveWay();
+  const way = await (await import('../remote/way.ts')).wayOf(command);
+  if (way.kind === 'box') giveWay();
+  else if (prune !== null) {
+    throw new AppError('refused', '--prune is for the box only, the machine with the database; leave it out.');
+  }
   if (file === '-' && process.stdin.isTTY)
     notice('Reading lines from the terminal; Ctrl-D on an empty line ends them.');
   // Before a database is made for nothing.
   const nothingChanged = () => refusalOf('cancelled').sentence as string;
   const source = await untilInterrupted(openSource(file, process.stdin), nothingChanged);
-  await withContext(command, 'fill', async (context) => {
-    const { rejects: path } = options;
-    const { databasePath } = context.deps.config;
-    const rejects = path === undefined ? undefined : openRejects(path, [file === '-' ? STDIN : file, databasePath]);
-    try {
-      await importSource(context, source, options, prune, rejects);
-    } finally {
-      rejects?.close();
-    }
-  });
+  const input = file === '-' ? STDIN : file;
+  if (way.kind === 'host') return importElsewhere(way.host, source, input, options, globalsOf(command).json);
+  await withContext(command, 'fill', (context) =>
+    withRejects(options.rejects, [input, context.deps.config.databasePath], (rejects) =>
+      importSource(context, source, options, prune, rejects),
+    ),
+  );
 }
 
 const STDIN = 0;
+
+/** Runs `act` with the file of --rejects, undefined where none is wanted. Throws what `openRejects` throws. */
+async function withRejects(
+  path: string | undefined,
+  others: readonly (string | number)[],
+  act: (rejects: Rejects | undefined) => Promise<void>,
+): Promise<void> {
+  const { openRejects } = await import('../../shared/profiles/write/rejects.ts');
+  const rejects = path === undefined ? undefined : openRejects(path, others);
+  try {
+    await act(rejects);
+  } finally {
+    rejects?.close();
+  }
+}
 
 /** Throws `usage` for a malformed limit, and where nobody could be asked although a person is there. */
 function pruneOptions(file: string, { prune, pruneLimit }: Options, yes: boolean) {
@@ -111,70 +124,41 @@ function pruneOptions(file: string, { prune, pruneLimit }: Options, yes: boolean
 async function importSource(
   { deps, actor, json }: Context,
   source: ImportSource,
-  options: Options,
+  { merge = false, strict = false }: Options,
   prune: ReturnType<typeof pruneOptions>,
   rejects: Rejects | undefined,
 ): Promise<void> {
   const { effectsOnKeys } = await import('../../shared/erasure/erase-profile.ts');
   const { importProfiles } = await import('../../shared/profiles/write/import.ts');
-  const progress = createProgress(deps.clock);
-  const said = { lastLine: 0, refused: 0, postponed: 0 };
-  const onRefused = (line: RefusedLine): void => {
-    said.refused++;
-    if (!json && said.refused <= MAX_LINES_SAID) progress.notice(cleanForTerminal(refusedLineText(line)));
-  };
-  const strict = options.strict === true;
-  let outcome: ImportOutcome;
-  try {
-    const act = importProfiles(deps, source, {
-      merge: options.merge === true,
+  // With --strict all is one transaction.
+  const shown = { clock: deps.clock, json, isPruning: prune !== null, endsAtOnce: strict, isElsewhere: false };
+  await showImport(shown, (ears, progress) => {
+    const confirm = async (profiles: number) => prune?.asks !== true || (await confirmPruning(profiles, progress));
+    return importProfiles(deps, source, {
+      merge,
       strict,
       by: actor,
       onKeys: effectsOnKeys(actor),
-      ...(prune !== null && { prune: { limitPercent: prune.limitPercent, confirm: confirming(prune.asks, progress) } }),
+      ...(prune !== null && { prune: { limitPercent: prune.limitPercent, confirm } }),
       ...(rejects !== undefined && { rejects }),
-      onProgress: ({ lines, bytes, totalBytes, postponed }) => {
-        Object.assign(said, { lastLine: lines, postponed });
-        progress.show(lines, bytes, totalBytes);
-      },
-      onRefused,
-      onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),
+      ...ears,
     });
-    // With --strict Ctrl-C ends the process at once: all is one transaction, so nothing was changed.
-    outcome = strict ? await act : await untilInterrupted(act, () => interruptedText(said));
-  } finally {
-    progress.clear();
-  }
-  const unsaid = said.refused - MAX_LINES_SAID;
-  if (!json && unsaid > 0) notice(`… and ${unsaid} more; --rejects keeps them, --json lists them`);
-  const { details, ...result } = outcome;
-  if (json) printJson(result);
-  else printOutcome(outcome, prune !== null);
-  const failure = failureOf(outcome, said.refused);
-  if (failure !== null) throw failure;
+  });
 }
 
-/** Asks before profiles are erased, where somebody can be asked. */
-function confirming(asks: boolean, progress: ProgressLine): PruneOptions['confirm'] {
-  return async (profiles) => {
-    if (!asks) return true;
-    progress.clear();
-    const { confirm } = await import('../prompts.ts');
-    const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
-    try {
-      return await confirm(`Erase ${which} that the file does not name for good, and stop their API keys?`);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'cancelled') throw error;
-      throw new AppError('cancelled', 'Cancelled: the file is in, and nothing was pruned.');
-    }
-  };
-}
-
-/** What is in when Ctrl-C comes; batches are wholly in or out, and each has told its last line. */
-function interruptedText({ lastLine, refused, postponed }: { lastLine: number; refused: number; postponed: number }) {
-  if (lastLine === 0) return refusalOf('cancelled').sentence as string;
-  const waiting = postponed === 1 ? '1 line waited' : `${postponed} lines waited`;
-  const buts = [refused > 0 ? refusedText(refused) : [], postponed > 0 ? `${waiting} for names of others` : []].flat();
-  const but = buts.length === 0 ? '' : ` (${buts.join(', ')})`;
-  return `Interrupted after line ${lastLine}: what stands up to there is in${but}, the rest is not. Import the file again to have all of it.`;
+async function importElsewhere(
+  host: Host,
+  source: ImportSource,
+  input: string | number,
+  { merge = false, strict = false, rejects: path }: Options,
+  json: boolean,
+): Promise<void> {
+  const { importToHost } = await import('../remote/import.ts');
+  notice(`On ${host.url}:`);
+  const shown = { clock: systemClock, json, isPruning: false, endsAtOnce: false, isElsewhere: true };
+  await withRejects(path, [input], (rejects) =>
+    showImport(shown, (ears) =>
+      importToHost(host, source, { merge, strict, ...(rejects !== undefined && { rejects }), ...ears }),
+    ),
+  );
 }

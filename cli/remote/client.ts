@@ -51,6 +51,8 @@ export async function askHost(host: AskedHost, question: Question): Promise<Host
     throw new AppError('refused', `${host.url} is not HTTPS; nothing was sent, because others could have read it.`);
   }
   const patienceMs = question.patienceMs ?? PATIENCE_MS;
+  // To send the same lines again is harmless.
+  const isChange = question.method !== 'GET' && question.lines === undefined;
   let answer: Response;
   let text: string | null;
   try {
@@ -66,7 +68,7 @@ export async function askHost(host: AskedHost, question: Question): Promise<Host
     });
     text = await readText(answer);
   } catch (error) {
-    throw connectionFault(host.url, question.method !== 'GET', patienceMs, error);
+    throw connectionFault(host.url, isChange, patienceMs, error);
   }
   const body = text === null ? null : parseObject(text);
   const code = answer.headers.get('x-error-code') ?? '';

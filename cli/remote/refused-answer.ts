@@ -7,6 +7,9 @@ const LATER = [429, 502, 503, 504];
 
 const UNAUTHORIZED = 401;
 
+/** The status of a proxy that takes no body of this length. */
+const TOO_LARGE = 413;
+
 const LONGEST_SENTENCE = 2_000;
 
 const LONGEST_PAUSE_SECONDS = 3_600;
@@ -47,8 +50,17 @@ export function refusalOfAnswer(
       `${host.url} leads to another address, ${whereTo(host.url, location)}; use that one.`,
     );
   }
+  if (status === TOO_LARGE) {
+    const where = 'a proxy before it, whose limit on bodies is too small for this';
+    return new AppError('refused', `What was sent is too long for ${host.url}, or for ${where}.`);
+  }
+  return strangeAnswer(host.url, status);
+}
+
+/** The refusal for an answer that is none of Profile Lookup. */
+export function strangeAnswer(url: string, status: number): AppError {
   const what = `answers with something that is not from Profile Lookup (status ${status})`;
-  return new AppError('refused', `${host.url} ${what}; check the address.`);
+  return new AppError('refused', `${url} ${what}; check the address.`);
 }
 
 function isErrorCode(code: string): code is ErrorCode {

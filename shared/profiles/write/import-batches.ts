@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs';
 import { applyEntries, type ImportRun, rawOf, readLine, refuseLine, type TextEntry } from './import-run.ts';
-import { chunksOf, type ImportSource } from './import-source.ts';
+import { chunksOf, type ImportSource, sizeOf } from './import-source.ts';
 import type { LineRefusal, ProfileLine } from './line.ts';
 import { giveTurn, type Pace } from './pace.ts';
 import { createPostponed, type Postponed } from './postponed.ts';
@@ -19,7 +18,7 @@ export async function importInBatches(
   source: ImportSource,
   pace: Pace,
 ): Promise<ReturnType<LineSplitter['state']>> {
-  const totalBytes = (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.size) || null;
+  const totalBytes = sizeOf(source);
   const rowsOf = createRowCounter(run);
   const splitter = createLineSplitter(run.rejects?.writePiece);
   const postponed = createPostponed(run.db.$client, run.merge, (entry, refusal) => refuseEntry(run, entry, refusal));

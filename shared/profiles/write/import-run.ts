@@ -28,7 +28,10 @@ export type ImportRun = BatchContext & {
 export type TextEntry = Entry & { text: string };
 
 /** Checks a line of the file and counts it. */
-export function readLine({ merge, report }: ImportRun, line: SplitLine): ProfileLine | LineRefusal {
+export function readLine(
+  { merge, report }: Pick<ImportRun, 'merge' | 'report'>,
+  line: SplitLine,
+): ProfileLine | LineRefusal {
   const parsed = 'fault' in line ? { id: null, ...wholeLine(line.fault) } : parseLine(line.text, merge);
   report.read('reason' in parsed ? null : parsed);
   return parsed;
@@ -41,7 +44,7 @@ export function rawOf(line: SplitLine): string | Uint8Array | null {
 
 /** Reports a line as refused for good. */
 export function refuseLine(
-  { report, rejects }: ImportRun,
+  { report, rejects }: Pick<ImportRun, 'report' | 'rejects'>,
   line: { number: number; id: number | null; raw: string | Uint8Array | null },
   { field, reason, sum }: Refusal,
 ): void {

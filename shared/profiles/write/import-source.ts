@@ -16,6 +16,11 @@ export function chunksOf(source: ImportSource): AsyncIterable<Uint8Array> | Iter
   return typeof source === 'string' ? createReadStream(source, { highWaterMark: 262_144 }) : source;
 }
 
+/** How many bytes the source has; null where nobody knows. */
+export function sizeOf(source: ImportSource): number | null {
+  return (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.size) || null;
+}
+
 /** What a sentence calls the source. */
 export function nameOf(source: ImportSource): string {
   return typeof source === 'string' ? source : 'The input';

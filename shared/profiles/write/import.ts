@@ -114,8 +114,11 @@ function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): 
   });
 }
 
-/** The same refusal, which also says how many lines earlier batches have put into the database. */
-function sayingWhatIsIn(error: unknown, lines: number): unknown {
+/**
+ * The refusal that ended an import, or whatever else did, which now also says how many lines are in: `done_in_part` where
+ * that is not 0.
+ */
+export function sayingWhatIsIn(error: unknown, lines: number): unknown {
   if (!(error instanceof AppError) || error.code === 'cancelled' || lines === 0) return error;
   const areIn = lines === 1 ? '1 line is in' : `${lines} lines are in`;
   const sentence = error.message.replace(/(; nothing of this step was written)?\.$/, `; ${areIn}$1.`);

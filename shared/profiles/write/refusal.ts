@@ -26,18 +26,28 @@ export function refusalOfFault({ what, rule, message }: LineFault, field: string
   };
 }
 
+const NAME_SUM = 'the name is held by another profile';
+const AUTH_ID_SUM = 'the authId is held by another profile';
+
+/** The `sum` of a refusal by {@link heldByOther} of which only the reason is known; null for any other reason. */
+export function sumOfHeld(reason: string): string | null {
+  const [, what] = /^the (name ".*"|authId) is held by profile \d+$/s.exec(reason) ?? [];
+  if (what === undefined) return null;
+  return what === 'authId' ? AUTH_ID_SUM : NAME_SUM;
+}
+
 /** The refusal of a name (position 0 is the username) or, without a position, of an auth ID that another profile has. */
 export function heldByOther(holder: number, name?: { name: string; position: number }): Refusal {
   if (name === undefined) {
     return {
       field: 'authId',
       reason: `the authId is held by profile ${holder}`,
-      sum: 'the authId is held by another profile',
+      sum: AUTH_ID_SUM,
     };
   }
   return {
     field: name.position === 0 ? 'username' : `aliases[${name.position - 1}]`,
     reason: `the name "${name.name}" is held by profile ${holder}`,
-    sum: 'the name is held by another profile',
+    sum: NAME_SUM,
   };
 }

@@ -1,0 +1,92 @@
+import type { Clock } from '../../shared/clock.ts';
+import { AppError, refusalOf } from '../../shared/errors.ts';
+import type { ImportOptions } from '../../shared/profiles/write/import.ts';
+import type { ImportOutcome } from '../../shared/profiles/write/import-report.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import { untilInterrupted } from '../interrupt.ts';
+import { notice, printJson } from '../output.ts';
+import { createProgress, type ProgressLine } from '../progress.ts';
+import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
+
+/** What an import tells while it runs. */
+export type ImportEars = Required<Pick<ImportOptions, 'onProgress' | 'onRefused' | 'onWarning'>>;
+
+/** How an import is shown. */
+export type Shown = {
+  clock: Clock;
+  json: boolean;
+  isPruning: boolean;
+  /** True where Ctrl-C ends the process at once, because nothing is changed then. */
+  endsAtOnce: boolean;
+  /** True where lines after the last that was told may be in, because a server had them when Ctrl-C came. */
+  isElsewhere: boolean;
+};
+
+/** Of the lines that are refused, a person is shown so many. */
+export const MAX_LINES_SAID = 20;
+
+type Said = { lastLine: number; refused: number; postponed: number };
+
+/**
+ * Runs an import, shows its progress and refused lines meanwhile, and prints at its end what it did. Throws what `act`
+ * throws, `cancelled` after Ctrl-C with what is in, and `done_in_part` or `refused` where not all is in.
+ */
+export async function showImport(
+  { clock, json, isPruning, endsAtOnce, isElsewhere }: Shown,
+  act: (ears: ImportEars, progress: ProgressLine) => Promise<ImportOutcome>,
+): Promise<void> {
+  const progress = createProgress(clock);
+  const said: Said = { lastLine: 0, refused: 0, postponed: 0 };
+  const ears: ImportEars = {
+    onProgress: ({ lines, bytes, totalBytes, postponed }) => {
+      Object.assign(said, { lastLine: lines, postponed });
+      progress.show(lines, bytes, totalBytes);
+    },
+    onRefused: (line) => {
+      said.refused++;
+      if (!json && said.refused <= MAX_LINES_SAID) progress.notice(cleanForTerminal(refusedLineText(line)));
+    },
+    onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),
+  };
+  let outcome: ImportOutcome;
+  try {
+    const acting = act(ears, progress);
+    outcome = endsAtOnce ? await acting : await untilInterrupted(acting, () => interruptedText(said, isElsewhere));
+  } finally {
+    progress.clear();
+  }
+  const unsaid = said.refused - MAX_LINES_SAID;
+  if (!json && unsaid > 0) notice(`… and ${unsaid} more; --rejects keeps them, --json lists them`);
+  const { details, ...result } = outcome;
+  if (json) printJson(result);
+  else printOutcome(outcome, isPruning);
+  const failure = failureOf(outcome, said.refused);
+  if (failure !== null) throw failure;
+}
+
+/** What is in when Ctrl-C comes; batches are wholly in or out, and each has told its last line. */
+function interruptedText({ lastLine, refused, postponed }: Said, isElsewhere: boolean): string {
+  if (lastLine === 0) {
+    return isElsewhere
+      ? 'Interrupted; what was just being sent may be in. Import the file again to have all of it.'
+      : (refusalOf('cancelled').sentence as string);
+  }
+  const waiting = postponed === 1 ? '1 line waited' : `${postponed} lines waited`;
+  const buts = [refused > 0 ? refusedText(refused) : [], postponed > 0 ? `${waiting} for names of others` : []].flat();
+  const but = buts.length === 0 ? '' : ` (${buts.join(', ')})`;
+  const rest = isElsewhere ? 'what was just being sent may be' : 'the rest is not';
+  return `Interrupted after line ${lastLine}: what stands up to there is in${but}, ${rest}. Import the file again to have all of it.`;
+}
+
+/** Asks before profiles are erased, where somebody can be asked. Throws `cancelled` where that is broken off. */
+export async function confirmPruning(profiles: number, progress: ProgressLine): Promise<boolean> {
+  progress.clear();
+  const { confirm } = await import('../prompts.ts');
+  const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
+  try {
+    return await confirm(`Erase ${which} that the file does not name for good, and stop their API keys?`);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'cancelled') throw error;
+    throw new AppError('cancelled', 'Cancelled: the file is in, and nothing was pruned.');
+  }
+}

@@ -1,0 +1,106 @@
+import { AppError, exitCodeOf } from '../../shared/errors.ts';
+import { type AskedHost, askHost, type HostAnswer } from './client.ts';
+import { strangeAnswer } from './refused-answer.ts';
+
+/** A line that was found good here. */
+export type CheckedLine = {
+  /** Its number in the file, from 1. */
+  number: number;
+  /** The id of its profile. */
+  id: number;
+  text: string;
+  bytes: number;
+};
+
+/** A line that the server refused: its place in the request from 0, the field where one is known, and why. */
+export type LineRefused = { at: number; field: string | null; reason: string };
+
+/** What a server did with the lines of one request. */
+export type SentEnd = { imported: number; deleted: number; notThere: number; refused: LineRefused[] };
+
+/** How to send. */
+export type SendOptions = {
+  merge: boolean;
+  /** Lines that the server refuses are left out, and the others go in; else all go in or nothing. */
+  partial: boolean;
+  /** Hears why the lines are sent again, as a sentence. */
+  onWarning: (sentence: string) => void;
+  tries?: Tries;
+};
+
+/** A request is sent so often, with pauses that double from the first to the longest. */
+export type Tries = { most: number; firstPauseMs: number; longestPauseMs: number };
+
+/** For some two minutes in all. */
+const TRIES: Tries = { most: 11, firstPauseMs: 250, longestPauseMs: 30_000 };
+
+/** A server that wants a longer pause is not waited for. */
+const LONGEST_WAIT_SECONDS = 300;
+
+/** A request may take a minute, and longer on a slow line: so long for each byte. */
+const PATIENCE_MS = { least: 60_000, eachByte: 1 / 16 };
+
+/**
+ * Sends lines in one request. Where the server can't be reached, breaks off or is busy, the same is sent again, which
+ * changes nothing where it was in already. Throws the last refusal where that does not help, and those of `askHost`.
+ */
+export async function sendLines(
+  host: AskedHost,
+  lines: readonly CheckedLine[],
+  { merge, partial, onWarning, tries: { most, ...pauses } = TRIES }: SendOptions,
+): Promise<SentEnd> {
+  const body = Buffer.from(lines.map(({ text }) => `${text}\n`).join(''));
+  for (let tries = 1; ; tries++) {
+    try {
+      const answer = await askHost(host, {
+        method: 'POST',
+        path: '/profiles',
+        query: { mode: merge ? 'merge' : 'replace', partial: partial ? '1' : undefined },
+        lines: body,
+        returned: ['lines_refused'],
+        patienceMs: PATIENCE_MS.least + body.length * PATIENCE_MS.eachByte,
+      });
+      return readEnd(host, answer, lines.length);
+    } catch (error) {
+      const pauseMs = tries < most ? pauseAfter(error, tries, pauses) : null;
+      if (pauseMs === null) throw error;
+      onWarning(`${(error as AppError).message} The same lines are sent again in ${pauseMs / 1000} s.`);
+      await Bun.sleep(pauseMs);
+    }
+  }
+}
+
+/** How long to wait before the next try, in milliseconds; null where trying again does not help. */
+function pauseAfter(
+  error: unknown,
+  tries: number,
+  { firstPauseMs, longestPauseMs }: Omit<Tries, 'most'>,
+): number | null {
+  if (!(error instanceof AppError) || exitCodeOf(error.code) !== exitCodeOf('try_later')) return null;
+  const { retryAfterSeconds = 0 } = error.details;
+  if (retryAfterSeconds > LONGEST_WAIT_SECONDS) return null;
+  const pauseMs = Math.min(firstPauseMs * 2 ** (tries - 1), longestPauseMs);
+  return Math.max(pauseMs, retryAfterSeconds * 1000);
+}
+
+/** Reads an answer to so many lines. Throws `refused` where it is none, or refuses the request and no line of it. */
+function readEnd(host: AskedHost, { status, body }: HostAnswer, lines: number): SentEnd {
+  const { imported = 0, deleted = 0, notThere = 0, refused, error } = body;
+  if (!Array.isArray(refused)) {
+    throw typeof error === 'string' ? new AppError('refused', error) : strangeAnswer(host.url, status);
+  }
+  const counts = [imported, deleted, notThere];
+  const read = refused.map((one) => readRefused(one, lines));
+  const isWhole = counts.every((count) => Number.isSafeInteger(count)) && !read.includes(null);
+  if (!isWhole) throw strangeAnswer(host.url, status);
+  const [put, erased, absent] = counts as [number, number, number];
+  return { imported: put, deleted: erased, notThere: absent, refused: read as LineRefused[] };
+}
+
+function readRefused(entry: unknown, lines: number): LineRefused | null {
+  if (typeof entry !== 'object' || entry === null) return null;
+  const { line, field, reason } = entry as Record<string, unknown>;
+  const isLine = Number.isSafeInteger(line) && (line as number) >= 1 && (line as number) <= lines;
+  if (!isLine || typeof reason !== 'string') return null;
+  return { at: (line as number) - 1, field: typeof field === 'string' ? field : null, reason };
+}
