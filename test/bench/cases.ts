@@ -1,6 +1,7 @@
 import type { Bench } from './bench.ts';
 import { besideImport } from './beside.ts';
 import { help, keysList, starting } from './commands.ts';
+import { feed } from './feed.ts';
 import { flood, floodBeside } from './flood.ts';
 import { latency } from './latency.ts';
 import {
@@ -40,6 +41,7 @@ export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) 
   { name: 'saves', run: besideSaves },
   { name: 'keys', run: keys },
   { name: 'import-beside', run: besideImport },
+  { name: 'feed', run: feed },
   { name: 'memory', isLong: true, run: memory },
   { name: 'platform', run: platform },
   { name: 'platform-beside', isLong: true, run: platformBeside },
