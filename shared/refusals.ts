@@ -87,6 +87,12 @@ export const REFUSALS = {
   bad_body: { status: 400 },
   body_too_long: { status: 413, sentence: 'The body is longer than 64 KiB; nothing was done.' },
   not_json: { status: 415, sentence: 'This path takes JSON only, as application/json.' },
+  /** A request to `/manage/v1/token` or `/revoke` that is refused as RFC 6749, section 5.2, and RFC 7009 say. */
+  invalid_request: { status: 400 },
+  invalid_client: { status: 401, headers: () => ({ 'WWW-Authenticate': 'Basic realm="profile-lookup"' }) },
+  invalid_grant: { status: 400 },
+  unsupported_grant_type: { status: 400 },
+  unsupported_token_type: { status: 400 },
   /** Profiles that a platform sends to `/manage/v1/profiles`. */
   lines_refused: { status: 422 },
   too_many_lines: { status: 413 },

@@ -21,7 +21,8 @@ export type BodyKind = {
   malformed: ErrorCode;
 };
 
-const FORM: BodyKind = {
+/** A form, as browsers send it. */
+export const FORM: BodyKind = {
   methods: ['POST'],
   type: /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i,
   other: 'not_a_form',

@@ -5,7 +5,8 @@ export const FLASHES = {
   'signed-out-here':
     'This browser is signed out. The server could not store that the session is over: if somebody else may have its cookie, sign in again later, and end it under Sessions.',
   'session-ended': 'That session is ended.',
-  'sessions-ended': 'All your sessions are ended.',
+  'cli-ended': 'That profilectl is not let in any more.',
+  'sessions-ended': 'All your sessions are ended, and no profilectl is let in any more.',
   'key-requested': 'The key is requested.',
   'key-renamed': 'The key is renamed.',
   'key-withdrawn': 'The request is withdrawn.',

@@ -52,7 +52,8 @@ export function readQuery(query: string, allowed: readonly string[]): ReadonlyMa
   return found;
 }
 
-function readPairs(body: string): { name: string; value: string }[] {
+/** Names and values of a body of that type, in order. Throws `bad_form` for percent signs and bytes that are no UTF-8. */
+export function readPairs(body: string): { name: string; value: string }[] {
   if (body === '') return [];
   return body.split('&').map((part) => {
     const equals = part.indexOf('=');

@@ -20,8 +20,8 @@ import type { Outcome, Page, Pages, Visit } from './visit.ts';
 /** How long the line that says what a form did waits to be shown. */
 const FLASH_SECONDS = 60;
 
-/** How many sets of addresses are remembered that have sent texts to the page for found secrets: 32 addresses each. */
-const FOUND_SETS = 64;
+/** How many sets of addresses are remembered that have sent found secrets, or have asked for tokens: 32 addresses each. */
+const TRY_SETS = 64;
 
 /** What is known of a request on its way to its route; the answer to a refusal shows it. */
 type Progress = {
@@ -39,7 +39,8 @@ export function createPages(access: Access, report: Pages['report']): Pages {
     report,
     background: createBackground(),
     isPage: (path) => isPagePath(PAGE_ROUTES, path),
-    foundTexts: joinThrottle(createThrottleMemory(access.random, FOUND_SETS), 1, access.clock),
+    foundTexts: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
+    loginTries: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
     isStopping: false,
   };
 }
@@ -86,7 +87,7 @@ function openVisit(pages: Pages, request: PageRequest, progress: Progress): Visi
   if (route.who !== 'anyone' && person === null) {
     if (isPost) throw new AppError('signed_out');
     const signIn = route.who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
-    return { seeOther: withNext(signIn, wantedPage(pages, request)) };
+    return { seeOther: withNext(signIn, wantedPage(pages, request.path, query)) };
   }
   if (route.who !== 'anyone' && route.who !== 'signed in' && person?.kind !== route.who)
     throw new AppError('forbidden');
@@ -94,9 +95,10 @@ function openVisit(pages: Pages, request: PageRequest, progress: Progress): Visi
   return { pages, access, request, client, params, query, form, session: progress.session, person };
 }
 
-/** The page that somebody asked for who has to sign in first, with its parameter where it has one. */
-function wantedPage({ isPage }: Pages, { path, query }: PageRequest): string {
-  const whole = `${path}?${query}`;
+/** The page that somebody asked for who has to sign in first, with those of its parameters that it reads. */
+function wantedPage({ isPage }: Pages, path: string, query: Visit['query']): string {
+  const pairs = [...query].flatMap(([name, value]) => (value === '' ? [] : [`${name}=${encodeURIComponent(value)}`]));
+  const whole = `${path}?${pairs.join('&')}`;
   return isPage(whole) ? whole : path;
 }
 

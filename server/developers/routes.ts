@@ -1,3 +1,5 @@
+import { CLI_PARAMETERS } from './cli-request.ts';
+import type { FieldKinds } from './form.ts';
 import { decide } from './pages/admin/decide.ts';
 import { enrol, enrolPage, registeredPage } from './pages/admin/enrol.ts';
 import { adminKeyPage } from './pages/admin/key.ts';
@@ -6,6 +8,7 @@ import { people } from './pages/admin/people.ts';
 import { queue } from './pages/admin/queue.ts';
 import { removeOwnPasskey } from './pages/admin/remove-passkey.ts';
 import { adminSignIn, adminSignInPage } from './pages/admin/sign-in.ts';
+import { answerCli, cliPage } from './pages/cli.ts';
 import { enter, enterPage } from './pages/enter.ts';
 import { foundPage, giveBack } from './pages/found.ts';
 import { home } from './pages/home.ts';
@@ -14,7 +17,7 @@ import { keys } from './pages/keys.ts';
 import { newKeyPage, REQUEST_FIELDS, sendRequest } from './pages/new-key.ts';
 import { rename, renamePage } from './pages/rename-key.ts';
 import { revoke, revokePage } from './pages/revoke-key.ts';
-import { endAll, endOne, sessions } from './pages/sessions.ts';
+import { endAll, endCliLogin, endOne, sessions } from './pages/sessions.ts';
 import { askForCode, signInPage } from './pages/sign-in.ts';
 import { codePage, signIn } from './pages/sign-in-code.ts';
 import { signOut } from './pages/sign-out.ts';
@@ -82,6 +85,13 @@ const ADMINS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/admin/log', who: 'admin', query: ['before'], act: log },
 ];
 
+/** The decision counts as secret, so that a form that is offered to be sent again asks for it anew. */
+const CLI_FIELDS: FieldKinds = {
+  ...Object.fromEntries(CLI_PARAMETERS.map((name) => [name, 'one'])),
+  shown: 'one',
+  decision: 'secret',
+};
+
 /** All pages and forms under `/developers`. Tests try every refusal on every entry. */
 export const PAGE_ROUTES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers', who: 'anyone', act: home },
@@ -107,6 +117,9 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/sessions', who: 'signed in', act: sessions },
   { method: 'POST', path: '/developers/sessions/end-all', who: 'signed in', act: endAll },
   { method: 'POST', path: '/developers/sessions/:id/end', who: 'signed in', act: endOne },
+  { method: 'POST', path: '/developers/sessions/cli/:identifier/end', who: 'signed in', act: endCliLogin },
+  { method: 'GET', path: '/developers/cli', who: 'signed in', query: CLI_PARAMETERS, act: cliPage },
+  { method: 'POST', path: '/developers/cli', who: 'signed in', fields: CLI_FIELDS, act: answerCli },
   { method: 'GET', path: '/developers/found', who: 'anyone', act: foundPage },
   { method: 'POST', path: '/developers/found', who: 'anyone', fields: { secret: 'secret' }, act: giveBack },
   ...OWNERS_PAGES,

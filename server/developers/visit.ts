@@ -21,6 +21,8 @@ export type Pages = {
   readonly isPage: (path: string) => boolean;
   /** How many texts each address has sent to the page for found secrets. */
   readonly foundTexts: Throttle;
+  /** How often each address has asked for a person's token, or to end one. */
+  readonly loginTries: Throttle;
   /** True from the first sign that the server stops: no approval may begin any more. */
   isStopping: boolean;
 };
@@ -54,6 +56,8 @@ export type Page = {
   details?: ErrorDetails;
   /** Texts of scripts that the page needs; the policy lets exactly these run. */
   scripts?: readonly string[];
+  /** An address of this very person's machine, where the browser goes on at once. */
+  goOn?: string;
 };
 
 /** What a route does: shows a page, or sends the browser to another one with a line that says what happened. */

@@ -9,31 +9,42 @@ import type { PageAnswer, PageRequest } from '../developers/messages.ts';
 import type { Pages } from '../developers/visit.ts';
 import { credentialsOf } from '../request/authenticate.ts';
 import { queryParameters } from '../request/parameters.ts';
-import { type Call, type Caller, type ManageRoute, personTokenOf, platformTokenOf } from './call.ts';
+import { type Answered, type Call, type Caller, type ManageRoute, personTokenOf, platformTokenOf } from './call.ts';
+import { openLogin } from './login.ts';
 import { ANYTHING, refuseCall } from './refusals.ts';
-import { MANAGE_ROUTES } from './routes.ts';
+import { LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
 
 // What the platform thread does for /manage/v1. The checks come in this order: the token, the path, the method, who asks,
-// the parameters, the body.
+// the parameters, the body. `login.ts` has those of the two paths that take no token.
 
 /** Answers a request. Never throws: whatever goes wrong is answered with JSON too. */
 export async function answerCall(pages: Pages, request: PageRequest): Promise<PageAnswer> {
-  const template = MANAGE_ROUTES.find(({ path }) => matchPath(path, request.path) !== null)?.path ?? ANYTHING;
+  const routes = [...LOGIN_ROUTES, ...MANAGE_ROUTES];
+  const template = routes.find(({ path }) => matchPath(path, request.path) !== null)?.path ?? ANYTHING;
   try {
+    if (LOGIN_ROUTES.some(({ path }) => path === template)) {
+      const { route } = chooseMethod(findRoutes(LOGIN_ROUTES, request.path), request.method);
+      const { act } = route;
+      return answerOf(template, act(openLogin(pages, request)));
+    }
     const { route, call } = openCall(pages, request);
-    const answer = { status: 200, headers: JSON_HEADERS, template, refusal: null, fault: null };
-    if ('feed' in route) return { ...answer, body: '', feed: route.feed(call) };
+    if ('feed' in route) return { ...answerOf(template, { body: {} }), feed: route.feed(call) };
     const { act } = route;
-    const { status = 200, headers = {}, body } = await act(call);
-    return {
-      ...answer,
-      status,
-      headers: [...JSON_HEADERS, ...Object.entries(headers)],
-      body: JSON.stringify(body),
-    };
+    return answerOf(template, await act(call));
   } catch (error) {
     return refuseCall(pages.access.config, error, template);
   }
+}
+
+function answerOf(template: string, { status = 200, headers = {}, body }: Answered): PageAnswer {
+  return {
+    status,
+    headers: [...JSON_HEADERS, ...Object.entries(headers)],
+    body: JSON.stringify(body),
+    template,
+    refusal: null,
+    fault: null,
+  };
 }
 
 const JSON_HEADERS: PageAnswer['headers'] = [

@@ -1,6 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
 import type { FeedOrder } from '../../shared/profiles/write/feed.ts';
-import { type BodyKind, readBody } from '../developers/body.ts';
+import { type BodyKind, FORM, readBody } from '../developers/body.ts';
 import { askInTurn, sendAnswer } from '../developers/door.ts';
 import type { PageAnswer } from '../developers/messages.ts';
 import type { Service } from '../process/service.ts';
@@ -10,7 +10,7 @@ import type { Exchange } from '../request/exchange.ts';
 import { countFailure } from '../request/throttle.ts';
 import { FEED_PATH } from './operations/profiles.ts';
 import { refuseCall } from './refusals.ts';
-import { DOCUMENT_PATH } from './routes.ts';
+import { DOCUMENT_PATH, LOGIN_ROUTES } from './routes.ts';
 
 // What a thread that serves requests does for /manage/v1: it takes the request in like any other, reads its JSON, has the
 // platform thread answer, and counts failed log-ins together with those under /api. It is loaded at the first such request.
@@ -28,9 +28,10 @@ async function answerOf(service: Service, exchange: Exchange): Promise<PageAnswe
       const { answerDocument } = await import('./served.ts');
       return answerDocument(config, exchange.method);
     }
+    const kind = LOGIN_ROUTES.some(({ path }) => path === exchange.path) ? FORM : JSON_BODY;
     // Lines are not read before the token is known.
     const read = (request: Request) =>
-      exchange.path === FEED_PATH ? { body: null, fault: null } : readBody(request, service.pages.reading, JSON_BODY);
+      exchange.path === FEED_PATH ? { body: null, fault: null } : readBody(request, service.pages.reading, kind);
     const answer = await askInTurn(service, exchange, ['authorization'], read);
     if (answer.feed !== undefined) return await takeFeed(service, exchange, answer.feed);
     if (answer.refusal !== 'no_credentials' && answer.refusal !== 'invalid_token') return answer;

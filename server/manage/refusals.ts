@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Config } from '../../shared/config/config.ts';
-import { AppError, refusalOf } from '../../shared/errors.ts';
+import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import type { PageAnswer } from '../developers/messages.ts';
 import { shownOf } from '../request/refusals.ts';
 import { describeFault } from '../watching/log.ts';
@@ -8,7 +8,19 @@ import { describeFault } from '../watching/log.ts';
 /** How a request is logged that was refused before it was known what it asks for, or that asks for nothing there is. */
 export const ANYTHING = '/manage/*';
 
-/** Makes the answer to an error: `{"error":"<sentence>"}` with the code in X-Error-Code, as under /api. Never throws. */
+/** What is refused in the words of RFC 6749, section 5.2, and RFC 7009: the code as `error`, the sentence beside it. */
+export const OAUTH_CODES: readonly ErrorCode[] = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unsupported_grant_type',
+  'unsupported_token_type',
+];
+
+/**
+ * Makes the answer to an error: `{"error":"<sentence>"}` with the code in X-Error-Code, as under /api; `{"error":"<code>",
+ * "error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
+ */
 export function refuseCall(
   config: Pick<Config, 'databasePath'>,
   error: unknown,
@@ -26,7 +38,7 @@ export function refuseCall(
       ['X-Error-Code', code],
       ...Object.entries(headers),
     ],
-    body: JSON.stringify(body),
+    body: JSON.stringify(OAUTH_CODES.includes(code) ? { error: code, error_description: body.error } : body),
     template,
     refusal: code,
     fault: isFault ? describeFault(error) : null,

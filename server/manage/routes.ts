@@ -1,9 +1,12 @@
 import type { ManageRoute } from './call.ts';
+import type { LoginRoute } from './login.ts';
 import { me } from './operations/me.ts';
 import { FEED_PATH, profiles } from './operations/profiles.ts';
+import { revoke } from './operations/revoke.ts';
 import { signIns } from './operations/sign-ins.ts';
+import { token } from './operations/token.ts';
 
-/** Everything under `/manage/v1` that the platform thread answers. Tests try every refusal on every entry. */
+/** Everything under `/manage/v1` that takes a token. Tests try every refusal on every entry. */
 export const MANAGE_ROUTES: readonly ManageRoute[] = [
   { method: 'GET', path: '/manage/v1/me', who: 'any', members: null, act: me },
   {
@@ -21,6 +24,12 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     members: ['uid', 'authId'],
     act: signIns,
   },
+];
+
+/** The paths that take a form instead, by which a person's token is made and ended. */
+export const LOGIN_ROUTES: readonly LoginRoute[] = [
+  { method: 'POST', path: '/manage/v1/token', act: token },
+  { method: 'POST', path: '/manage/v1/revoke', act: revoke },
 ];
 
 /** The path of the OpenAPI document of `/manage/v1`, which everybody may read. */

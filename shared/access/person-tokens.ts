@@ -17,7 +17,7 @@ import {
   type Value,
 } from './session-row.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
-import { dropOver, endThose, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
+import { dropOver, endRows, endThose, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
 import { newTokenText, readTokenText } from './token-text.ts';
 import { hashOf, isSameHash } from './tokens.ts';
 
@@ -119,9 +119,14 @@ export function endPersonToken(access: Access, signed: Signed, identifier: strin
   return endThose(access, TABLE, signed, 'identifier = ?', identifier) > 0;
 }
 
-/** Ends all living tokens of this person. Returns how many. */
-export function endAllPersonTokens(access: Access, signed: Signed): number {
-  return endThose(access, TABLE, signed, 'identifier IS NOT ?', null);
+/** Does what {@link endPersonToken} does, inside a transaction of the caller, who flushes what is written. */
+export function endTokenRow(sqlite: Sqlite, signed: Signed, identifier: string, nowMs: number): void {
+  endRows(sqlite, TABLE, signed, { condition: 'identifier = ?', value: identifier, nowMs });
+}
+
+/** Ends all living tokens of this person, inside a transaction of the caller, who flushes what is written. Returns how many. */
+export function endTokenRows(sqlite: Sqlite, signed: Signed, nowMs: number): number {
+  return endRows(sqlite, TABLE, signed, { condition: 'identifier IS NOT ?', value: null, nowMs });
 }
 
 /**

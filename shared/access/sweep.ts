@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Opened, Sqlite } from '../db/connect.ts';
 import { type Binding, isStillBound } from './binding.ts';
 import { dropOldChallenges } from './challenges.ts';
+import { dropOldCliCodes } from './cli-codes.ts';
 import { dropCodes } from './code-rows.ts';
 import { dropOldEnrolments } from './enrolments.ts';
 import { dropOldHandOvers } from './hand-over.ts';
@@ -20,7 +21,7 @@ import {
 } from './sessions-file.ts';
 
 /** The tables whose rows belong to an owner. */
-const OWNED = ['sessions', 'person_tokens', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
+const OWNED = ['sessions', 'person_tokens', 'cli_codes', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
 
 /**
  * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
@@ -35,6 +36,7 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
     dropOldBrowsers(sqlite, nowMs);
     dropOldSessions(sqlite, nowMs);
     dropOldPersonTokens(sqlite, nowMs);
+    dropOldCliCodes(sqlite, nowMs);
     dropOldChallenges(sqlite, nowMs);
     dropOldEnrolments(sqlite, nowMs);
     dropOldHandOvers(sqlite, nowMs);

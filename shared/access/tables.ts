@@ -110,6 +110,25 @@ const PERSON_TOKENS = `CREATE TABLE IF NOT EXISTS person_tokens (
 CREATE INDEX IF NOT EXISTS person_tokens_profile ON person_tokens (profile_id) WHERE profile_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS person_tokens_admin ON person_tokens (admin) WHERE admin IS NOT NULL`;
 
+/**
+ * Codes that let a `profilectl` in, by their SHA-256, with what the one that asked has to show for a token, and whose consent
+ * they are. One that was used stays for a day with the token that it made, so that a second use is noticed.
+ */
+const CLI_CODES = `CREATE TABLE IF NOT EXISTS cli_codes (
+  code_hash BLOB PRIMARY KEY CHECK (length(code_hash) = 32),
+  code_challenge TEXT NOT NULL,
+  redirect_uri TEXT,
+  machine TEXT NOT NULL,
+  profile_id INTEGER,
+  address_hash BLOB CHECK (length(address_hash) = 32),
+  admin TEXT,
+  generation INTEGER NOT NULL,
+  made_at INTEGER NOT NULL,
+  token_made TEXT,
+  CHECK ((profile_id IS NULL) = (address_hash IS NULL) AND (profile_id IS NULL) <> (admin IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS cli_codes_made ON cli_codes (made_at)`;
+
 /** When tokens of platforms were last used, to the minute. */
 const TOKEN_USES = `CREATE TABLE IF NOT EXISTS token_uses (
   identifier TEXT PRIMARY KEY,
@@ -154,6 +173,7 @@ export const TABLES: readonly string[] = [
   ENROLMENTS,
   CHALLENGES,
   PERSON_TOKENS,
+  CLI_CODES,
   TOKEN_USES,
   HAND_OVERS,
   UNTOLD_SIGN_INS,

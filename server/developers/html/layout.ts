@@ -43,14 +43,14 @@ const ICON =
 
 /** Lays out a page: head, links for who sees it (none where that is not known), `<main>`, foot. */
 export function layPage(config: Config, visitor: Visitor | null, page: Page): LaidPage {
-  const { title, refusal, body, scripts = [] } = page;
+  const { title, refusal, body, scripts = [], goOn } = page;
   const document = html`<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${refusal === undefined ? '' : 'Error: '}${title} – Profile Lookup</title>
-<link rel="icon" href="${raw(ICON)}">
+${goOn === undefined ? '' : html`<meta http-equiv="refresh" content="0; url=${goOn}">\n`}<link rel="icon" href="${raw(ICON)}">
 <style>${raw(style)}</style>
 </head>
 <body>

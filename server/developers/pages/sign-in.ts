@@ -53,7 +53,8 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
   const { config } = visit.access;
   const fault = faultOf(visit);
   const title = 'Sign in';
-  if (fault !== null) return { title, body: html`<h1>${title}</h1><p class="note">${fault}</p>` };
+  const admins = html`<p>Are you an admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(visit)))}">Sign in with a passkey</a>.</p>`;
+  if (fault !== null) return { title, body: html`<h1>${title}</h1><p class="note">${fault}</p>${admins}` };
   const fields = [
     textField({
       name: 'name',
@@ -78,6 +79,7 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
     title,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 <p>Where both belong to the same profile, a mail with a code goes to that address.</p>
-${formTo(publicPath(config, '/developers/sign-in'), 'Send me a code', ...fields)}`,
+${formTo(publicPath(config, '/developers/sign-in'), 'Send me a code', ...fields)}
+${admins}`,
   };
 }

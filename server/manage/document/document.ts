@@ -2,7 +2,9 @@ import type { ErrorCode } from '../../../shared/errors.ts';
 import { COMMON_HEADERS, headerComponents, headerReferences } from '../../api-doc/document/headers.ts';
 import type { OpenApi, Operation } from '../../api-doc/document/types.ts';
 import type { Admitted, ManageRoute } from '../call.ts';
-import { MANAGE_ROUTES } from '../routes.ts';
+import type { LoginRoute } from '../login.ts';
+import { OAUTH_CODES } from '../refusals.ts';
+import { LOGIN_ROUTES, MANAGE_ROUTES } from '../routes.ts';
 import { MANAGE_DOCS, type ManageDoc, objectOf } from './operations.ts';
 import { COMMON, OTHER, responsesOf } from './refusals.ts';
 
@@ -45,13 +47,20 @@ function documentOf(): ManageApi {
       { name: 'Platform', description: 'What a token of a platform can do.' },
       { name: 'Person', description: 'What a token of a person can do.' },
     ],
-    paths: pathsOf(MANAGE_ROUTES),
+    paths: pathsOf([...MANAGE_ROUTES, ...LOGIN_ROUTES]),
     'x-other-requests': {
       description: 'What is answered to other methods, and on every other path under `/manage`.',
-      responses: responsesOf([...COMMON, ...OTHER]),
+      responses: responsesOf([...COMMON, 'no_credentials', 'invalid_token', ...OTHER]),
     },
     components: {
-      schemas: { Error: objectOf({ error: { type: 'string' } }) },
+      schemas: {
+        Error: objectOf({ error: { type: 'string' } }),
+        OAuthError: objectOf({
+          error: { type: 'string', enum: [...OAUTH_CODES] },
+          // What RFC 6749 allows there.
+          error_description: { type: 'string', pattern: '^[ !#-\\[\\]-~]+$' },
+        }),
+      },
       headers: Object.fromEntries(Object.entries(used).filter(([name]) => names.includes(name))),
       responses: {},
       securitySchemes: {
@@ -67,7 +76,7 @@ export function documentPath(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-function pathsOf(routes: readonly ManageRoute[]): ManageApi['paths'] {
+function pathsOf(routes: readonly (ManageRoute | LoginRoute)[]): ManageApi['paths'] {
   const paths: ManageApi['paths'] = {};
   for (const route of routes) {
     const path = documentPath(route.path);
@@ -76,26 +85,36 @@ function pathsOf(routes: readonly ManageRoute[]): ManageApi['paths'] {
   return paths;
 }
 
-/** What each kind of route asks of the token: in words, for tools, and by which refusals it says no. */
-function needOf(who: Admitted): { sentence: string; security: Operation['security']; refusals: ManageDoc['refusals'] } {
-  if (who === 'any')
-    return { sentence: 'Any token will do.', security: [{ platform: [] }, { person: [] }], refusals: [] };
+/** What a route asks of the token: in words, for tools, and by which refusals it says no. */
+type Need = { sentence: string; security: Operation['security']; refusals: ManageDoc['refusals'] };
+
+const NO_TOKEN: Need = {
+  sentence: 'Takes no token as bearer.',
+  security: [],
+  refusals: ['invalid_request', 'invalid_client'],
+};
+
+function needOf(who: Admitted): Need {
+  const both = ['no_credentials', 'invalid_token', 'bad_parameter'] as const;
+  if (who === 'any') {
+    return { sentence: 'Any token will do.', security: [{ platform: [] }, { person: [] }], refusals: both };
+  }
   if (who === 'person') {
-    return { sentence: 'Needs a token of a person.', security: [{ person: [] }], refusals: ['forbidden'] };
+    return { sentence: 'Needs a token of a person.', security: [{ person: [] }], refusals: [...both, 'forbidden'] };
   }
   const right = who.platform;
   const sentence = `Needs a token of a platform with the right \`${right}\`.`;
-  return { sentence, security: [{ platform: [right] }], refusals: ['forbidden', 'insufficient_scope'] };
+  return { sentence, security: [{ platform: [right] }], refusals: [...both, 'forbidden', 'insufficient_scope'] };
 }
 
-function operationOf(route: ManageRoute): ManageOperation {
+function operationOf(route: ManageRoute | LoginRoute): ManageOperation {
   const doc = MANAGE_DOCS[`${route.method} ${route.path}`];
   if (doc === undefined) throw new Error(`The document has no operation for ${route.method} ${route.path}.`);
-  const need = needOf(route.who);
-  const refusals = new Set<ErrorCode>([...COMMON, 'bad_parameter', ...need.refusals, ...doc.refusals]);
+  const need = 'who' in route ? needOf(route.who) : NO_TOKEN;
+  const refusals = new Set<ErrorCode>([...COMMON, ...need.refusals, ...doc.refusals]);
   return {
     operationId: doc.operationId,
-    tags: need.security.map((scheme) => ('person' in scheme ? 'Person' : 'Platform')),
+    tags: need === NO_TOKEN ? ['Person'] : need.security.map((scheme) => ('person' in scheme ? 'Person' : 'Platform')),
     summary: doc.summary,
     description: `${doc.description} ${need.sentence}`,
     security: need.security,
@@ -107,10 +126,10 @@ function operationOf(route: ManageRoute): ManageOperation {
   };
 }
 
-function foundOf({ body }: ManageDoc) {
+function foundOf({ body, headers }: ManageDoc) {
   return {
     description: 'What was asked for.',
-    headers: headerReferences(...COMMON_HEADERS, 'No-Cache-Control'),
+    headers: { ...headerReferences(...COMMON_HEADERS, 'No-Cache-Control'), ...headers },
     content: { 'application/json': { schema: body } },
   };
 }

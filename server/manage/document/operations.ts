@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../shared/errors.ts';
-import type { Parameter, Schema } from '../../api-doc/document/types.ts';
+import type { Header, Parameter, Schema } from '../../api-doc/document/types.ts';
 
 /** What the document says of one operation, beside what its route says. */
 export type ManageDoc = {
@@ -9,8 +9,9 @@ export type ManageDoc = {
   parameters?: Parameter[];
   /** The type and schema of the body of a request. */
   request?: { type: string; schema: Schema };
-  /** The body of a 200. */
+  /** The body of a 200, and the headers that only this operation has. */
   body: Schema;
+  headers?: Record<string, Header>;
   /** The refusals that not every operation has. */
   refusals: readonly ErrorCode[];
 };
@@ -21,6 +22,7 @@ const flag: Schema = { type: 'boolean' };
 const maybe = (type: string): Schema => ({ type: [type, 'null'] });
 
 const IDENTIFIER: Schema = { type: 'string', pattern: '^[0-9A-Za-z]{8}$' };
+const CLIENT_ID: Schema = { type: 'string', enum: ['profilectl'] };
 const ENDS_AT: Schema = {
   type: 'string',
   format: 'date-time',
@@ -136,5 +138,49 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     },
     body: objectOf({ address: { type: 'string', format: 'uri' }, expiresAt: { type: 'string', format: 'date-time' } }),
     refusals: ['bad_body', 'not_found', 'body_too_long', 'not_json'],
+  },
+  'POST /manage/v1/token': {
+    operationId: 'exchangeCode',
+    summary: 'Exchange a code for a person’s token',
+    description:
+      'RFC 6749, section 4.1.3, with RFC 7636. The code comes from `/developers/cli`, works once, for 5 minutes. An owner’s token works for 90 days, and until it was not used for 30; an admin’s for 12 hours. A second use of a code ends the token.',
+    request: {
+      type: 'application/x-www-form-urlencoded',
+      schema: objectOf(
+        {
+          grant_type: { type: 'string', enum: ['authorization_code'] },
+          client_id: CLIENT_ID,
+          code: text,
+          code_verifier: { type: 'string', pattern: '^[A-Za-z0-9._~-]{43,128}$' },
+          redirect_uri: { type: 'string', description: 'Where `/developers/cli` was given one: the same.' },
+        },
+        ['redirect_uri'],
+      ),
+    },
+    body: objectOf({
+      access_token: { type: 'string', pattern: '^plt_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$' },
+      token_type: { type: 'string', enum: ['Bearer'] },
+      expires_in: { ...count, description: 'Seconds until the token ends at the latest.' },
+    }),
+    headers: {
+      Pragma: {
+        description: 'Keep nothing, for HTTP/1.0.',
+        required: true,
+        schema: { type: 'string', enum: ['no-cache'] },
+      },
+    },
+    refusals: ['invalid_grant', 'unsupported_grant_type'],
+  },
+  'POST /manage/v1/revoke': {
+    operationId: 'revokeToken',
+    summary: 'End a person’s token',
+    description:
+      'RFC 7009. A token that is unknown or has ended is answered in the same way; one of a platform is not ended here.',
+    request: {
+      type: 'application/x-www-form-urlencoded',
+      schema: objectOf({ token: text, client_id: CLIENT_ID, token_type_hint: text }, ['token_type_hint']),
+    },
+    body: objectOf({}),
+    refusals: ['unsupported_token_type'],
   },
 };

@@ -1,6 +1,7 @@
 import { type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { COMMON_HEADERS, headerReferences } from '../../api-doc/document/headers.ts';
-import type { Header, ResponseObject } from '../../api-doc/document/types.ts';
+import type { Header, ResponseObject, Schema } from '../../api-doc/document/types.ts';
+import { OAUTH_CODES } from '../refusals.ts';
 import { LINES_REFUSED } from './operations.ts';
 
 /** When each refusal comes, as clauses. */
@@ -22,19 +23,23 @@ const WHEN: Partial<Record<ErrorCode, string>> = {
   not_json: 'the body is not application/json',
   not_lines: 'the body is not application/jsonl, or it is compressed',
   lines_refused: 'lines were refused; without `partial=1` nothing is in then',
-  too_many_failures: 'the 31st request without a valid token or key from one address within a minute',
+  too_many_failures:
+    'the 31st request without a valid token or key from one address within a minute, or the 31st that begins or ends a login',
   feed_running: 'another request puts profiles in',
+  invalid_request: 'a parameter is missing, malformed or repeated, or the body is no form',
+  invalid_client: 'the client_id is missing or another, or the client sent a secret',
+  invalid_grant: 'the code is unknown, used or too old, or the verifier, the redirect_uri or the person is another one',
+  unsupported_grant_type: 'grant_type is not authorization_code',
+  unsupported_token_type: 'the token is one of a platform',
   internal: 'a fault of the server; its log has the cause under the request id',
   busy: 'the database is locked for a moment',
   not_ready: 'the server takes no profiles in',
   too_many_pages: 'too many requests are under way',
 };
 
-/** The refusals that every operation has. */
+/** The refusals that every operation has, whether or not it takes a token. */
 export const COMMON: readonly ErrorCode[] = [
   'bad_request',
-  'no_credentials',
-  'invalid_token',
   'plain_http',
   'too_many_failures',
   'internal',
@@ -65,7 +70,6 @@ export function responsesOf(codes: readonly ErrorCode[]): Record<string, Respons
 
 function responseOf(group: readonly ErrorCode[]): ResponseObject {
   const when = group.map((code) => WHEN[code]).join('; or ');
-  const schema = group.includes('lines_refused') ? LINES_REFUSED : { $ref: '#/components/schemas/Error' };
   return {
     description: `${when.charAt(0).toUpperCase()}${when.slice(1)}.`,
     headers: {
@@ -77,8 +81,17 @@ function responseOf(group: readonly ErrorCode[]): ResponseObject {
       },
       ...ownHeaders(group),
     },
-    content: { 'application/json': { schema } },
+    content: { 'application/json': { schema: schemaOf(group) } },
   };
+}
+
+function schemaOf(group: readonly ErrorCode[]): Schema {
+  if (group.includes('lines_refused')) return LINES_REFUSED;
+  const schemas = [
+    ...(group.every((code) => OAUTH_CODES.includes(code)) ? [] : [{ $ref: '#/components/schemas/Error' }]),
+    ...(group.some((code) => OAUTH_CODES.includes(code)) ? [{ $ref: '#/components/schemas/OAuthError' }] : []),
+  ];
+  return schemas.length === 1 ? (schemas[0] as Schema) : { anyOf: schemas };
 }
 
 function ownHeaders(group: readonly ErrorCode[]): Record<string, Header> {

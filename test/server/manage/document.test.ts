@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { documentPath, type ManageApi, manageDocumentText } from '../../../server/manage/document/document.ts';
-import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
+import { LOGIN_ROUTES, MANAGE_ROUTES } from '../../../server/manage/routes.ts';
 import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { startTestServer } from '../../support/http.ts';
@@ -59,5 +59,6 @@ test('it has every route with the token and the right that it needs', () => {
     const security = who === 'any' ? any : who === 'person' ? [{ person: [] }] : [{ platform: [who.platform] }];
     return [method, documentPath(path), security];
   });
-  expect(shown.sort()).toEqual(wanted.sort());
+  const logins = LOGIN_ROUTES.map(({ method, path }) => [method, path, []]);
+  expect(shown.sort()).toEqual([...wanted, ...logins].sort());
 });

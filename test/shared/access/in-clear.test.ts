@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Access } from '../../../shared/access/access.ts';
 import { addAdmin } from '../../../shared/access/admins.ts';
 import { beginSignIn } from '../../../shared/access/assertions.ts';
+import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
 import { newCode, showCode } from '../../../shared/access/code-text.ts';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
 import { endSession, readSession } from '../../../shared/access/sessions.ts';
@@ -12,7 +13,7 @@ import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { notedRandom } from '../../support/secret-search.ts';
+import { notedRandom, noteMail } from '../../support/secret-search.ts';
 
 /** Draws of random bytes; of 32 bytes tokens and challenges are made, of 5 codes. */
 function recordingRandom() {
@@ -75,19 +76,28 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   const signed = signIn(access, enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
   beginSignIn(access, CLIENT);
-  endSession(access, entered.session.signed, entered.session.id);
+  // Two profilectl are let in; one code becomes a token, whose random bytes stand in no code.
+  const { signed: ada } = entered.session;
+  const consent = { codeChallenge: Buffer.from(hashOf('v')).toString('base64url'), redirectUri: null, machine: 'desk' };
+  const [used] = [makeCliCode(access, ada, consent), makeCliCode(access, ada, consent)] as [string, string];
+  const exchange = { code: used, redirectUri: null, verifier: 'v' };
+  const { token } = exchangeCliCode({ ...access, random: notedRandom }, exchange, CLIENT);
+  noteMail(token);
+  endSession(access, ada, entered.session.id);
   expect(readSession(access, signed.token)).not.toBeNull();
 
   const files = bytesOfFiles(access.folder);
   // The search would find what is there: the session is stored by its hash.
-  expect(files.includes(hashOf(signed.token))).toBe(true);
+  expect([signed.token, token, used].map((text) => files.includes(hashOf(text)))).toEqual([true, true, true]);
+  expect(files.includes(token.slice(13, 29))).toBe(false);
   const known = storedAsTheyAre(access);
   const secret = drawn.filter((bytes) => !known.includes(Buffer.from(bytes).toString('hex')));
-  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges.
+  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges, two codes of
+  // profilectl.
   expect([
     secret.filter(({ length }) => length === 5).length,
     secret.filter(({ length }) => length === 32).length,
-  ]).toEqual([2, 10]);
+  ]).toEqual([2, 12]);
   const found = secret.flatMap((bytes, number) =>
     formsOf(bytes).some((form) => files.includes(form)) ? [number] : [],
   );

@@ -3,7 +3,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { html } from '../../../html.ts';
 import { publicPath } from '../../../request/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../../html/fields.ts';
-import { nextOf } from '../../next.ts';
+import { nextOf, withNext } from '../../next.ts';
 import { assertionIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { goOnSignedIn } from '../../signed-in.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
@@ -60,6 +60,6 @@ function show(visit: Visit, faults: Faults): Page {
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>Admins sign in with a passkey, which a device or a security key keeps for them. It is registered at an address that the operator makes with <code>profilectl admins add</code>.</p>
 ${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(visit)))}
-<p>Are you the owner of a profile? <a href="${publicPath(config, '/developers/sign-in')}">Sign in with a mailed code</a>.</p>`,
+<p>Are you the owner of a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(visit)))}">Sign in with a mailed code</a>.</p>`,
   };
 }

@@ -1,0 +1,80 @@
+import { CLI_CLIENT_ID } from '../../shared/access/cli-codes.ts';
+import { AppError } from '../../shared/errors.ts';
+import { readPairs } from '../developers/form.ts';
+import type { PageRequest } from '../developers/messages.ts';
+import type { Pages } from '../developers/visit.ts';
+import { blockOf } from '../request/client-address.ts';
+import { countFailure, type Throttle } from '../request/throttle.ts';
+import type { Answered } from './call.ts';
+
+// The two paths that take a form instead of a token: a person's token is made there, and ended. What they refuse, they
+// refuse in the words of RFC 6749, section 5.2.
+
+/** One request to such a path, whose client is known. */
+export type LoginCall = {
+  /** What there is to work on, and what does work in the background. */
+  readonly pages: Pages;
+  readonly client: { address: string };
+  /** The parameters that have a value; those that nobody asks for are ignored. */
+  readonly parameters: ReadonlyMap<string, string>;
+};
+
+/** An entry of the table of these paths. */
+export type LoginRoute = { method: 'POST'; path: string; act: (call: LoginCall) => Answered };
+
+/**
+ * Takes a request to such a path through its checks: how often its address has asked, the form, the client. Throws
+ * `too_many_failures`, `invalid_request` and `invalid_client`.
+ */
+export function openLogin(pages: Pages, request: PageRequest): LoginCall {
+  const { headers, body, bodyFault, address } = request;
+  refuseMany(pages.loginTries, address);
+  if (bodyFault !== null) {
+    throw new AppError('invalid_request', 'The body must be a form of at most 64 KiB, in UTF-8.');
+  }
+  const parameters = readParameters(body ?? '');
+  const isByHeader = /^basic /i.test(headers.authorization ?? '');
+  if (isByHeader || parameters.get('client_id') !== CLI_CLIENT_ID) {
+    throw new AppError(
+      'invalid_client',
+      `The only client is ${CLI_CLIENT_ID}; send it as client_id, without a secret.`,
+    );
+  }
+  return { pages, client: { address }, parameters };
+}
+
+/** The value of a parameter. Throws `invalid_request` where it is missing. */
+export function parameter(parameters: LoginCall['parameters'], name: string): string {
+  const value = parameters.get(name);
+  if (value === undefined) throw new AppError('invalid_request', `The parameter ${name} is missing.`);
+  return value;
+}
+
+/** One that comes without a value counts as not sent, and none may come twice (RFC 6749, section 3.2). */
+function readParameters(body: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const { name, value } of pairsOf(body)) {
+    if (value === '') continue;
+    if (found.has(name)) throw new AppError('invalid_request', 'Each parameter may be sent only once.');
+    found.set(name, value);
+  }
+  return found;
+}
+
+function pairsOf(body: string): { name: string; value: string }[] {
+  try {
+    return readPairs(body);
+  } catch {
+    throw new AppError('invalid_request', 'The parameters must be percent-encoded UTF-8.');
+  }
+}
+
+function refuseMany(loginTries: Throttle, address: string): void {
+  try {
+    countFailure(loginTries, blockOf(address));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const sentence = 'This address has begun or ended too many logins within a minute; try again a little later.';
+    throw new AppError('too_many_failures', sentence, error.details);
+  }
+}

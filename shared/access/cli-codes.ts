@@ -1,0 +1,157 @@
+import { DAY_MS } from '../clock.ts';
+import type { Sqlite } from '../db/connect.ts';
+import { AppError } from '../errors.ts';
+import type { Access, Client } from './access.ts';
+import { isWithin, MAX_BACK_MS } from './periods.ts';
+import { beginPersonToken, endTokenRow, endTokenRows } from './person-tokens.ts';
+import {
+  columnsOf,
+  personsRows,
+  personsValues,
+  type Signed,
+  type SignedColumns,
+  signedOf,
+  type Value,
+} from './session-row.ts';
+import { flushSessions, writeSessions } from './sessions-file.ts';
+import { isStillSigned } from './signed-rows.ts';
+import { hashOf, newToken } from './tokens.ts';
+import { tellOfSignIn } from './untold.ts';
+
+// How a `profilectl` on another machine gets a token: a person who is signed in lets it in on a page, which makes a code; the
+// `profilectl` exchanges the code for the token, and shows by a secret of its own that it is the one that asked (RFC 7636).
+// Functions throw `busy` where a lock is held for too long, and `refused` where a file can't be read or written.
+
+/** The client id of `profilectl`, which is the only client that there is; it has no secret. */
+export const CLI_CLIENT_ID = 'profilectl';
+
+/** How long a code works, in milliseconds. */
+export const CLI_CODE_MS = 5 * 60_000;
+
+/** How long a code that was used is remembered, so that a second use ends the token, in milliseconds. */
+const USED_MS = DAY_MS;
+
+/** The most codes that may be open at a time, and so many of one person, where a new one takes the place of the oldest. */
+export const MOST_CLI_CODES = { all: 1_000, person: 5 } as const;
+
+/** What somebody consents to. */
+export type CliConsent = {
+  /** SHA-256 of the secret of the `profilectl` that asks, as base64url. */
+  codeChallenge: string;
+  /** Where the browser brings the code; null where the person pastes it. */
+  redirectUri: string | null;
+  /** What the machine calls itself. */
+  machine: string;
+};
+
+/** What a `profilectl` shows for a token: the code, the address that the code was brought to if there was one, its secret. */
+export type CliExchange = { code: string; redirectUri: string | null; verifier: string };
+
+type Row = SignedColumns & CliConsent & { madeAt: number; tokenMade: string | null };
+
+/** Makes a code, 43 characters of base64url, for whoever is signed in. Throws `too_many_pages` where too many are open. */
+export function makeCliCode(access: Access, signed: Signed, consent: CliConsent): string {
+  const code = newToken(access.random);
+  const nowMs = access.clock.nowMs();
+  const { profileId, addressHash, admin } = columnsOf(signed);
+  const { codeChallenge, redirectUri, machine } = consent;
+  writeSessions(access.sessions, (sqlite) => {
+    dropOldCliCodes(sqlite, nowMs);
+    makeRoom(sqlite, signed);
+    sqlite
+      .query('INSERT INTO cli_codes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)')
+      .run(
+        ...[hashOf(code), codeChallenge, redirectUri, machine],
+        ...[profileId, addressHash, admin, signed.generation, nowMs],
+      );
+  });
+  return code;
+}
+
+/** Drops the oldest open codes of a person who would have too many. Throws `too_many_pages` where all have too many. */
+function makeRoom(sqlite: Sqlite, signed: Signed): void {
+  sqlite
+    .query<null, Value[]>(
+      `DELETE FROM cli_codes WHERE code_hash IN (SELECT code_hash FROM cli_codes
+         WHERE token_made IS NULL AND ${personsRows(signed)} ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
+    )
+    .run(...personsValues(signed), MOST_CLI_CODES.person - 1);
+  const { open } = sqlite.query('SELECT count(*) AS open FROM cli_codes WHERE token_made IS NULL').get() as {
+    open: number;
+  };
+  if (open < MOST_CLI_CODES.all) return;
+  const sentence = 'Too many logins of profilectl are under way; try again in a minute.';
+  throw new AppError('too_many_pages', sentence, { retryAfterSeconds: 60 });
+}
+
+/**
+ * Exchanges a code for a token, once; that the owner is to be told is stored with it. Throws `invalid_grant`, with one sentence for all reasons:
+ * an unknown, used or old code, another address or secret than the code was made for, and a person who is not the same any
+ * more. A second use of a code ends the token that the first has made (RFC 6749, section 4.1.2).
+ */
+export function exchangeCliCode(
+  access: Access,
+  exchange: CliExchange,
+  client: Pick<Client, 'address'>,
+): { token: string; identifier: string; endsAtMs: number } {
+  const nowMs = access.clock.nowMs();
+  const made = writeSessions(access.sessions, (sqlite) => {
+    const row = find(sqlite, exchange.code);
+    if (row === null) return null;
+    const signed = signedOf(row);
+    if (row.tokenMade !== null) {
+      endTokenRow(sqlite, signed, row.tokenMade, nowMs);
+      return null;
+    }
+    if (!isRight(row, exchange, nowMs) || !isStillSigned(access, signed)) return null;
+    const { machine } = row;
+    if (signed.kind === 'owner') {
+      tellOfSignIn(access, signed, { ...client, agent: `profilectl on ${machine}` }, nowMs);
+    }
+    const begun = beginPersonToken(access, signed, { machine, client });
+    sqlite
+      .query('UPDATE cli_codes SET token_made = ? WHERE code_hash = ?')
+      .run(begun.identifier, hashOf(exchange.code));
+    return begun;
+  });
+  flushSessions(access.sessions);
+  if (made !== null) return made;
+  const sentence =
+    'This code does not work: it is unknown, older than five minutes, was used already, or is not for you.';
+  throw new AppError('invalid_grant', sentence);
+}
+
+function find(sqlite: Sqlite, code: string): Row | null {
+  return sqlite
+    .query<Row, [Uint8Array]>(
+      `SELECT code_challenge AS codeChallenge, redirect_uri AS redirectUri, machine, profile_id AS profileId,
+         address_hash AS addressHash, admin, generation, made_at AS madeAt, token_made AS tokenMade
+         FROM cli_codes WHERE code_hash = ?`,
+    )
+    .get(hashOf(code));
+}
+
+function isRight(row: Row, { redirectUri, verifier }: CliExchange, nowMs: number): boolean {
+  const challenge = Buffer.from(hashOf(verifier)).toString('base64url');
+  return isWithin(row.madeAt, CLI_CODE_MS, nowMs) && row.redirectUri === redirectUri && row.codeChallenge === challenge;
+}
+
+/** Ends all of this person's tokens, and the codes that could still become one. Returns how many tokens were alive. */
+export function endAllCliLogins({ sessions, clock }: Access, signed: Signed): number {
+  const nowMs = clock.nowMs();
+  const ended = writeSessions(sessions, (sqlite) => {
+    sqlite
+      .query<null, Value[]>(`DELETE FROM cli_codes WHERE token_made IS NULL AND ${personsRows(signed)}`)
+      .run(...personsValues(signed));
+    return endTokenRows(sqlite, signed, nowMs);
+  });
+  flushSessions(sessions);
+  return ended;
+}
+
+/** Deletes codes whose time is over, and those used more than a day ago, inside a transaction of the caller. */
+export function dropOldCliCodes(sqlite: Sqlite, nowMs: number): void {
+  sqlite
+    .query('DELETE FROM cli_codes WHERE made_at > ? OR made_at <= iif(token_made IS NULL, ?, ?)')
+    .run(nowMs + MAX_BACK_MS, nowMs - CLI_CODE_MS, nowMs - USED_MS);
+}

@@ -1,0 +1,234 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Access } from '../../../shared/access/access.ts';
+import { removeAdmin } from '../../../shared/access/admins.ts';
+import {
+  CLI_CODE_MS,
+  type CliConsent,
+  endAllCliLogins,
+  exchangeCliCode,
+  MOST_CLI_CODES,
+  makeCliCode,
+} from '../../../shared/access/cli-codes.ts';
+import { listPersonTokens, readPersonToken } from '../../../shared/access/person-tokens.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
+import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { hashOf } from '../../../shared/access/tokens.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { CLIENT, testAccess } from '../../support/access.ts';
+import { onBox } from '../../support/actors.ts';
+import { enrol, signIn } from '../../support/admins.ts';
+import { importLines } from '../../support/import.ts';
+import { refusal } from '../../support/refusal.ts';
+import { noteMail } from '../../support/secret-search.ts';
+import { testClock } from '../../support/world.ts';
+
+const VERIFIERS = ['a', 'b'].map((letter) => letter.repeat(43));
+const REDIRECTS = [null, 'http://127.0.0.1:4711/callback', 'http://[::1]:4711/callback'];
+
+const challengeOf = (verifier: string) => Buffer.from(hashOf(verifier)).toString('base64url');
+const RIGHT = { redirectUri: null, verifier: VERIFIERS[0] as string };
+
+async function world() {
+  const clock = testClock();
+  const access = testAccess({ clock, variables: { PUBLIC_URL: 'https://api.example.org' } });
+  const put = (id: number, email: string) => importLines(access, [{ id, username: `user${id}`, email }]);
+  for (const id of [1, 2]) await put(id, `owner${id}@example.org`);
+  return { access, clock, put, ada: ownerToSign(access, 1) as Signed, bob: ownerToSign(access, 2) as Signed };
+}
+
+function make(access: Access, signed: Signed, consent: Partial<CliConsent> = {}): string {
+  const codeChallenge = challengeOf(RIGHT.verifier);
+  return makeCliCode(access, signed, { codeChallenge, redirectUri: null, machine: 'laptop', ...consent });
+}
+
+/** The token that a code is exchanged for, or null where that is refused. */
+function exchange(access: Access, code: string, changes: Partial<typeof RIGHT & { redirectUri: string | null }> = {}) {
+  try {
+    const made = exchangeCliCode(access, { code, ...RIGHT, ...changes }, CLIENT);
+    noteMail(made.token);
+    return made.token;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'invalid_grant' });
+    return null;
+  }
+}
+
+type Step =
+  | { do: 'consent'; profile: number; redirect: number; verifier: number }
+  | { do: 'exchange'; code: number; redirect: number | 'same'; verifier: number | 'same' }
+  | { do: 'wait'; ms: number }
+  | { do: 'move' | 'end all'; profile: number };
+
+const profile = fc.integer({ min: 1, max: 2 });
+const redirect = fc.nat(2);
+const verifier = fc.nat(1);
+const same = fc.constant('same' as const);
+const code = fc.nat(7);
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('consent' as const), profile, redirect, verifier }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('exchange' as const), code, redirect: same, verifier: same }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('exchange' as const), code, redirect, verifier }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 60_000, 150_000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('move' as const, 'end all'), profile }) },
+);
+
+/** A code as the model keeps it, and the token that it became. */
+type Known = {
+  code: string;
+  profile: number;
+  life: number;
+  redirect: number;
+  verifier: number;
+  madeAt: number;
+  token: string | null;
+  isTokenOver: boolean;
+  isDropped: boolean;
+};
+
+test('a code becomes one token, by one use with its own secret at its own address, within five minutes; a second use ends it: a model', async () => {
+  const { access, clock, put } = await world();
+  let tokens = 0;
+  let reuses = 0;
+  const run = async (steps: readonly Step[]) => {
+    access.sessions.sqlite.run('DELETE FROM cli_codes');
+    const known: Known[] = [];
+    const lives = [0, 0, 0];
+    const ofPerson = (one: Known, who: number) => one.profile === who && one.life === lives[who];
+    const acts = {
+      consent: ({ profile: who, redirect: at, verifier: by }: Extract<Step, { do: 'consent' }>) => {
+        // So that one is the oldest.
+        clock.advance(1);
+        const codeChallenge = challengeOf(VERIFIERS[by] as string);
+        const made = make(access, ownerToSign(access, who) as Signed, {
+          codeChallenge,
+          redirectUri: REDIRECTS[at] ?? null,
+        });
+        known.push({
+          ...{ code: made, profile: who, life: lives[who] as number, redirect: at, verifier: by },
+          ...{ madeAt: clock.nowMs(), token: null, isTokenOver: false, isDropped: false },
+        });
+        const open = known.filter((one) => ofPerson(one, who) && one.token === null && !one.isDropped);
+        for (const one of open.slice(0, -MOST_CLI_CODES.person)) one.isDropped = true;
+      },
+      exchange: ({ code: which, redirect: at, verifier: by }: Extract<Step, { do: 'exchange' }>) => {
+        const one = known.at(-1 - which);
+        if (one === undefined) return;
+        const isRight = [at === 'same' || at === one.redirect, by === 'same' || by === one.verifier].every(Boolean);
+        const isInTime = clock.nowMs() < one.madeAt + CLI_CODE_MS;
+        const isOpen = one.token === null && !one.isDropped && ofPerson(one, one.profile);
+        const token = exchange(access, one.code, {
+          redirectUri: REDIRECTS[at === 'same' ? one.redirect : at] as null,
+          verifier: VERIFIERS[by === 'same' ? one.verifier : by] as string,
+        });
+        expect(token !== null).toBe(isRight && isInTime && isOpen);
+        if (one.token !== null) {
+          one.isTokenOver = true;
+          reuses++;
+        } else if (token !== null) {
+          one.token = token;
+          tokens++;
+        }
+      },
+      wait: ({ ms }: Extract<Step, { do: 'wait' }>) => clock.advance(ms),
+      move: async ({ profile: who }: { profile: number }) => {
+        lives[who] = (lives[who] as number) + 1;
+        await put(who, `moved${clock.nowMs()}.${lives[who]}.${known.length}@example.org`);
+      },
+      'end all': ({ profile: who }: { profile: number }) => {
+        endAllCliLogins(access, ownerToSign(access, who) as Signed);
+        for (const one of known.filter((mine) => ofPerson(mine, who))) {
+          if (one.token === null) one.isDropped = true;
+          else one.isTokenOver = true;
+        }
+      },
+    };
+    for (const step of steps) {
+      await (acts[step.do] as (of: Step) => unknown)(step);
+      for (const one of known) {
+        if (one.token === null) continue;
+        const isAlive = !one.isTokenOver && ofPerson(one, one.profile);
+        expect(readPersonToken(access, one.token) !== null).toBe(isAlive);
+      }
+    }
+  };
+  await fc.assert(fc.asyncProperty(fc.array(STEP, { maxLength: 40, size: 'max' }), run), {
+    numRuns: 25,
+    interruptAfterTimeLimit: 20_000,
+  });
+  // Otherwise the steps would not try what they are for.
+  expect([tokens > 20, reuses > 5]).toEqual([true, true]);
+}, 30_000);
+
+test('a code works until its fifth minute, and not where the clock was set back', async () => {
+  const { access, clock, ada } = await world();
+  const [late, last, back] = [make(access, ada), make(access, ada), make(access, ada)];
+  clock.advance(CLI_CODE_MS - 1);
+  expect(exchange(access, last)).not.toBeNull();
+  clock.advance(1);
+  expect(exchange(access, late)).toBeNull();
+  clock.advance(-DAY_MS);
+  expect(exchange(access, back)).toBeNull();
+});
+
+test('a code that was used is remembered for a day: until then a second use ends its token', async () => {
+  const { access, clock, ada } = await world();
+  const [early, forgotten] = [make(access, ada), make(access, ada)];
+  const tokens = [exchange(access, early), exchange(access, forgotten)] as string[];
+  const isAlive = () => tokens.map((token) => readPersonToken(access, token) !== null);
+  clock.advance(DAY_MS - 1);
+  sweepSessions(access.db, clock, access.sessions);
+  expect(exchange(access, early, { verifier: VERIFIERS[1] as string })).toBeNull();
+  expect(isAlive()).toEqual([false, true]);
+  clock.advance(1);
+  sweepSessions(access.db, clock, access.sessions);
+  expect(access.sessions.sqlite.query('SELECT count(*) FROM cli_codes').values()).toEqual([[0]]);
+  expect([exchange(access, forgotten), ...isAlive()]).toEqual([null, false, true]);
+});
+
+test('an owner is told of each login by mail with the machine’s name, and none begins that can’t be told', async () => {
+  const { access, ada } = await world();
+  const told = () =>
+    access.db.$client
+      .query<{ about: string }, []>("SELECT about FROM notices WHERE kind = 'new-sign-in'")
+      .all()
+      .map(({ about }) => JSON.parse(about));
+  exchange(access, make(access, ada, { machine: 'desk' }));
+  expect(told()).toEqual([{ address: CLIENT.address, agent: 'profilectl on desk' }]);
+  const code = make(access, ada);
+  access.db.$client.run(
+    "CREATE TRIGGER no_notice BEFORE INSERT ON notices BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+  );
+  expect(() => exchange(access, code)).toThrow();
+  access.db.$client.run('DROP TRIGGER no_notice');
+  expect(listPersonTokens(access, ada)).toHaveLength(1);
+  expect(exchange(access, code)).not.toBeNull();
+});
+
+test('an admin’s code makes an admin’s token, and none once the admin was removed', async () => {
+  const { access } = await world();
+  const grace: Signed = signIn(access, enrol(access, 'Grace')).signed;
+  const [first, second] = [make(access, grace), make(access, grace)];
+  const token = exchange(access, first) as string;
+  expect(readPersonToken(access, token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
+  removeAdmin(access, 'Grace', onBox('root'));
+  expect(exchange(access, second)).toBeNull();
+});
+
+test('one person has 5 open codes, of which the oldest gives way; all have 1 000', async () => {
+  const { access, clock, ada, bob } = await world();
+  const codes = Array.from({ length: MOST_CLI_CODES.person + 1 }, () => {
+    clock.advance(1);
+    return make(access, ada);
+  });
+  expect(codes.map((code) => exchange(access, code) !== null)).toEqual([false, ...Array(5).fill(true)]);
+  const insert = access.sessions.sqlite.query(
+    "INSERT INTO cli_codes SELECT randomblob(32), 'x', NULL, 'x', NULL, NULL, 'admin' || ?, 1, ?, NULL",
+  );
+  for (let count = 0; count < MOST_CLI_CODES.all - 1; count++) insert.run(count, clock.nowMs());
+  make(access, bob);
+  expect(await refusal(() => make(access, ada))).toMatchObject({ code: 'too_many_pages' });
+  clock.advance(CLI_CODE_MS);
+  expect(exchange(access, make(access, ada))).not.toBeNull();
+});
