@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { newTokenText } from '../../shared/access/token-text.ts';
 import { newToken } from '../../shared/access/tokens.ts';
 import { newSecret } from '../../shared/keys/secret.ts';
 import { systemRandom } from '../../shared/random.ts';
@@ -10,12 +11,12 @@ import { searchForSecrets } from './secret-search.ts';
 const TOKEN = newToken(systemRandom);
 const CODE = 'Z7K3-9QXM';
 
-/** A folder with a secret and a code in mails, others and a token in the notes, and this in a file of a folder in it. */
+/** A folder with a secret and a code in mails, a person's token, another code and a cookie's token in the notes, and this in a file of a folder in it. */
 function folderWith(content: (mailed: string, noted: string) => string | Uint8Array): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-search-'));
   // What is hidden here must be gone by the time that the whole suite's leavings are searched.
   afterAll(() => rmSync(folder, { recursive: true }));
-  const [mailed, noted] = [newSecret('k7Qm2XaB', systemRandom), newSecret('k7Qm2XaC', systemRandom)];
+  const [mailed, noted] = [newSecret('k7Qm2XaB', systemRandom), newTokenText('plt', systemRandom).token];
   mkdirSync(join(folder, 'mail'), { recursive: true });
   writeFileSync(join(folder, 'mail/one.eml'), `To: a@example.org\n\n${mailed}\n`);
   writeFileSync(join(folder, 'mail/two.eml'), `To: a@example.org\r\n\r\nType this:\r\n\r\n${CODE}\r\n`);

@@ -7,7 +7,7 @@ import { readPersonToken } from '../../../shared/access/person-tokens.ts';
 import { CLIENT } from '../../support/access.ts';
 import { hasChromium, type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
 import { testCertificate } from '../../support/certificates.ts';
-import { cliPath, VERIFIER } from '../../support/login.ts';
+import { cliPath, cliQuery, VERIFIER } from '../../support/login.ts';
 import { ADA, ownerWorld } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
 import { noteMail, noteToken } from '../../support/secret-search.ts';
@@ -16,10 +16,26 @@ import { noteMail, noteToken } from '../../support/secret-search.ts';
 // service speaks HTTPS, and profilectl listens without it on loopback.
 
 const OWN = 'https://dev.bio.example';
-const { certFile, keyFile } = testCertificate();
+const { certFile, keyFile, cert, key } = testCertificate();
 const world = await ownerWorld({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
 const server = await serverOfPages(world);
-const openPage = (hasChromium ? await startBrowser({ 'dev.bio.example': server.port }) : null) as OpenPage;
+/** Another host of the same site, whose owner writes pages. */
+const SIBLING = 'https://ada.bio.example';
+const sibling = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  tls: { cert, key },
+  fetch: () => new Response('<!doctype html><title>Elsewhere</title>', { headers: { 'Content-Type': 'text/html' } }),
+});
+afterAll(() => sibling.stop(true));
+const hosts = { 'dev.bio.example': server.port, 'ada.bio.example': sibling.port as number };
+const openPage = (hasChromium ? await startBrowser(hosts) : null) as OpenPage;
+
+/** Signs Ada in in a window. */
+async function keepCookie(page: Page): Promise<void> {
+  const [name = '', value = ''] = world.cookie.split('=');
+  await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+}
 
 /** What profilectl is told, at an address of its own; without a sign of it the test ends at its time limit. */
 function listen() {
@@ -94,9 +110,8 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
 
   test('tells profilectl that it is not let in, shows a code to paste, and has nothing that axe finds', async () => {
     const { told, redirectUri } = listen();
-    const [name = '', value = ''] = world.cookie.split('=');
     const { page, troubles } = await openPage(`${OWN}/developers/found`, WIDE);
-    await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+    await keepCookie(page);
     await page.goto(OWN + cliPath({ redirect_uri: redirectUri }));
     await page.getByRole('button', { name: 'Don’t' }).click();
     expect(await told).toEqual({ error: 'access_denied', state: 'a state', iss: OWN });
@@ -124,5 +139,40 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     noteToken(new URL(link ?? '').searchParams.get('code') ?? '');
     await page.goto(`${OWN}/developers/sessions`);
     await look(page, 1280);
+  }, 30_000);
+
+  test('is let in by no page of a sibling host, which sends the whole form or frames the page', async () => {
+    const { page } = await openPage(SIBLING, WIDE);
+    await keepCookie(page);
+    const codes = () => world.access.sessions.sqlite.query('SELECT count(*) AS n FROM cli_codes').get();
+    const before = codes();
+    const fields = { ...cliQuery(), shown: `owner ${ADA.id}`, decision: 'let in' };
+    const [response] = await Promise.all([
+      page.waitForNavigation(),
+      page.evaluate(`(() => {
+        const form = document.body.appendChild(document.createElement('form'));
+        Object.assign(form, { method: 'post', action: ${JSON.stringify(`${OWN}/developers/cli`)} });
+        for (const [name, value] of Object.entries(${JSON.stringify(fields)})) {
+          form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
+        }
+        form.submit();
+      })()`),
+    ]);
+    expect([response?.status(), codes()]).toEqual([403, before]);
+    await page.goto(SIBLING);
+    await page.evaluate(
+      `new Promise((done) => {
+        const frame = Object.assign(document.createElement('iframe'), { src: ${JSON.stringify(OWN + cliPath())} });
+        frame.onload = done;
+        document.body.append(frame);
+      })`,
+    );
+    expect(page.frames().map((frame) => frame.url())).toEqual([`${SIBLING}/`, 'chrome-error://chromewebdata/']);
+    // The same form of the page itself lets it in.
+    await page.goto(OWN + cliPath({ redirect_uri: null }));
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    await heading(page, 'Paste this code');
+    noteToken((await page.locator('code.whole').textContent()) ?? '');
+    expect(codes()).not.toEqual(before);
   }, 30_000);
 });
