@@ -68,6 +68,7 @@ function statusText(
     ['Mails', notices === null ? 'not known' : mailsLine(notices, nowMs)],
     ['Signed in', signInsLine(signIns)],
     ['Last import', lastImportText(status.lastImport, nowMs)],
+    ['Last feed', lastImportText(status.lastFeed, nowMs)],
     ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
     ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
     ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],

@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
 import type { ImportOutcome, RefusedLine } from '../../shared/profiles/write/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import type { Status } from '../../shared/upkeep/status.ts';
+import type { ImportStatus } from '../../shared/upkeep/status.ts';
 import { ageText } from '../age.ts';
 import { counted, notice, print } from '../output.ts';
 
@@ -32,6 +32,10 @@ export function printOutcome({ imported, deleted, pruned, dropped, details }: Im
   if (links > 0) notice(`${counted(links, 'link')} to javascript:, vbscript: or data: dropped.`);
   if (details.blank > 0) notice(`${counted(details.blank, 'blank line')} skipped.`);
   if (details.notThere > 0) notice(`${counted(details.notThere, 'line')} to erase a profile that is not there.`);
+  if (details.unaddressed > 0) {
+    const lost = `${counted(details.unaddressed, 'profile')} lost the e-mail address, since the line has no "email"`;
+    notice(`Warning: ${lost}; the former address is told by mail. With --merge what a line does not have stays.`);
+  }
   if (details.refusedFor.length > 0) {
     const width = String(details.refusedFor[0]?.lines).length;
     const rows = details.refusedFor.map(({ reason, lines }) => `  ${String(lines).padStart(width)}  ${reason}`);
@@ -53,8 +57,8 @@ export function failureOf({ imported, deleted, details }: ImportOutcome, refused
   return notPruned === null ? null : new AppError('done_in_part', `${notPruned} The rest is in.`);
 }
 
-/** The last import in `status`: `3h ago, by ada (on the box): 200000 lines, 3 refused`. */
-export function lastImportText(last: Status['lastImport'], nowMs: number): string {
+/** An import in `status`: `3h ago, by ada (on the box): 200000 lines, 3 refused`. */
+export function lastImportText(last: ImportStatus | null, nowMs: number): string {
   if (last === null) return 'none';
   return `${ageText(last.at, nowMs)} ago, by ${last.by}: ${counted(last.lines, 'line')}, ${last.refused} refused`;
 }

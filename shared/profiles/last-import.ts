@@ -12,18 +12,24 @@ export type LastImport = {
   refused: number;
 };
 
-/** Stores it in place of the one before. Throws what `write` throws. */
+/** What a platform sends counts apart from all other imports. */
+export type ImportKind = 'import' | 'feed';
+
+const TABLES = { import: 'last_import', feed: 'last_feed' } as const satisfies Record<ImportKind, string>;
+
+/** Stores it in place of the one of its kind before. Throws what `write` throws. */
 export function storeLastImport(db: Db, { atMs, by, lines, refused }: Omit<LastImport, 'by'> & { by: Actor }): void {
+  const table = TABLES[by.kind === 'platform' ? 'feed' : 'import'];
   write(db, () =>
     db.$client
-      .query('REPLACE INTO last_import (id, at, by, by_kind, lines, refused) VALUES (1, ?, ?, ?, ?, ?)')
+      .query(`REPLACE INTO ${table} (id, at, by, by_kind, lines, refused) VALUES (1, ?, ?, ?, ?, ?)`)
       .run(atMs, by.name, by.kind, lines, refused),
   );
 }
 
-/** Reads it; null where there was none. Throws SQLite's errors. */
-export function readLastImport(sqlite: Sqlite): LastImport | null {
-  const row = sqlite.query('SELECT at, by, by_kind AS kind, lines, refused FROM last_import').get() as {
+/** Reads the last one of a kind; null where there was none. Throws SQLite's errors. */
+export function readLastImport(sqlite: Sqlite, kind: ImportKind): LastImport | null {
+  const row = sqlite.query(`SELECT at, by, by_kind AS kind, lines, refused FROM ${TABLES[kind]}`).get() as {
     at: number;
     by: string;
     kind: StoredActor['kind'];
@@ -31,6 +37,6 @@ export function readLastImport(sqlite: Sqlite): LastImport | null {
     refused: number;
   } | null;
   if (row === null) return null;
-  const { at, by, kind, lines, refused } = row;
-  return { atMs: at, by: { kind, name: by }, lines, refused };
+  const { at, by, kind: byKind, lines, refused } = row;
+  return { atMs: at, by: { kind: byKind, name: by }, lines, refused };
 }

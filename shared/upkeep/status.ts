@@ -12,7 +12,7 @@ import { isServed } from '../db/serving.ts';
 import { databaseSize } from '../db/size.ts';
 import type { ServerDeps } from '../deps.ts';
 import { quotaPath } from '../limits/file/store.ts';
-import { readLastImport } from '../profiles/last-import.ts';
+import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
 import { oversizedIds } from '../profiles/read/shown-size.ts';
 import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
@@ -21,6 +21,9 @@ import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasur
 import { type LastDone, readLastDone } from './last-done.ts';
 import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
 import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
+
+/** When an import ended, who made it, and how many lines it read and refused. */
+export type ImportStatus = { at: string; by: string; lines: number; refused: number };
 
 /** How the service is, but for what only the running server can tell. */
 export type Status = {
@@ -41,7 +44,9 @@ export type Status = {
   /** Profiles that show more than MAX_PROFILE_KIB allows: stored before it did. Null while the schema is older. */
   oversizedProfiles: number | null;
   /** The last import that changed something; null where there was none, or while the schema is older. */
-  lastImport: { at: string; by: string; lines: number; refused: number } | null;
+  lastImport: ImportStatus | null;
+  /** The same of those that platforms send. */
+  lastFeed: ImportStatus | null;
   lastBackup: LastDone | null;
   /** The last backup that `db check --restore` found good. */
   lastRestoreTest: LastDone | null;
@@ -95,7 +100,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     },
     openAttempts: stats?.attempts.open ?? 0,
     oversizedProfiles,
-    lastImport: stats === null ? null : guardDatabase(path, () => lastImportOf(db)),
+    lastImport: stats === null ? null : guardDatabase(path, () => lastImportOf(db, 'import')),
+    lastFeed: stats === null ? null : guardDatabase(path, () => lastImportOf(db, 'feed')),
     lastBackup,
     lastRestoreTest,
     erasure,
@@ -125,8 +131,8 @@ function countAll(db: Opened, nowMs: number): { total: number; banned: number } 
   return { total, banned: total - countProfiles(db, { isBanned: false }, nowMs) };
 }
 
-function lastImportOf({ $client }: Opened): Status['lastImport'] {
-  const last = readLastImport($client);
+function lastImportOf({ $client }: Opened, kind: ImportKind): ImportStatus | null {
+  const last = readLastImport($client, kind);
   if (last === null) return null;
   const { atMs, by, lines, refused } = last;
   return { at: isoTime(atMs), by: actorText(by, 'operator'), lines, refused };

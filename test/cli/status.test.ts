@@ -131,6 +131,20 @@ describe('without a server', () => {
     expect(await text()).toMatch(/^Last import +1d ago, by operator \(on the box\): 3 lines, 1 refused$/m);
   });
 
+  test('what a platform sends is told apart from imports', async () => {
+    const { deps, status, text } = world(1);
+    expect(await status()).toMatchObject({ lastFeed: null });
+    expect(await text()).toMatch(/^Last feed +none$/m);
+    const at = new Date(deps.clock.nowMs()).toISOString();
+    await importLines(deps, [{ id: 1, username: 'ada' }]);
+    await importLines(deps, [{ id: 2, username: 'bob' }, 'nonsense'], { by: { kind: 'platform', name: 'backend' } });
+    expect(await status()).toMatchObject({
+      lastImport: { at, by: 'operator (on the box)', lines: 1, refused: 0 },
+      lastFeed: { at, by: 'platform backend', lines: 2, refused: 1 },
+    });
+    expect(await text()).toMatch(/^Last feed +1d ago, by platform backend: 2 lines, 1 refused$/m);
+  });
+
   test('a certificate that is there for long is not warned of, one that can’t be read is', async () => {
     const { deps, status } = world();
     const { certFile, keyFile } = testCertificate();

@@ -108,21 +108,29 @@ export const erasures = sqliteTable('erasures', {
   vacuumedAt: integer('vacuumed_at'),
 });
 
-/** The last import that came to its end and changed something (`shared/profiles/last-import.ts`): one row, or none. */
-export const lastImport = sqliteTable(
-  'last_import',
-  {
-    id: integer().primaryKey(),
-    at: integer().notNull(),
-    by: text().notNull(),
-    byKind: text('by_kind').$type<ActorKind>().notNull(),
-    /** How many lines it read, and how many of them it refused. */
-    lines: integer().notNull(),
-    refused: integer().notNull(),
-  },
-  (t) => [
-    check('last_import_id', sql`${t.id} = 1`),
-    check('last_import_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
-    check('last_import_lines', sql`${t.refused} BETWEEN 0 AND ${t.lines}`),
-  ],
-);
+/** A table of the last import of a kind that came to its end and changed something: one row, or none. */
+function lastImportTable<Name extends string>(name: Name) {
+  return sqliteTable(
+    name,
+    {
+      id: integer().primaryKey(),
+      at: integer().notNull(),
+      by: text().notNull(),
+      byKind: text('by_kind').$type<ActorKind>().notNull(),
+      /** How many lines it read, and how many of them it refused. */
+      lines: integer().notNull(),
+      refused: integer().notNull(),
+    },
+    (t) => [
+      check(`${name}_id`, sql`${t.id} = 1`),
+      check(`${name}_by_kind`, sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+      check(`${name}_lines`, sql`${t.refused} BETWEEN 0 AND ${t.lines}`),
+    ],
+  );
+}
+
+/** The last import (`shared/profiles/last-import.ts`) by anybody but a platform. */
+export const lastImport = lastImportTable('last_import');
+
+/** The last one that a platform has sent. They follow each other by seconds, and would hide the ones of every night. */
+export const lastFeed = lastImportTable('last_feed');

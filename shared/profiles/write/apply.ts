@@ -24,8 +24,8 @@ import { createRowWriter, type RowWriter } from './write-row.ts';
 /** A line that was checked, its number in the file and its length in bytes. */
 export type Entry = { number: number; bytes: number; line: ProfileLine };
 
-/** How many lines of a pass were imported, how many profiles were erased, and how many were to be but are not there. */
-export type Applied = { imported: number; deleted: number; notThere: number };
+/** Lines of a pass that went in; profiles erased, to be erased but not there, without the address that their line lacks. */
+export type Applied = { imported: number; deleted: number; notThere: number; unaddressed: number };
 
 /**
  * What an import does to the keys of profiles, inside its transaction. It is handed in, because this room does not know
@@ -96,7 +96,7 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
 
 function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options: ApplyOptions): Applied {
   const { sqlite, claims } = state;
-  const done = { imported: 0, deleted: 0, notThere: 0 };
+  const done = { imported: 0, deleted: 0, notThere: 0, unaddressed: 0 };
   const changed = new Set<number>();
   beginClaims(claims);
   for (const entry of entries) {
@@ -112,7 +112,7 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
       else done.notThere++;
       continue;
     }
-    const refusal = applyLine(state, tx, entry, options, changed);
+    const refusal = applyLine(state, tx, entry, options, changed, done);
     if (refusal === null) done.imported++;
     else options.refuse({ line: entry.number, id, refusal, isForName: false });
   }
@@ -122,13 +122,14 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
   return done;
 }
 
-/** Returns why the line can't be taken, or null once it is; adds the profile's id to `changed` where the line changes it. */
+/** Returns why the line can't be taken, or null once it is; adds the profile to `changed`, and to `done`'s `unaddressed`. */
 function applyLine(
   state: ApplyState,
   tx: Tx,
   entry: Entry,
   options: ApplyOptions,
   changed: Set<number>,
+  done: Applied,
 ): Refusal | null {
   const { claims, writer, sizes } = state;
   const { number, bytes, line } = entry;
@@ -158,6 +159,7 @@ function applyLine(
     const refusal = sizeFault(sizes, line, claimedNames(claims, id), isMerged);
     if (refusal !== null) options.clash({ line: number, id, winner: null, refusal, isForName: false });
   }
+  if (line.columns.email === undefined && row.email === null && (held?.row.email ?? null) !== null) done.unaddressed++;
   // One id above the most that is noted is enough: then all profiles count as changed.
   if (changed.size <= MAX_NOTED_IDS) changed.add(id);
   return null;

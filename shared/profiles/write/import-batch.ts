@@ -42,6 +42,7 @@ function halve(context: BatchContext, entries: readonly Entry[], losers: Readonl
     imported: first.imported + second.imported,
     deleted: first.deleted + second.deleted,
     notThere: first.notThere + second.notThere,
+    unaddressed: first.unaddressed + second.unaddressed,
     refused: [...losers.values(), ...first.refused, ...second.refused],
   };
 }
@@ -50,7 +51,7 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
   const { db, apply, merge, onKeys, nowMs } = context;
   const refused: Loser[] = [];
   const clashes: Clash[] = [];
-  const result = { imported: 0, deleted: 0, notThere: 0, refused, clashes };
+  const result = { imported: 0, deleted: 0, notThere: 0, unaddressed: 0, refused, clashes };
   try {
     const applied = writeProfiles(db, (tx) => {
       const done = apply(tx, entries, {

@@ -30,6 +30,8 @@ export type ImportDetails = {
   blank: number;
   /** Lines that erase a profile that is not there. */
   notThere: number;
+  /** Profiles that have no address any more, because their line does not speak of it. */
+  unaddressed: number;
   /** How many lines were refused for each reason, the most frequent first; after 50 reasons the others count as one. */
   refusedFor: { reason: string; lines: number }[];
   /** Why nothing was pruned although it was asked for, as a sentence; null where that is not so. */
@@ -64,7 +66,7 @@ const OTHER_REASONS = 'other reasons';
 
 /** An empty report; `onRefused` hears of every refused line, the ones beyond the 10 000 too. */
 export function createImportReport(onRefused: (refused: RefusedLine) => void = () => {}): ImportReport {
-  const done = { imported: 0, deleted: 0, notThere: 0 };
+  const done = { imported: 0, deleted: 0, notThere: 0, unaddressed: 0 };
   const counts = { lines: 0, pruned: 0, unlisted: 0, droppedLinks: 0 };
   let notPruned: string | null = null;
   const refused: RefusedLine[] = [];
@@ -79,10 +81,11 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
       }
       counts.droppedLinks += line.droppedLinks;
     },
-    applied: ({ imported, deleted, notThere }) => {
+    applied: ({ imported, deleted, notThere, unaddressed }) => {
       done.imported += imported;
       done.deleted += deleted;
       done.notThere += notThere;
+      done.unaddressed += unaddressed;
     },
     pruned: (profiles) => {
       counts.pruned += profiles;
@@ -113,6 +116,7 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
           lines: counts.lines,
           blank,
           notThere: done.notThere,
+          unaddressed: done.unaddressed,
           refusedFor: refusedFor.sort((a, b) => b.lines - a.lines),
           notPruned,
         },

@@ -186,3 +186,20 @@ test('what else was in the file is counted: blank lines, links that act in pages
     '',
   ]);
 });
+
+test('a file that does not speak of addresses takes them away, with a warning; with --merge, or as null, there is none', async () => {
+  const { importing } = await world(0);
+  const file = (...emails: (string | null | undefined)[]) =>
+    jsonLines(...emails.map((email, at) => ({ id: at + 1, username: `u${at}`, email })));
+  const [both, none] = [file('a@example.org', 'b@example.org'), file(undefined, undefined)];
+  const warned = async (lines: string, ...flags: string[]) => (await importing(['-', ...flags], lines)).stderr;
+  expect(await warned(both)).toBe('');
+  expect(await warned(none)).toMatch(
+    /^Warning: 2 profiles lost the e-mail address, since the line has no "email"; .* With --merge .* stays\.\n$/,
+  );
+  expect(await warned(none)).toBe('');
+  await warned(both);
+  expect(await warned(none, '--merge')).toBe('');
+  expect(await warned(file('a@example.org', undefined), '--strict')).toStartWith('Warning: 1 profile lost ');
+  expect(await warned(file(null, null))).toBe('');
+});

@@ -172,6 +172,15 @@ test('the last import stands there with who made it, once there was one that cha
     profile_lookup_last_import_refused_lines: 1,
     'profile_lookup_last_import_info{by="operator (on the box)"}': 1,
   });
+  await importLines(deps, [{ id: 2, username: 'bob' }], { by: { kind: 'platform', name: 'backend' } });
+  expect(Object.keys(await last())).toHaveLength(4);
+  const samples = samplesOf(await metrics.read());
+  expect(samples).toMatchObject({
+    profile_lookup_last_feed_age_seconds: 0,
+    profile_lookup_last_feed_lines: 1,
+    profile_lookup_last_feed_refused_lines: 0,
+    'profile_lookup_last_feed_info{by="platform backend"}': 1,
+  });
 });
 
 test('an attempt that crashed is open while its lease runs, then not confirmed', async () => {
