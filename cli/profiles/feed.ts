@@ -40,7 +40,8 @@ async function importFeed({ deps }: Context): Promise<FeedCounts> {
       onKeys: effectsOfPlatform(head),
     });
     const { imported, deleted, refused, dropped, details } = outcome;
-    return { imported, deleted, notThere: details.notThere, refused, dropped };
+    const { notThere, unaddressed } = details;
+    return { imported, deleted, notThere, unaddressed, refused, dropped };
   } finally {
     lock.close();
   }

@@ -145,7 +145,7 @@ async function sendWhole(run: Run, source: ImportSource): Promise<number> {
   return splitter.state().blank;
 }
 
-const NOTHING: SentEnd = { imported: 0, deleted: 0, notThere: 0, refused: [] };
+const NOTHING: SentEnd = { imported: 0, deleted: 0, notThere: 0, unaddressed: 0, refused: [] };
 
 async function send(
   { host, merge, onWarning, tries }: Run,

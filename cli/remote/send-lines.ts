@@ -1,4 +1,5 @@
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
+import type { Applied } from '../../shared/profiles/write/apply.ts';
 import { type AskedHost, askHost, type HostAnswer } from './client.ts';
 import { strangeAnswer } from './refused-answer.ts';
 
@@ -16,7 +17,7 @@ export type CheckedLine = {
 export type LineRefused = { at: number; field: string | null; reason: string };
 
 /** What a server did with the lines of one request. */
-export type SentEnd = { imported: number; deleted: number; notThere: number; refused: LineRefused[] };
+export type SentEnd = Applied & { refused: LineRefused[] };
 
 /** How to send. */
 export type SendOptions = {
@@ -85,16 +86,15 @@ function pauseAfter(
 
 /** Reads an answer to so many lines. Throws `refused` where it is none, or refuses the request and no line of it. */
 function readEnd(host: AskedHost, { status, body }: HostAnswer, lines: number): SentEnd {
-  const { imported = 0, deleted = 0, notThere = 0, refused, error } = body;
+  const { imported = 0, deleted = 0, notThere = 0, unaddressed = 0, refused, error } = body;
   if (!Array.isArray(refused)) {
     throw typeof error === 'string' ? new AppError('refused', error) : strangeAnswer(host.url, status);
   }
-  const counts = [imported, deleted, notThere];
+  const counts = { imported, deleted, notThere, unaddressed };
   const read = refused.map((one) => readRefused(one, lines));
-  const isWhole = counts.every((count) => Number.isSafeInteger(count)) && !read.includes(null);
+  const isWhole = Object.values(counts).every((count) => Number.isSafeInteger(count)) && !read.includes(null);
   if (!isWhole) throw strangeAnswer(host.url, status);
-  const [put, erased, absent] = counts as [number, number, number];
-  return { imported: put, deleted: erased, notThere: absent, refused: read as LineRefused[] };
+  return { ...(counts as Applied), refused: read as LineRefused[] };
 }
 
 function readRefused(entry: unknown, lines: number): LineRefused | null {

@@ -20,12 +20,10 @@ since=0
 [ ! -s since ] || since=$(cat since)
 psql -XAtq -v ON_ERROR_STOP=1 -v since="$since" -f "${CHANGES_SQL:-/usr/local/lib/profile-lookup/changes.sql}"
 
+# Everybody on the machine may read the arguments of a program, so the token is not among them.
 if [ -s changes.jsonl ]; then
-  token=$(cat "$CREDENTIALS_DIRECTORY/token")
-  # Everybody on the machine may read the arguments of a program, so the token is not among them.
-  printf 'header = "Authorization: Bearer %s"\n' "$token" | curl --config - --silent --show-error --fail-with-body \
-    --max-time 600 --header 'Content-Type: application/jsonl' --data-binary @changes.jsonl \
-    "$PROFILECTL_HOST/manage/v1/profiles?mode=merge&partial=1"
+  PROFILECTL_TOKEN=$(cat "$CREDENTIALS_DIRECTORY/token") \
+    profilectl profiles import --merge --host "$PROFILECTL_HOST" changes.jsonl
 fi
 
 # Only now, and whole: a run that ends before this is made up for by the next one.

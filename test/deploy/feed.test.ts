@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanEnvironment, type Finished, PROJECT } from '../support/cli.ts';
+import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { exportText, importLines } from '../support/import.ts';
 import { issue } from '../support/keys.ts';
@@ -60,14 +60,21 @@ async function feedWorld() {
   const { secret } = await issue(world.access, { profile: 'owner', permissions: ['api.lookup'] });
   const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
   const { folder } = world.access;
-  const [state, credentials] = [join(folder, 'state'), join(folder, 'credentials')] as const;
-  for (const made of [state, credentials, join(folder, 'instead')]) mkdirSync(made, { mode: 0o700 });
+  const [state, credentials, programs] = ['state', 'credentials', 'programs'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const made of [state, credentials, programs]) mkdirSync(made, { mode: 0o700 });
+  const words = profilectlWords([]).map((word) => `'${word}'`);
+  writeFileSync(join(programs, 'profilectl'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 });
   const token = tokenFor(world.access, { rights: ['profiles'] });
   writeFileSync(join(credentials, 'token'), token, { mode: 0o400 });
   // The search for secrets after a test run is to find no token that the script has left somewhere; this one is ours.
   afterAll(() => rmSync(credentials, { recursive: true, force: true }));
   const environment = {
     ...postgres.environment,
+    PATH: `${programs}:${postgres.environment.PATH}`,
     PGUSER: ROLE,
     CHANGES_SQL: join(FEED, 'changes.sql'),
     STATE_DIRECTORY: state,
@@ -79,7 +86,7 @@ async function feedWorld() {
     instead: Record<string, string> = {},
     variables: Record<string, string> = {},
   ): Promise<Finished> => {
-    const bin = join(folder, 'instead', Bun.randomUUIDv7());
+    const bin = join(programs, Bun.randomUUIDv7());
     mkdirSync(bin);
     for (const [name, script] of Object.entries(instead)) {
       writeFileSync(join(bin, name), `#!/bin/sh\nPATH=${environment.PATH}\n${script}\n`, { mode: 0o755 });
@@ -105,7 +112,7 @@ async function setUp(postgres: Postgres): Promise<void> {
   await postgres.sql(`BEGIN;\n${readFileSync(join(FEED, 'setup.sql'), 'utf8')}\nCOMMIT;`);
 }
 
-const DONE = { code: 0, stderr: '' };
+const DONE = { code: 0 };
 
 const isAbsent = postgresFolder() === null;
 const world = isAbsent ? (undefined as never) : await feedWorld();
@@ -161,7 +168,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
 
   test('a run in which nothing has changed sends nothing', async () => {
     await expectSame();
-    expect(await world.run({ curl: 'exit 9' })).toMatchObject(DONE);
+    expect(await world.run({ profilectl: 'exit 9' })).toMatchObject(DONE);
   });
 
   // Each ends the script, as a machine does that goes down at this point.
@@ -172,7 +179,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     ],
     [
       'with half of the lines sent',
-      { curl: 'head -n 1 changes.jsonl >half; mv half changes.jsonl; curl "$@"; kill -9 $PPID' },
+      { profilectl: 'head -n 1 changes.jsonl >half; mv half changes.jsonl; profilectl "$@"; kill -9 $PPID' },
     ],
     ['with all sent, before that is noted', { sync: 'kill -9 $PPID' }],
   ])('a run that is killed %s loses nothing with the next run', async (_when, instead) => {
@@ -189,8 +196,8 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     const { sql } = world.postgres;
     await sql("UPDATE users SET views = 55 WHERE id = 1; INSERT INTO users (id, name) VALUES (8, 'not a/name')");
     for (const _run of [1, 2]) {
-      const { code, stdout } = await world.run();
-      expect([code, stdout]).toEqual([22, expect.stringContaining('"id":8,"field":"username"')]);
+      const { code, stderr } = await world.run();
+      expect([code, stderr]).toEqual([3, expect.stringMatching(/^line \d+ \(id 8\): username /m)]);
     }
     expect(await (await world.lookUp(1)).json()).toMatchObject({ viewsCount: 55 });
     await sql("UPDATE users SET name = 'hal' WHERE id = 8");
@@ -210,7 +217,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     for (const since of ['', '18446744073709551615\n']) {
       writeFileSync(join(world.state, 'since'), since);
       const sent = join(world.state, 'sent');
-      expect(await world.run({ curl: 'cp changes.jsonl sent; curl "$@"' })).toMatchObject(DONE);
+      expect(await world.run({ profilectl: 'cp changes.jsonl sent; profilectl "$@"' })).toMatchObject(DONE);
       const there = (await world.wanted()).length;
       expect(readFileSync(sent, 'utf8').split('\n').length - 1).toBeGreaterThan(there);
       await expectSame();
@@ -236,7 +243,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     await expect(world.postgres.sql('CREATE TABLE mine ()', ROLE)).rejects.toThrow('permission denied for schema');
     const said = join(world.state, 'arguments');
     await world.postgres.sql('UPDATE users SET views = 1');
-    await world.run({ curl: `echo "$@" >arguments; curl "$@"` });
+    await world.run({ profilectl: 'echo "$@" >arguments; profilectl "$@"' });
     expect(readFileSync(said, 'utf8')).not.toContain('plp_');
     expect(existsSync(join(world.state, 'changes.jsonl'))).toBe(false);
     expect(statSync(join(world.state, 'since')).mode & 0o777).toBe(0o600);

@@ -50,6 +50,10 @@ const COUNTS = {
   imported: { ...count, description: 'Lines that put a profile in or changed one.' },
   deleted: { ...count, description: 'Profiles that were there and that a line erased.' },
   notThere: { ...count, description: 'Lines that erase a profile that is not there.' },
+  unaddressed: {
+    ...count,
+    description: 'Profiles that have no e-mail address any more, because their line has no `email` and replaces them.',
+  },
   refused: REFUSED,
   dropped: {
     type: 'object',

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../errors.ts';
-import type { ImportResult } from './import-report.ts';
+import type { ImportDetails, ImportResult } from './import-report.ts';
 
 // What a server and the process that it starts for profiles of a platform tell each other: the server sends one line of
 // JSON, then the platform's lines; the process prints one line of JSON at its end.
@@ -19,8 +19,9 @@ export type FeedOrder = {
 /** The first line: the order, the configuration's bound, and how many bytes follow; null where that is not known yet. */
 export type FeedHead = FeedOrder & { maxProfileBytes: number; bytes: number | null };
 
-/** The counts of an answer. `notThere`: lines that erase a profile that is not there. */
-export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'refused' | 'dropped'> & { notThere: number };
+/** The counts of an answer; {@link ImportDetails} says what `notThere` and `unaddressed` are. */
+export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'refused' | 'dropped'> &
+  Pick<ImportDetails, 'notThere' | 'unaddressed'>;
 
 /** The last line: what was done, or why nothing (more) was; `isForClient` where a client may see the sentence. */
 export type FeedEnd = { done: FeedCounts } | { fault: { code: ErrorCode; sentence: string; isForClient: boolean } };

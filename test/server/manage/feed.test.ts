@@ -36,7 +36,7 @@ describe('all or nothing', () => {
       for (const imported of [2, 2]) {
         const answer = await send('', ADA, BEA);
         expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
-        expect(await answer.json()).toEqual({ imported, deleted: 0, notThere: 0, refused: [], dropped: {} });
+        expect(await answer.json()).toMatchObject({ imported, deleted: 0, notThere: 0, refused: [], dropped: {} });
       }
       const found = await get(server, '/api/lookup/uid/8', secret);
       expect(await found.json()).toMatchObject({ username: 'bea' });
@@ -211,6 +211,8 @@ test(
     await send('', ADA);
     await issue(access, { profile: 'ada' });
     await send('?mode=merge', { id: 7, email: 'new@example.org' });
+    // A line that does not speak of it takes it away, and the answer says so.
+    expect(await (await send('', { id: 7, username: 'ada' })).json()).toMatchObject({ imported: 1, unaddressed: 1 });
     const kinds = access.db.$client.query("SELECT kind FROM notices WHERE kind = 'address'").all();
     expect(kinds.length).toBeGreaterThan(0);
   },
