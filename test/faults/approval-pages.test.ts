@@ -1,11 +1,17 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { createPlatform } from '../../server/developers/thread/platform.ts';
+import { startServer } from '../../server/main.ts';
+import { createLog } from '../../server/watching/log.ts';
 import { beginDecision, type SignedAdmin } from '../../shared/access/assertions.ts';
 import { closeAccess, openAccess } from '../../shared/access/open.ts';
+import { systemClock } from '../../shared/clock.ts';
 import { openDatabase } from '../../shared/db/open.ts';
+import { approveKey } from '../../shared/keys/approve.ts';
 import { shownState } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { CLIENT } from '../support/access.ts';
+import { onBox } from '../support/actors.ts';
 import { enrol, signIn } from '../support/admins.ts';
 import { importLines } from '../support/import.ts';
 import { request } from '../support/keys.ts';
@@ -16,15 +22,22 @@ import { tempFolder, testConfig } from '../support/world.ts';
 
 // Servers that end while an approval of a page waits for a mail server that does not answer.
 
-/** A server process, an approval that it has begun, and what the database says of it. */
-async function approving(variables: Record<string, string>) {
+/** A mail server that takes a message and then says nothing until it is told to. */
+async function startSilentSmtp() {
   const arrived = Promise.withResolvers<void>();
+  const { promise: said, resolve: speak } = Promise.withResolvers<void>();
   const smtp = await startSmtp({
     onMessage: () => {
       arrived.resolve();
-      return new Promise<void>(() => {});
+      return said;
     },
   });
+  return { ...smtp, arrived: arrived.promise, speak };
+}
+
+/** A key that waits, an admin who is signed in, and what approves it at a server and looks at its page. */
+async function prepare(variables: Record<string, string>) {
+  const smtp = await startSilentSmtp();
   const settings = {
     DATABASE_PATH: join(tempFolder(), 'profiles.db'),
     MAIL_URL: smtp.url,
@@ -39,7 +52,6 @@ async function approving(variables: Record<string, string>) {
   const identifier = await request(access, { profile: 'ada' });
   const authenticator = enrol(access, 'Grace');
   const { token, signed } = signIn(access, authenticator);
-  const server = await startServerProcess(settings);
   const path = `/developers/admin/keys/${identifier}`;
   const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
   const send = (at: { url: string }) => {
@@ -62,7 +74,14 @@ async function approving(variables: Record<string, string>) {
     const answer = await fetchPage(at, path, { headers: { cookie: `session=${token}` } });
     return /data-result="([a-z ]+)"/.exec(await answer.text())?.[1];
   };
-  return { settings, access, identifier, server, send, page, arrived: arrived.promise };
+  return { settings, access, identifier, smtp, send, page };
+}
+
+/** The same with a server process. */
+async function approving(variables: Record<string, string>) {
+  const prepared = await prepare(variables);
+  const server = await startServerProcess(prepared.settings);
+  return { ...prepared, server, arrived: prepared.smtp.arrived };
 }
 
 test('SIGTERM: an approval that is under way is stored as not confirmed before the exit', async () => {
@@ -93,4 +112,48 @@ test('a kill during mailing: the next server tells that the attempt is open, and
   expect((await send(next)).status).toBe(503);
   const later = { ...access, clock: { nowMs: () => Date.now() + access.approvalLeaseMs } };
   expect(showKey(later, identifier).attempt?.result).toBe('not confirmed');
+}, 60_000);
+
+test('the thread for pages is killed during mailing: not confirmed once its lease is over, and of two mailed secrets the second works', async () => {
+  const { access, identifier, smtp, send, page } = await prepare({});
+  const threads: Worker[] = [];
+  const log = createLog('silent', systemClock.nowMs, () => {});
+  const platform = createPlatform({
+    config: () => access.config,
+    clock: systemClock,
+    log,
+    onThread: (worker) => void threads.push(worker),
+  });
+  const server = await startServer(access, {
+    port: 0,
+    drainMs: 50,
+    platform,
+    log: { write: () => {}, drain: async () => {} },
+  });
+  afterAll(server.stop);
+  expect((await send(server)).status).toBe(303);
+  await smtp.arrived;
+  threads[0]?.terminate();
+  let result = await page(server);
+  // Having just died the thread is not started at once.
+  while (result === undefined) {
+    await Bun.sleep(10);
+    result = await page(server);
+  }
+  expect([result, threads.length]).toEqual(['open', 2]);
+  expect((await send(server)).status).toBe(503);
+  smtp.speak();
+  const later = { ...access, clock: { ...systemClock, nowMs: () => Date.now() + access.approvalLeaseMs } };
+  expect(showKey(later, identifier)).toMatchObject({
+    state: 'pending',
+    attempt: { number: 1, result: 'not confirmed' },
+  });
+  await approveKey(later, { identifier, grant: {}, by: onBox('root') });
+  const secrets = smtp.received.flatMap(({ raw }) => raw.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`)) ?? []);
+  expect(new Set(secrets).size).toBe(2);
+  const statuses = [];
+  for (const secret of secrets) {
+    statuses.push((await fetch(`${server.url}/api/key`, { headers: { Authorization: `Bearer ${secret}` } })).status);
+  }
+  expect(statuses).toEqual([401, 200]);
 }, 60_000);

@@ -2,7 +2,7 @@ import type { PageAnswer } from '../../server/developers/messages.ts';
 import { enrol, signIn } from './admins.ts';
 import type { Authenticator } from './authenticator.ts';
 import { importLines } from './import.ts';
-import { ask, type PageWorld, pageWorld, type Sent, visit } from './pages.ts';
+import { ask, type PageWorld, pageWorld, type Sent, unescaped, visit } from './pages.ts';
 
 /** An admin who is signed in: the Cookie header that says so, and the passkey. */
 export type SignedInAdmin = { cookie: string; authenticator: Authenticator };
@@ -22,13 +22,6 @@ export function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: string)
 
 /** What a form sends, by the page that has it. */
 export type Fields = Record<string, string> | [string, string][];
-
-const UNESCAPED = { amp: '&', lt: '<', gt: '>', quot: '"' } as const;
-
-/** A text of HTML as a browser reads it. */
-export function unescaped(text: string): string {
-  return text.replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof UNESCAPED) => UNESCAPED[name]);
-}
 
 /** The hidden fields of a page's last form, as it would send them. */
 export function hiddenIn({ body }: PageAnswer): [string, string][] {

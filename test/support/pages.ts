@@ -59,6 +59,19 @@ export function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sen
   });
 }
 
+/** The fields that the form of a refused page would send again, in order, as a browser reads them. */
+export function sentAgain(page: string): [name: string, value: string][] {
+  const fields = page.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g);
+  return [...fields].map(([, name = '', value = '']) => [name, unescaped(value)]);
+}
+
+const UNESCAPED = { amp: '&', lt: '<', gt: '>', quot: '"' } as const;
+
+/** A text of HTML as a browser reads it. */
+export function unescaped(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof UNESCAPED) => UNESCAPED[name]);
+}
+
 /** The headers of a form that a page of this site has sent. */
 export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
 

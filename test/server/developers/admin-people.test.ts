@@ -12,7 +12,6 @@ import {
   hiddenIn,
   signInAdmin,
   textOf,
-  unescaped,
   userHandleOn,
   withPasskey,
 } from '../../support/admin-pages.ts';
@@ -20,7 +19,7 @@ import { registerAt, secretOf } from '../../support/admins.ts';
 import { createAuthenticator } from '../../support/authenticator.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { pageWorld, valuesOf, visit } from '../../support/pages.ts';
+import { pageWorld, unescaped, valuesOf, visit } from '../../support/pages.ts';
 
 // How admins come in, and what they see of requests, people and decisions.
 

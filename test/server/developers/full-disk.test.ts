@@ -5,11 +5,10 @@ import { emptyLog } from '../../../shared/access/sessions-file.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { countingCodes, testAccess } from '../../support/access.ts';
-import { unescaped } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
 import { ADA } from '../../support/owner-pages.ts';
-import { type PageWorld, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/small-disk.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -42,13 +41,6 @@ function fill(disk: SmallDisk, { access: { db, sessions } }: PageWorld): void {
   db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
   disk.fill();
 }
-
-/** What the form of a refusal would send again. */
-const sentAgain = (body: string) =>
-  [...body.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g)].map(([, name = '', value = '']) => [
-    name,
-    unescaped(value),
-  ]);
 
 test.skipIf(NO_MOUNT !== null)(
   'while the disk is full every form says what is wrong and what to do, and loses nothing; signing out makes the browser forget its session',

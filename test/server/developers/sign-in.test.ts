@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import type { PageAnswer } from '../../../server/developers/messages.ts';
 import { createPages } from '../../../server/developers/pages.ts';
 import { countingCodes, testAccess } from '../../support/access.ts';
-import { unescaped } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
-import { type PageWorld, valuesOf, visit } from '../../support/pages.ts';
+import { type PageWorld, sentAgain, valuesOf, visit } from '../../support/pages.ts';
 import { testClock } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
@@ -195,15 +194,6 @@ test('a mail that can’t be sent is told to the log, without the address or the
   expect(JSON.stringify(at.events)).not.toMatch(new RegExp(`ada@|${at.lastCode()}`, 'i'));
 });
 
-/** The fields of the form that sends again what was typed, as a browser sends them. */
-const sentAgain = ({ body }: PageAnswer) =>
-  Object.fromEntries(
-    [...body.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g)].map(([, name = '', value = '']) => [
-      name,
-      unescaped(value),
-    ]),
-  );
-
 test('a fault loses nothing of what was typed: it can be sent again, a code too, and signs in once the fault is over', async () => {
   const at = await world();
   const { sqlite } = at.access.sessions;
@@ -213,15 +203,15 @@ test('a fault loses nothing of what was typed: it can be sent again, a code too,
   expect([failed.status, failed.refusal]).toEqual([500, 'internal']);
   expect(failed.body).toContain('<dd>A &amp; &lt;b&gt;</dd>');
   expect(failed.body).toContain('<button>Send again</button>');
-  expect(sentAgain(failed)).toEqual({ ...typed, name: 'A & <b>' });
+  expect(Object.fromEntries(sentAgain(failed.body))).toEqual({ ...typed, name: 'A & <b>' });
   sqlite.run('ALTER TABLE gone RENAME TO sign_in_codes');
   const asked = await visit(at, '/developers/sign-in', { form: typed });
   const cookie = cookiesOf(asked);
   sqlite.run('ALTER TABLE sign_in_codes RENAME TO gone');
   const form = { code: at.lastCode(), next: typed.next };
   const entered = await visit(at, '/developers/sign-in/code', { form, cookie });
-  expect([entered.status, sentAgain(entered)]).toEqual([500, form]);
+  expect([entered.status, Object.fromEntries(sentAgain(entered.body))]).toEqual([500, form]);
   sqlite.run('ALTER TABLE gone RENAME TO sign_in_codes');
-  const again = await visit(at, '/developers/sign-in/code', { form: sentAgain(entered), cookie });
+  const again = await visit(at, '/developers/sign-in/code', { form: sentAgain(entered.body), cookie });
   expect([again.status, valuesOf(again, 'location')]).toEqual([303, ['/developers/sessions']]);
 });

@@ -4,6 +4,7 @@ import type { Access } from '../../../shared/access/access.ts';
 import { SESSION_PERIODS, type Signed } from '../../../shared/access/session-row.ts';
 import {
   beginSession,
+  countSessions,
   endAllSessions,
   endSession,
   listSessions,
@@ -12,6 +13,7 @@ import {
   ownerToSign,
   readSession,
 } from '../../../shared/access/sessions.ts';
+import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { testAccess } from '../../support/access.ts';
@@ -178,4 +180,39 @@ test('the file is for its owner alone and holds no token', async () => {
     expect(stored.includes(token)).toBe(false);
     expect(stored.includes(Buffer.from(token, 'base64url').toString('latin1'))).toBe(false);
   }
+});
+
+test('with 10 000 sessions each is found by its own token, one person’s are ended apart from all others, and what is over is deleted', async () => {
+  const { access, clock, signIn } = await world();
+  const { sqlite } = access.sessions;
+  const mine = signIn();
+  const [bobs, owner] = [signIn(2), signed(access, 1)];
+  const more = sqlite.query(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
+       INSERT INTO sessions (token_hash, profile_id, address_hash, generation, started_at, last_used_at, client_address,
+         client_agent)
+       SELECT randomblob(32), profile_id, address_hash, generation, started_at, last_used_at, client_address, client_agent
+         FROM n, sessions WHERE id = ?`,
+  );
+  for (const { session } of [mine, bobs]) more.run(session.id);
+  const nowMs = clock.nowMs();
+  expect(countSessions(access.sessions, nowMs)).toBe(10_000);
+  const last = signIn();
+  for (const { token, session } of [mine, bobs, last]) expect(readSession(access, token)?.id).toBe(session.id);
+  expect(listSessions(access, owner)).toHaveLength(MOST_LISTED);
+  expect(listSessions(access, owner)[0]?.id).toBe(last.session.id);
+  sweepSessions(access.db, clock, access.sessions);
+  expect(endAllSessions(access, owner)).toBe(5_001);
+  expect([mine, last, bobs].map(({ token }) => readSession(access, token)?.id ?? null)).toEqual([
+    null,
+    null,
+    bobs.session.id,
+  ]);
+  expect(countSessions(access.sessions, nowMs)).toBe(5_000);
+  clock.advance(30 * DAY_MS);
+  sweepSessions(access.db, clock, access.sessions);
+  expect(sqlite.query('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 5_000 });
+  clock.advance(DAY_MS);
+  sweepSessions(access.db, clock, access.sessions);
+  expect(sqlite.query('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 0 });
 });
