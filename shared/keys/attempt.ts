@@ -66,7 +66,7 @@ export type Attempt = {
 export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
   const nowMs = deps.clock.nowMs();
   const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
-  expireKeys(deps.db, nowMs, input.identifier);
+  expireKeys(deps.db, nowMs, input);
   return write(deps.db, (tx) => {
     refuseUnlikeShown({ ...deps, db: tx }, input.identifier, input.by);
     const key = readKey(tx, input.identifier);

@@ -31,7 +31,7 @@ export type KeyChange = {
 export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Step {
   const { identifier, by } = input;
   const grant = checkChange(input.change);
-  expireKeys(deps.db, deps.clock.nowMs(), identifier);
+  expireKeys(deps.db, deps.clock.nowMs(), { identifier });
   return write(deps.db, (tx) => {
     // The time is read once the write lock is held: while this waited for the lock, the key may have expired.
     const act = { by, atMs: deps.clock.nowMs() };

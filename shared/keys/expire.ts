@@ -21,12 +21,14 @@ export function isInState(state: KeyState, nowMs: number): SQL {
 }
 
 /**
- * Stores the move to `expired` of every Active key whose time is over (or of one), at that time. Whoever changes keys, or
- * refuses one that is used, calls it first; who only looks at keys does not. It writes only where there is something to
- * move. Throws `busy` where the database stays locked: the key is refused all the same.
+ * Stores the move to `expired` of the Active keys whose time is over, at that time: of one key or of one profile (its id),
+ * since finding those of all profiles would mean to read every Active key. Whoever changes keys, or refuses one that is
+ * used, calls it first; who only looks at keys does not. It writes only where there is something to move. Throws `busy`
+ * where the database stays locked: the key is refused all the same.
  */
-export function expireKeys(db: Db, nowMs: number, identifier?: string): void {
-  const due = and(isDue(nowMs), identifier === undefined ? undefined : eq(apiKeys.identifier, identifier));
+export function expireKeys(db: Db, nowMs: number, of: { identifier: string } | { profileId: number }): void {
+  const ofThose = 'identifier' in of ? eq(apiKeys.identifier, of.identifier) : eq(apiKeys.profileId, of.profileId);
+  const due = and(ofThose, isDue(nowMs));
   if (db.select({ one: apiKeys.identifier }).from(apiKeys).where(due).limit(1).get() === undefined) return;
   write(db, (tx) => {
     for (const key of tx.select().from(apiKeys).where(due).all()) {

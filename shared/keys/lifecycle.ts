@@ -57,11 +57,11 @@ export function requestKey(
   const fields = checkKeyRequest(request);
   const successorOf = request.successorOf ?? null;
   const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs);
+  expireKeys(deps.db, nowMs, { profileId: askingProfile(deps.db, request.by, request.profile).id });
   return write(deps.db, (tx) => {
     const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile));
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
-    if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
+    if (request.by.kind !== 'operator') refuseManyToday(tx, owner, nowMs);
     const { permissions, ...texts } = fields;
     const key = tx
       .insert(apiKeys)
@@ -92,7 +92,7 @@ function tellOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
 }
 
 /** Who the key is for: owners ask for their own profile, even if its name has just been given to another one. */
-function askingProfile(tx: Tx, by: Actor, profile: string): Owner {
+function askingProfile(tx: Db | Tx, by: Actor, profile: string): Owner {
   return by.kind === 'owner' ? readOwnerById(tx, by.profileId) : readOwnerByName(tx, profile);
 }
 
@@ -105,8 +105,9 @@ function ownerWithPlace(tx: Db | Tx, owner: Owner): Owner {
 
 /** Throws what {@link requestKey} would throw for this profile just now: for telling before everything is typed. */
 export function checkProfile(deps: Deps, profile: string): void {
-  expireKeys(deps.db, deps.clock.nowMs());
-  ownerWithPlace(deps.db, readOwnerByName(deps.db, profile));
+  const owner = readOwnerByName(deps.db, profile);
+  expireKeys(deps.db, deps.clock.nowMs(), { profileId: owner.id });
+  ownerWithPlace(deps.db, owner);
 }
 
 function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
@@ -141,7 +142,7 @@ function endWithReason(
   reason: string | null,
 ): Step {
   const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, identifier);
+  expireKeys(deps.db, nowMs, { identifier });
   return write(deps.db, (tx) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeShown({ ...deps, db: tx }, identifier, by);
@@ -154,24 +155,23 @@ function endWithReason(
 /** Takes back a pending request. Throws `not_found`, `refused`. */
 export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
   const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, identifier);
+  expireKeys(deps.db, nowMs, { identifier });
   write(deps.db, (tx) => moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs }));
   return { identifier, warning: null };
 }
 
 /**
  * Renames a key in any state; nothing else of it can be edited. The owner is to be told where it was done in his name.
- * Throws `usage`, `not_found`, `refused` when erased, `too_many_requests` where the profile's keys were renamed five times today.
+ * Throws `usage`, `not_found`, `refused` when erased.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Step {
   const { identifier, by } = input;
   const name = checkText(TEXT_RULES.name, input.name);
   const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, identifier);
+  expireKeys(deps.db, nowMs, { identifier });
   return write(deps.db, (tx) => {
     const key = readKey(tx, identifier);
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
-    if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
     const detail = { nameBefore: key.name, nameAfter: name };
     const event = addEvent(

@@ -160,7 +160,7 @@ function storeExpiry(cache: KeyCache, identifier: string, nowMs: number): void {
   if (clock.monotonicMs() < cache.nextTryAtMs) return;
   try {
     // An import or VACUUM may hold the write lock; a request must not wait for it.
-    withBusyTimeout(db.$client, 0, () => expireKeys(withTables(db), nowMs, identifier));
+    withBusyTimeout(db.$client, 0, () => expireKeys(withTables(db), nowMs, { identifier }));
   } catch (error) {
     // The key is refused whether this is stored or not. A later request tries to store it again.
     if (!(error instanceof AppError)) throw error;

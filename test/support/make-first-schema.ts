@@ -57,7 +57,8 @@ async function make(file: string): Promise<void> {
     }
     await keyIn(state, deps, gone as string).catch(() => undefined);
   }
-  expireKeys(db, nowMs);
+  const ids = db.$client.query('SELECT id FROM profiles').all() as { id: number }[];
+  for (const { id } of ids) expireKeys(db, nowMs, { profileId: id });
   eraseProfile(deps, gone as string, onBox('operator'));
   const identifier = await request(deps, { profile: others[10] as string });
   beginAttempt(deps, { identifier, grant: {}, by: onBox('admin') });
