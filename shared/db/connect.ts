@@ -16,6 +16,10 @@ export type Db = BunSQLiteDatabase & Opened;
 /** The argument that a write transaction passes to its function: the tables inside the transaction. */
 export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
 
+// A connection keeps so many statements that `query` has prepared, by their text. The pages need more than the 20 that are
+// usual, and would have SQLite compile the others again and again.
+Database.MAX_QUERY_CACHE_SIZE = 200;
+
 /** How long a bare connection waits for locks of other connections, in milliseconds. */
 const BARE_BUSY_TIMEOUT_MS = 10_000;
 

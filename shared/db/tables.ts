@@ -1,7 +1,19 @@
 import { drizzle } from 'drizzle-orm/bun-sqlite';
-import type { Db, Opened } from './connect.ts';
+import type { Db, Opened, Sqlite } from './connect.ts';
 
 /** An open main database with its tables through Drizzle. */
 export function withTables({ $client }: Opened): Db {
-  return drizzle($client);
+  return Object.assign(drizzle(keepingStatements($client)), { $client });
+}
+
+/**
+ * What Drizzle needs of a connection. By itself it has SQLite compile each statement anew, which takes longer than running
+ * most of them; so it gets those that the connection keeps, which end with the connection.
+ */
+function keepingStatements(sqlite: Sqlite): Sqlite {
+  return {
+    prepare: sqlite.query.bind(sqlite),
+    transaction: sqlite.transaction.bind(sqlite),
+    exec: sqlite.exec.bind(sqlite),
+  } as unknown as Sqlite;
 }

@@ -24,15 +24,16 @@ export function write<T>(db: Db, act: (tx: Tx) => T): T {
  */
 export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
   return guardDatabase(db.$client.filename, () =>
-    db.transaction(
-      (tx) => {
-        const result = act(tx);
+    db.$client
+      .transaction(() => {
+        // The connection has one transaction at a time, so the tables inside it are those of the database itself. Queries
+        // that are kept for the database (kept-query.ts) then serve in transactions too.
+        const result = act(db as unknown as Tx);
         if (result instanceof Promise)
           throw new Error('a transaction may not wait: it would commit at the first await');
         return result;
-      },
-      { behavior: 'immediate' },
-    ),
+      })
+      .immediate(),
   );
 }
 

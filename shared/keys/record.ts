@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
@@ -29,9 +30,17 @@ export function noSuchProfile(): AppError {
   return new AppError('not_found', 'There is no profile with this username or alias.');
 }
 
+const keyByIdentifier = keepQuery((db) =>
+  db
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.identifier, sql.placeholder('identifier')))
+    .prepare(),
+);
+
 /** The key with this identifier. Throws `not_found`. */
 export function readKey(db: Db | Tx, identifier: string): ApiKey {
-  const key = db.select().from(apiKeys).where(eq(apiKeys.identifier, identifier)).get();
+  const key = keyByIdentifier(db).get({ identifier });
   if (key === undefined) throw noSuchKey();
   return key;
 }
@@ -39,37 +48,50 @@ export function readKey(db: Db | Tx, identifier: string): ApiKey {
 /** A row of `key_attempts`. */
 export type StoredAttempt = typeof keyAttempts.$inferSelect;
 
-/** The key as the approval protocol sees it. */
-export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: StoredAttempt | null } {
-  const open = tx
+const openAttemptOf = keepQuery((db) =>
+  db
     .select()
     .from(keyAttempts)
-    .where(and(eq(keyAttempts.identifier, key.identifier), eq(keyAttempts.result, 'open')))
-    .get();
+    .where(and(eq(keyAttempts.identifier, sql.placeholder('identifier')), eq(keyAttempts.result, 'open')))
+    .prepare(),
+);
+
+/** The key as the approval protocol sees it. */
+export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: StoredAttempt | null } {
+  const open = openAttemptOf(tx).get({ identifier: key.identifier });
   return { state: key.state, attemptNumber: key.attemptNumber, open: open ?? null, openBy: open ?? null };
 }
 
 const OWNER = { id: profiles.id, username: profiles.username, banned: profiles.banned, email: profiles.email };
 
+const ownerByName = keepQuery((db) =>
+  db
+    .select(OWNER)
+    .from(profileNames)
+    .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
+    .where(eq(profileNames.folded, sql.placeholder('folded')))
+    .prepare(),
+);
+
 /** The profile with this username or alias. Throws `not_found`. */
 export function readOwnerByName(tx: Db | Tx, username: string): Owner {
   const folded = checkedFold(username);
-  const owner =
-    folded === null
-      ? undefined
-      : tx
-          .select(OWNER)
-          .from(profileNames)
-          .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
-          .where(eq(profileNames.folded, folded))
-          .get();
+  const owner = folded === null ? undefined : ownerByName(tx).get({ folded });
   if (owner === undefined) throw noSuchProfile();
   return owner;
 }
 
+const ownerById = keepQuery((db) =>
+  db
+    .select(OWNER)
+    .from(profiles)
+    .where(eq(profiles.id, sql.placeholder('id')))
+    .prepare(),
+);
+
 /** The profile with this id. Throws `not_found`. */
 export function readOwnerById(tx: Db | Tx, id: number): Owner {
-  const owner = tx.select(OWNER).from(profiles).where(eq(profiles.id, id)).get();
+  const owner = ownerById(tx).get({ id });
   if (owner === undefined) throw noSuchProfile();
   return owner;
 }
@@ -77,7 +99,7 @@ export function readOwnerById(tx: Db | Tx, id: number): Owner {
 /** The profile that a key belongs to, or null once it is erased. */
 export function readOwner(db: Db | Tx, key: ApiKey): Owner | null {
   if (key.profileId === null) return null;
-  return db.select(OWNER).from(profiles).where(eq(profiles.id, key.profileId)).get() ?? null;
+  return ownerById(db).get({ id: key.profileId }) ?? null;
 }
 
 /** Throws `refused` where the profile is banned. */

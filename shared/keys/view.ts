@@ -2,13 +2,14 @@ import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText, SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import type { KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, stateAt } from './key.ts';
 import { identifiersOf, type KeyFilter, matching, type Part } from './part.ts';
-import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
+import { type ApiKey, noSuchKey, readKey, type StoredAttempt } from './record.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
 export type KeyView = {
@@ -55,8 +56,9 @@ export type Reader = {
 
 /** One key, as this kind of viewer may see it. Throws `not_found`. */
 export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): KeyView {
-  readKey(reader.db, identifier);
-  return readViews(reader, eq(apiKeys.identifier, identifier), viewer)[0] as KeyView;
+  const row = viewOfKey(reader.db).all({ identifier })[0];
+  if (row === undefined) throw noSuchKey();
+  return viewOf(row, reader.clock.nowMs(), viewer);
 }
 
 /**
@@ -81,13 +83,18 @@ export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind
   return [...stored, end];
 }
 
-function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): HistoryView[] {
-  return db
+const eventsOfKey = keepQuery((db) =>
+  db
     .select()
     .from(keyEvents)
-    .where(eq(keyEvents.identifier, identifier))
+    .where(eq(keyEvents.identifier, sql.placeholder('identifier')))
     .orderBy(asc(keyEvents.id))
-    .all()
+    .prepare(),
+);
+
+function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): HistoryView[] {
+  return eventsOfKey(db)
+    .all({ identifier })
     .map((row) => ({
       at: isoTime(row.at),
       by: actorText({ kind: row.byKind, name: row.by }, viewer),
@@ -116,9 +123,17 @@ export function listKeys(reader: Reader, filter: KeyFilter, viewer: ActorKind = 
   return readViews(reader, inArray(apiKeys.identifier, identifiersOf(reader.db, filter, part, nowMs)), viewer);
 }
 
-/** The keys that match, each with its owner and latest attempt: one statement, however many they are. */
+const viewOfKey = keepQuery((db) => selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare());
+
 function readViews({ db, clock }: Reader, where: SQL | undefined, viewer: ActorKind): KeyView[] {
   const nowMs = clock.nowMs();
+  return selectViews(db, where)
+    .all()
+    .map((row) => viewOf(row, nowMs, viewer));
+}
+
+/** The keys that match, each with its owner and latest attempt: one statement, however many they are. */
+function selectViews(db: Db | Tx, where: SQL | undefined) {
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
   const addressChangedAt = sql<
     number | null
@@ -130,9 +145,7 @@ function readViews({ db, clock }: Reader, where: SQL | undefined, viewer: ActorK
     .leftJoin(profiles, eq(profiles.id, apiKeys.profileId))
     .leftJoin(keyAttempts, and(eq(keyAttempts.identifier, apiKeys.identifier), eq(keyAttempts.number, latest)))
     .where(where)
-    .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
-    .all()
-    .map((row) => viewOf(row, nowMs, viewer));
+    .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`));
 }
 
 type ViewRow = {
