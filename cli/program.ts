@@ -1,5 +1,4 @@
 import { Command, CommanderError, Option } from 'commander';
-import { checkPlace } from './remote/place.ts';
 import { outputColumns, writeOutput } from './stdout.ts';
 
 /** A file of a command. `addTo` adds options, help and action to a command, or adds one more command to a group. */
@@ -67,6 +66,9 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
     'Try it out: sample profiles, an approved key, a running server and a curl line for it.',
     () => [import('./demo.ts')],
   ],
+  login: ['Log in at a server elsewhere, and store the token for commands that ask it.', () => [import('./login.ts')]],
+  logout: ['Log out: end a stored token here and on its server.', () => [import('./logout.ts')]],
+  whoami: ['Show who you are at a server, and until when.', () => [import('./whoami.ts')]],
   completion: [
     'Print a script that makes your shell complete commands, flags and identifiers.',
     () => [import('./completion.ts')],
@@ -100,7 +102,7 @@ export async function createProgram(words: readonly string[] = Object.keys(TREE)
       writeErr: () => {},
     })
     .exitOverride()
-    .hook('preAction', (_program, command) => checkPlace(command))
+    .hook('preAction', (_program, command) => checkNamed(command))
     .addHelpText(
       'after',
       `
@@ -118,6 +120,12 @@ Examples:
     for (const { addTo } of await Promise.all(load())) addTo(command);
   }
   return program;
+}
+
+/** Refuses a `--db` or `--host` that the command has no use for. */
+async function checkNamed(command: Command): Promise<void> {
+  const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
+  if (db !== undefined || host !== undefined) (await import('./remote/place.ts')).checkPlace(command);
 }
 
 function throwVersionWish(): never {

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { globalsOf } from '../context.ts';
-import { canAsk, print, printJson } from '../output.ts';
-
-/** Longer than any secret, even with typing mistakes. The rest of the input is not read. */
-const MAX_CHARACTERS = 1_000;
+import { print, printJson } from '../output.ts';
+import { readSecret } from '../read-secret.ts';
 
 /** Adds `keys check`, which checks the form of a secret without a database. The secret is read from stdin or a prompt. */
 export function addTo(parent: Command): void {
@@ -17,7 +15,7 @@ export function addTo(parent: Command): void {
     )
     .action(async (_options: unknown, command: Command) => {
       const { identifierOfSecret } = await import('../../shared/keys/secret.ts');
-      const secret = (await readSecret()).trim();
+      const secret = await readSecret('Secret');
       const identifier = identifierOfSecret(secret);
       if (globalsOf(command).json) printJson({ valid: identifier !== null, identifier });
       else if (identifier !== null) print(identifier);
@@ -30,20 +28,4 @@ export function addTo(parent: Command): void {
         );
       }
     });
-}
-
-async function readSecret(): Promise<string> {
-  if (canAsk()) {
-    const { askSecret } = await import('../prompts.ts');
-    return askSecret('Secret');
-  }
-  // Without a prompt the terminal would show the secret while it is typed or pasted.
-  if (process.stdin.isTTY) throw new AppError('usage', 'The hidden prompt needs stderr to be the terminal too.');
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of process.stdin) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > MAX_CHARACTERS) break;
-  }
-  return text;
 }

@@ -11,6 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { settingsFolder } from '../../shared/config/environment.ts';
 import { checkToken } from '../../shared/config/network.ts';
@@ -35,7 +36,7 @@ const MAX_WAIT_MS = 5_000;
 
 /** Where the logins of this user are stored. */
 export function loginsPath(): string {
-  return join(settingsFolder(), 'profilectl', 'hosts.json');
+  return join(settingsFolder(homedir()), 'profilectl', 'hosts.json');
 }
 
 /**

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { isBinary } from '../binary.ts';
@@ -55,6 +54,26 @@ export function editorCommand(): string | null {
   return process.env.VISUAL || process.env.EDITOR || null;
 }
 
+/** What tells whether this machine has a browser for the person at the terminal. */
+export type Desktop = {
+  /** The command that opens an address (BROWSER); null where it is not set. */
+  browser: string | null;
+  /** Whether the person is at another machine, so that a browser here is of no use. */
+  isRemote: boolean;
+  /** Whether windows can be opened, as far as variables tell it. */
+  hasDisplay: boolean;
+};
+
+/** Where the person at the terminal is, as far as variables tell it. */
+export function describeDesktop(): Desktop {
+  const { BROWSER, SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY } = process.env;
+  return {
+    browser: BROWSER || null,
+    isRemote: Boolean(SSH_CONNECTION || SSH_TTY),
+    hasDisplay: process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY),
+  };
+}
+
 /** Whether the terminal can't move its cursor, so that prompts must be plain lines. */
 export function isDumbTerminal(): boolean {
   return process.env.TERM === 'dumb';
@@ -62,11 +81,11 @@ export function isDumbTerminal(): boolean {
 
 /**
  * The folder with the settings of this user's programs (XDG Base Directory Specification): XDG_CONFIG_HOME where it is an
- * absolute path, otherwise `.config` in the home folder.
+ * absolute path, otherwise `.config` in `home`.
  */
-export function settingsFolder(): string {
+export function settingsFolder(home: string): string {
   const { XDG_CONFIG_HOME: named = '' } = process.env;
-  return isAbsolute(named) ? named : join(homedir(), '.config');
+  return isAbsolute(named) ? named : join(home, '.config');
 }
 
 /** The text of a file that a variable or flag names. Throws `bad_config`. */

@@ -31,7 +31,12 @@ describe('bad input gets one sentence and the exit code that the README promises
       2,
       /^There is no command "aprove"; did you mean approve\? See profilectl keys --help\.$/m,
     ],
-    ['an unknown command', ['--db', 'keys', 'bogus'], 2, /^There is no command "bogus"; see profilectl --help\.$/m],
+    [
+      'an unknown command',
+      ['--db', 'keys', 'nonsense'],
+      2,
+      /^There is no command "nonsense"; see profilectl --help\.$/m,
+    ],
     ['help for no command', ['help', 'keys', 'aprove'], 2, /^There is no command "keys aprove" to explain; see /],
     ['no verb', ['keys'], 2, /^A command is missing; see profilectl keys --help\.$/m],
     [

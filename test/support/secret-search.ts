@@ -31,8 +31,11 @@ const PIECE = 16;
 /** Of tokens there are very many, so that only pieces that begin at a multiple of this are looked for. */
 const TOKEN_STEP = 9;
 
-/** Where secrets, codes and tokens are noted; the only file, beside the mails themselves, that may hold one. */
+/** Where secrets, codes and tokens are noted; beside the mails themselves and {@link LOGINS}, the only file that may hold one. */
 const NOTES = 'secrets.txt';
+
+/** Where `profilectl` stores the tokens of logins on the machines of people. */
+const LOGINS = 'hosts.json';
 
 /** Notes the secrets and codes of a mail that a test server has received, or a token of a platform or a person that a test has made. */
 export function noteMail(raw: string): void {
@@ -91,14 +94,14 @@ export type SearchResult = {
 type Wanted = { pieces: ReadonlySet<string>; codes: ReadonlySet<string> };
 
 /**
- * Takes all secrets, codes and tokens out of the notes and of the `.eml` files below a folder, and looks in every other file
+ * Takes all secrets, codes and tokens out of the notes, the stored logins and the `.eml` files below a folder, and looks in every other file
  * below it for any 16 consecutive characters of a secret's random part, for codes, and for any 24 characters of a token.
  */
 export function searchForSecrets(folder: string): SearchResult {
   const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
-  const isMail = (path: string) => path.endsWith('.eml') || basename(path) === NOTES;
+  const isMail = (path: string) => path.endsWith('.eml') || [NOTES, LOGINS].includes(basename(path));
   const texts = paths.filter(isMail).map((path) => readFileSync(path, 'latin1'));
   const secrets = new Set(texts.flatMap((text) => text.match(SECRET) ?? []));
   const codes = new Set(texts.flatMap((text) => (text.match(CODE) ?? []).map((code) => code.trim().replace('-', ''))));

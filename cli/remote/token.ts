@@ -1,0 +1,87 @@
+import { AppError } from '../../shared/errors.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import { CLIENT_ID } from './asking.ts';
+import { askHost } from './client.ts';
+import type { Host } from './way.ts';
+
+// What a server is asked about a token. Each function throws what `askHost` throws.
+
+/** Whose token it is. */
+export type Identity = {
+  kind: 'owner' | 'admin' | 'platform';
+  name: string;
+  /** The eight characters in the token's middle, which name it and are no secret. */
+  token: string;
+  /** When it ends at the latest (ISO 8601); null where nothing but its removal ends it. */
+  endsAt: string | null;
+};
+
+/** How a platform's token begins; it was made on the box, and is ended there. */
+const PLATFORM_PREFIX = 'plp_';
+
+/** Finds out whether a server is there that people can log in at. */
+export async function expectServer(url: string): Promise<void> {
+  await askHost({ url, token: null }, { method: 'GET', path: '/me', returned: ['no_credentials'] });
+}
+
+/** Whose token this is. Throws `not_logged_in` where the server does not accept it. */
+export async function readIdentity(host: Host): Promise<Identity> {
+  const { body } = await askHost(host, { method: 'GET', path: '/me' });
+  const { kind, name, token, endsAt = null } = body;
+  const isKind = kind === 'owner' || kind === 'admin' || kind === 'platform';
+  const isTime = endsAt === null || (typeof endsAt === 'string' && !Number.isNaN(Date.parse(endsAt)));
+  if (!isKind || typeof name !== 'string' || typeof token !== 'string' || !isTime) throw strangeAnswer(host.url);
+  return { kind, name: cleanForTerminal(name), token: cleanForTerminal(token), endsAt: endsAt as string | null };
+}
+
+/**
+ * Exchanges the code of the server's page for a token. `redirectUri` is where the browser brought the code, null where the
+ * person pasted it.
+ */
+export async function exchangeCode(
+  url: string,
+  { code, verifier, redirectUri }: { code: string; verifier: string; redirectUri: string | null },
+): Promise<string> {
+  const form = {
+    grant_type: 'authorization_code',
+    client_id: CLIENT_ID,
+    code,
+    code_verifier: verifier,
+    ...(redirectUri !== null && { redirect_uri: redirectUri }),
+  };
+  const { body } = await askHost({ url, token: null }, { method: 'POST', path: '/token', form });
+  const { access_token: token } = body;
+  if (typeof token !== 'string' || !isToken(token)) throw strangeAnswer(url);
+  return token;
+}
+
+/** Ends a person's token on the server (RFC 7009). A platform's token goes on: returns false for one. */
+export async function endToken({ url, token }: Host): Promise<boolean> {
+  if (token.startsWith(PLATFORM_PREFIX)) return false;
+  const form = { token, token_type_hint: 'access_token', client_id: CLIENT_ID };
+  await askHost({ url, token: null }, { method: 'POST', path: '/revoke', form });
+  return true;
+}
+
+/** Does what {@link endToken} does where that is possible, and nothing where it is not. */
+export async function endQuietly(host: Host): Promise<void> {
+  try {
+    await endToken(host);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+  }
+}
+
+/** Whose token it is and how long it lasts, in words, such as `Ada (owner), until 2027-01-01T00:00:00.000Z at the latest`. */
+export function identityText({ kind, name, endsAt }: Identity): string {
+  return `${name} (${kind}), ${endsAt === null ? 'until the token is removed' : `until ${endsAt} at the latest`}`;
+}
+
+/** Whether a text can be sent as a bearer's token (RFC 6750, section 2.1). */
+export function isToken(text: string): boolean {
+  return /^[A-Za-z0-9\-._~+/]+=*$/.test(text);
+}
+
+function strangeAnswer(url: string): AppError {
+  return new AppError('refused', `${url} answers with something that this profilectl does not understand.`);
+}

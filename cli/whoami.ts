@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { readEnvironment } from '../shared/config/environment.ts';
+import { globalsOf, warnOfEnvironment } from './context.ts';
+import { print, printJson } from './output.ts';
+import { identityText, readIdentity } from './remote/token.ts';
+import { onlyLogin, serverNamed, tokenFor } from './remote/way.ts';
+
+/** Adds `whoami`, which asks a server whose token is used for it here. */
+export function addTo(command: Command): void {
+  command
+    .addHelpText(
+      'after',
+      `
+It asks the server, so it also tells whether the token still works: the exit code is 4 where it does not.
+
+Examples:
+  profilectl whoami
+  profilectl whoami --host https://api.example.org --json`,
+    )
+    .action(async () => {
+      const { json, envFile } = globalsOf(command);
+      const environment = readEnvironment(envFile);
+      warnOfEnvironment(environment);
+      const { source } = environment;
+      const url = serverNamed(command, undefined, source) ?? onlyLogin();
+      const identity = await readIdentity({ url, token: tokenFor(url, source) });
+      if (json) printJson({ host: url, ...identity });
+      else {
+        const from = source.PROFILECTL_TOKEN ? ', by PROFILECTL_TOKEN' : '';
+        print(`${identityText(identity)}, at ${url}${from}`);
+      }
+    });
+}

@@ -1,0 +1,128 @@
+import { afterAll, expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { changeLogins } from '../../../cli/remote/hosts.ts';
+import { testCertificate } from '../../support/certificates.ts';
+import { profilectl } from '../../support/cli.ts';
+import { newLaptop } from '../../support/logins.ts';
+
+// A machine that is logged in at servers that don't answer, or not as they should.
+
+const ENDS_AT = '2027-01-01T00:00:00.000Z';
+const AWAY = 'http://127.0.0.1:1';
+
+const elsewhere = testCertificate('elsewhere');
+const stranger = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  tls: { cert: elsewhere.cert, key: elsewhere.key },
+  fetch: () => new Response('no request comes this far'),
+});
+const page = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch: () => new Response('<h1>Sign in to this network</h1>', { headers: { 'Content-Type': 'text/html' } }),
+});
+/** A proxy that has waited too long for the server behind it, though not for its usual 30 s. */
+const cutting = Bun.listen({
+  hostname: '127.0.0.1',
+  port: 0,
+  socket: { data: (socket) => void socket.terminate() },
+});
+afterAll(async () => {
+  cutting.stop(true);
+  await Promise.all([stranger.stop(true), page.stop(true)]);
+});
+
+/** Runs a command on a machine that is logged in at a server. */
+async function runAt(url: string, words: string[], stdin = '') {
+  const laptop = newLaptop();
+  await changeLogins((logins) => logins.set(url, { token: 'plt_hunter2', endsAt: ENDS_AT }), laptop.file);
+  const finished = await profilectl(words, { variables: { ...laptop.variables, BROWSER: 'true' }, stdin });
+  expect(finished.stdout + finished.stderr).not.toContain('hunter2');
+  return { ...finished, stored: Object.keys(JSON.parse(readFileSync(laptop.file, 'utf8')).hosts) };
+}
+
+/** What each server's behaviour is told as, and the exit code. */
+const cases: [what: string, url: string, code: number, sentence: string][] = [
+  ['away', AWAY, 75, 'No server answers on URL (ECONNREFUSED); check the address, and try again later.'],
+  [
+    'cut off by a proxy',
+    `http://127.0.0.1:${cutting.port}`,
+    75,
+    'The connection to URL was cut off before the answer was there; try again.',
+  ],
+  ['of another name', `https://localhost:${stranger.port}`, 1, "URL has a certificate that can't be trusted ("],
+  [
+    'behind the sign-in page of a network',
+    `http://127.0.0.1:${page.port}`,
+    1,
+    'URL answers with something that is not from Profile Lookup (status 200); check the address.',
+  ],
+];
+
+test.each(cases)(
+  'a server that is %s is told in a sentence that says what to do',
+  async (_what, url, code, sentence) => {
+    const said = sentence.replace('URL', url);
+    const [whoami, login, withToken, logout] = await Promise.all([
+      runAt(url, ['whoami']),
+      runAt(url, ['login', url]),
+      runAt(url, ['login', url, '--with-token'], 'plt_hunter2'),
+      runAt(url, ['logout', '--json']),
+    ]);
+    for (const one of [whoami, login, withToken]) {
+      expect([one.code, one.stdout, one.stored]).toEqual([code, '', [url]]);
+      expect(one.stderr).toStartWith(said);
+      expect(one.stderr.trim().split('\n')).toHaveLength(1);
+    }
+    expect(logout).toMatchObject({ code, stdout: '', stored: [] });
+    const { error } = JSON.parse(logout.stderr);
+    expect(error).toStartWith(said);
+    expect(error).toEndWith(
+      ` The login is removed here, but the token may still work there until ${ENDS_AT}; ${url}/developers/sessions ends it.`,
+    );
+  },
+);
+
+test('nobody who is logged in anywhere, at several servers, or not at this one: each a sentence', async () => {
+  const laptop = newLaptop();
+  const run = (...words: string[]) => profilectl(words, { variables: laptop.variables, stdin: '' });
+  const sentences = async (...commands: string[][]) =>
+    (await Promise.all(commands.map((words) => run(...words)))).map(({ code, stderr }) => [code, stderr.trim()]);
+  const nowhere = [4, 'You are logged in nowhere; run "profilectl login" with the address of a server.'];
+  expect(await sentences(['whoami'], ['logout'])).toEqual([nowhere, nowhere]);
+  expect(existsSync(laptop.file)).toBe(false);
+  await changeLogins((logins) => {
+    for (const url of ['https://a.example.org', 'https://b.example.org']) logins.set(url, { token: 't', endsAt: null });
+  }, laptop.file);
+  const several = [
+    2,
+    'You are logged in at several servers: https://a.example.org, https://b.example.org; name one by --host or PROFILECTL_HOST.',
+  ];
+  const other = 'https://c.example.org';
+  const both = [2, `${other} and --host ${other} can't both be meant; leave one out.`];
+  expect(
+    await sentences(
+      ['whoami'],
+      ['logout'],
+      ['whoami', '--host', other],
+      ['logout', other],
+      ['login', other, '--host', other],
+      ['login', 'c.example.org'],
+      ['login'],
+      ['login', '--db', 'x.db', other],
+      ['login', other, 'plt_hunter2'],
+    ),
+  ).toEqual([
+    several,
+    several,
+    [4, `You are not logged in at ${other}; run "profilectl login ${other}".`],
+    [4, `You are not logged in at ${other}.`],
+    both,
+    [2, 'The address must be the address of a server, such as https://api.example.org, without query or fragment.'],
+    [2, 'Name the server: profilectl login https://api.example.org'],
+    [2, '"profilectl login" is about servers; it takes no --db.'],
+    // A token is never an argument, and is not repeated.
+    [2, 'There are too many arguments (1 expected); see profilectl login --help.'],
+  ]);
+});
