@@ -61,7 +61,7 @@ export function requestKey(
   return write(deps.db, (tx) => {
     const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile));
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
-    if (request.by.kind !== 'operator') refuseManyToday(tx, owner, nowMs);
+    if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
     const { permissions, ...texts } = fields;
     const key = tx
       .insert(apiKeys)
@@ -162,7 +162,7 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 
 /**
  * Renames a key in any state; nothing else of it can be edited. The owner is to be told where it was done in his name.
- * Throws `usage`, `not_found`, `refused` when erased.
+ * Throws `usage`, `not_found`, `refused` when erased, `too_many_requests` where the profile's keys were renamed five times today.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Step {
   const { identifier, by } = input;
@@ -172,6 +172,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
   return write(deps.db, (tx) => {
     const key = readKey(tx, identifier);
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
+    if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
     const detail = { nameBefore: key.name, nameAfter: name };
     const event = addEvent(
