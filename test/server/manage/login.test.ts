@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
+import { settleBackground } from '../../../server/developers/background.ts';
 import { FAILURES } from '../../../server/request/throttle.ts';
 import { readPersonToken } from '../../../shared/access/person-tokens.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
@@ -120,6 +121,9 @@ describe('POST /manage/v1/token', () => {
     });
     const { body } = await visit(world, '/developers/sessions', { cookie });
     expect(body).toMatch(/profilectl on <bdi>laptop<\/bdi>, let in <time[^>]+>[^<]+<\/time> from 127\.0\.0\.1/);
+    await settleBackground(world.pages.background);
+    const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
+    expect(JSON.parse(told.at(-1)?.[0] as string)).toEqual({ address: '127.0.0.1', agent: 'profilectl on laptop' });
   });
 
   test('a code without an address to go back to takes none', async () => {

@@ -15,6 +15,7 @@ import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { hashOf } from '../../../shared/access/tokens.ts';
+import { storeSignInNotices } from '../../../shared/access/untold.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
@@ -189,19 +190,17 @@ test('a code that was used is remembered for a day: until then a second use ends
 
 test('an owner is told of each login by mail with the machine’s name, and none begins that can’t be told', async () => {
   const { access, ada } = await world();
-  const told = () =>
-    access.db.$client
-      .query<{ about: string }, []>("SELECT about FROM notices WHERE kind = 'new-sign-in'")
-      .all()
-      .map(({ about }) => JSON.parse(about));
   exchange(access, make(access, ada, { machine: 'desk' }));
-  expect(told()).toEqual([{ address: CLIENT.address, agent: 'profilectl on desk' }]);
+  storeSignInNotices(access);
+  const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
+  expect(told.map(([about]) => JSON.parse(about as string))).toEqual([
+    { address: CLIENT.address, agent: 'profilectl on desk' },
+  ]);
   const code = make(access, ada);
-  access.db.$client.run(
-    "CREATE TRIGGER no_notice BEFORE INSERT ON notices BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
-  );
+  const { sqlite } = access.sessions;
+  sqlite.run("CREATE TRIGGER untold BEFORE INSERT ON untold_sign_ins BEGIN SELECT RAISE(ABORT, 'no room'); END");
   expect(() => exchange(access, code)).toThrow();
-  access.db.$client.run('DROP TRIGGER no_notice');
+  sqlite.run('DROP TRIGGER untold');
   expect(listPersonTokens(access, ada)).toHaveLength(1);
   expect(exchange(access, code)).not.toBeNull();
 });

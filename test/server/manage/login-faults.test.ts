@@ -1,0 +1,76 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { answerRequest } from '../../../server/developers/thread/answer.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
+import { getRaw } from '../../support/http.ts';
+import { exchangeForm, sendLogin } from '../../support/login.ts';
+import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
+import { ownerWorld } from '../../support/owner-pages.ts';
+import { serverOfPages } from '../../support/pages.ts';
+
+// What the two paths of a login answer where the fault is not the client's: as everywhere under /manage.
+
+const world = await ownerWorld({ PUBLIC_URL: 'https://api.example.org', TRUSTED_PROXIES: '127.0.0.1' });
+const gate = Promise.withResolvers<void>();
+let isHeld = false;
+let held = 0;
+const server = await serverOfPages(world, {
+  platform: {
+    ask: async (request) => {
+      if (isHeld) {
+        held++;
+        await gate.promise;
+      }
+      return answerRequest(world.pages, request);
+    },
+    wake: () => undefined,
+    beginStop: () => undefined,
+    stop: async () => undefined,
+  },
+});
+// So that a locked file is given up soon.
+world.access.sessions.sqlite.run('PRAGMA busy_timeout = 20');
+const token = personTokenFor(world.access, ownerToSign(world.access, 7) as Signed);
+const forms = { token: exchangeForm('a code'), revoke: { client_id: 'profilectl', token } };
+
+for (const path of ['token', 'revoke'] as const) {
+  const send = (headers: Record<string, string> = {}) =>
+    sendLogin(server, path, forms[path], { 'X-Forwarded-Proto': 'https', ...headers });
+
+  test(`${path}: plain HTTP, and a request that names no host`, async () => {
+    await expectRefused(await send({ 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
+    const type = 'Content-Type: application/x-www-form-urlencoded';
+    const raw = await getRaw(server, `/manage/v1/${path}`, ['Host: ', type, 'Content-Length: 0'], 'POST');
+    expect(raw).toMatchObject({ status: 400 });
+    expect(raw.headers.get('x-error-code')).toBe('bad_request');
+  });
+
+  test(`${path}: the sessions file is locked, then can’t be read`, async () => {
+    const { sqlite, path: file } = world.access.sessions;
+    using other = new Database(file);
+    other.run('BEGIN IMMEDIATE');
+    const busy = await send();
+    expect(busy.headers.get('retry-after')).toBe('1');
+    await expectRefused(busy, 503, 'busy');
+    other.run('ROLLBACK');
+    for (const table of ['cli_codes', 'person_tokens']) sqlite.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
+    const sentence = await expectRefused(await send(), 500, 'internal');
+    expect(sentence).not.toMatch(/profiles\.db|SQL|sessions file/);
+    for (const table of ['cli_codes', 'person_tokens']) sqlite.run(`ALTER TABLE no_${table} RENAME TO ${table}`);
+  });
+}
+
+test('as many requests as may be under way', async () => {
+  isHeld = true;
+  const waiting = Array.from({ length: 32 }, () =>
+    call(server, '/manage/v1/me', token, { headers: { 'X-Forwarded-Proto': 'https' } }),
+  );
+  while (held < waiting.length) await Bun.sleep(10);
+  for (const path of ['token', 'revoke'] as const) {
+    const late = await sendLogin(server, path, forms[path], { 'X-Forwarded-Proto': 'https' });
+    await expectRefused(late, 503, 'too_many_pages');
+  }
+  gate.resolve();
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(32).fill(200));
+});
