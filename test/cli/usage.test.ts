@@ -147,19 +147,27 @@ test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, wi
 const program = await createProgram();
 
 describe('help and version', () => {
-  const paths = (command: Command, path: string[]): string[][] => [
-    path,
-    ...command.commands.flatMap((child) => paths(child, [...path, child.name()])),
-  ];
-  for (const words of paths(program, [])) {
-    test(`profilectl ${words.join(' ')} --help goes to stdout, with the global options`, async () => {
-      const run = await profilectl([...words, '--help']);
-      expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
-      expect(run.stdout).toContain('Usage: profilectl');
-      expect(run.stdout).toContain('--json');
+  const allBelow = (command: Command): Command[] => [command, ...command.commands.flatMap(allBelow)];
+  const pathOf = (command: Command): string =>
+    (command.parent === null ? '' : `${pathOf(command.parent)} `) + command.name();
+
+  test('the help of every command has the global options, and examples', () => {
+    for (const command of allBelow(program)) {
+      const printed: string[] = [];
+      command.configureOutput({ writeOut: (text) => void printed.push(text) }).outputHelp();
+      const help = printed.join('');
+      expect(help).toStartWith(`Usage: ${pathOf(command)} `);
+      expect(help).toContain('--json');
       // Groups need none.
-      const isGroup = words.length > 0 && run.stdout.includes(' [command]');
-      if (!isGroup) expect(run.stdout).toMatch(/Examples?:\n {2}/);
+      const isGroup = command !== program && command.commands.length > 0;
+      if (!isGroup) expect(help).toMatch(/Examples?:\n {2}/);
+    }
+  });
+
+  for (const words of [[], ['keys'], ['keys', 'approve'], ['profiles', 'alias', 'add']]) {
+    test(`profilectl ${words.join(' ')} --help goes to stdout`, async () => {
+      const usage = expect.stringContaining(`Usage: ${['profilectl', ...words].join(' ')} `);
+      expect(await profilectl([...words, '--help'])).toEqual({ code: 0, stdout: usage, stderr: '' });
     });
   }
 

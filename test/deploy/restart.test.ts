@@ -7,11 +7,11 @@ import { testDeps } from '../support/world.ts';
 
 // A real server process that is restarted behind Caddy with the project's configuration, while clients ask.
 
-const RESTARTS = 4;
+const RESTARTS = 3;
 const CLIENTS = 8;
 
 /** A client's longest pause between an answer and its next request: without it the clients take all of the processor. */
-const LONGEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 60;
 
 const QUOTA = 1_000_000;
 

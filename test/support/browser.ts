@@ -1,6 +1,6 @@
 import { afterAll } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import { noteCookies } from './secret-search.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -67,4 +67,27 @@ async function openPage(
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
   await page.goto(url, { waitUntil: 'networkidle' });
   return { page, requests, troubles };
+}
+
+/** A window's developer tools, with which it can be given authenticators. */
+export async function toolsOf(page: Page): Promise<CDPSession> {
+  const tools = await page.context().newCDPSession(page);
+  await tools.send('WebAuthn.enable');
+  return tools;
+}
+
+/** Gives a window an authenticator that keeps passkeys and answers for its owner. Returns its id. */
+export async function addAuthenticator(tools: CDPSession): Promise<string> {
+  const { authenticatorId } = await tools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      ctap2Version: 'ctap2_1',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return authenticatorId;
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { confirmPasskey } from '../../../shared/access/passkeys.ts';
@@ -7,9 +6,10 @@ import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { adminWorld } from '../../support/admin-pages.ts';
-import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { addAuthenticator, hasChromium, type OpenPage, startBrowser, toolsOf } from '../../support/browser.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
+import { expectUsable } from '../../support/looking.ts';
 import { useKey } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
 import { type SmtpFailures, startSmtp } from '../../support/smtp.ts';
@@ -33,19 +33,7 @@ const WIDE = { width: 1280, colorScheme: 'light' } as const;
 /** Opens a path in a browser that keeps passkeys, and answers for its owner. */
 async function openWithPasskeys(path: string) {
   const { page, troubles } = await openPage(`${ORIGIN}/developers`, WIDE);
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      ctap2Version: 'ctap2_1',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  await addAuthenticator(await toolsOf(page));
   await page.goto(ORIGIN + path);
   return { page, troubles };
 }
@@ -170,25 +158,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     const pending = await request(access, { profile: 'bea', successorOf: used });
     const { page, troubles } = await enrolAndSignIn('Ada Lovelace');
     const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
-    const look = async () => {
-      await page.evaluate(axe.source);
-      // Layout depends on the width, colours on what the owner prefers: two windows see all of both.
-      for (const [width, colorScheme] of [
-        [320, 'dark'],
-        [1280, 'light'],
-      ] as const) {
-        await page.setViewportSize({ width, height: 844 });
-        await page.emulateMedia({ colorScheme });
-        const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
-        expect(violations.map(({ id, nodes }) => [page.url(), width, id, nodes.map(({ html }) => html)])).toEqual([]);
-        expect([page.url(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([page.url(), width]);
-        const small = await page.$$eval(
-          'main a:not(p a, li a, .summary a), button, input:not([type=hidden]), select',
-          (all) => all.filter((one) => one.getBoundingClientRect().height < 24).map((one) => one.outerHTML),
-        );
-        expect([page.url(), small]).toEqual([page.url(), []]);
-      }
-    };
+    const look = () => expectUsable(page);
     const key = `${ORIGIN}/developers/admin/keys/${pending}`;
     for (const path of ['', '?state=all&profile=bea', '/people', '/log', `/keys/${used}`]) {
       await page.goto(`${ORIGIN}/developers/admin${path}`);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../server/developers/background.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
@@ -8,6 +7,7 @@ import { onBox } from '../../support/actors.ts';
 import { hasChromium, type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
+import { expectUsable } from '../../support/looking.ts';
 import { ADA, ownerWorld, useKey } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
 
@@ -223,28 +223,6 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
 
   test('has nothing that axe finds and nothing cut off, at 320 and 1280 pixels, light and dark; targets are 24 pixels high', async () => {
     const { world, page, go, paths } = await markedWindow({ width: 1280, colorScheme: 'light' });
-    const check = async (options: string) => {
-      const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as AxeResults;
-      expect(violations.map(({ id, nodes }) => [page.url(), id, nodes.map(({ html }) => html)])).toEqual([]);
-    };
-    const look = async () => {
-      await page.evaluate(axe.source);
-      await page.setViewportSize({ width: 1280, height: 844 });
-      await page.emulateMedia({ colorScheme: 'light' });
-      await check('{}');
-      await page.emulateMedia({ colorScheme: 'dark' });
-      await page.setViewportSize({ width: 320, height: 844 });
-      for (const summary of await page.locator('summary').all()) await summary.click();
-      // What depends on colours and widths; everything else is the same document as before.
-      await check("{ runOnly: ['color-contrast', 'target-size', 'scrollable-region-focusable'] }");
-      expect([page.url(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([page.url(), 320]);
-      const small = await page.$$eval('a:not(p a), button, input:not([type=hidden]), textarea, summary', (all) =>
-        all
-          .filter((one) => one.getBoundingClientRect().height < 24 && one.className !== 'skip')
-          .map((one) => one.outerHTML),
-      );
-      expect(small).toEqual([]);
-    };
     // A page with a form is looked at as it comes back, which has everything that it had at first, and more.
     for (const path of paths) {
       await go(path);
@@ -253,10 +231,10 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
         await page.locator('main button').click();
         await page.getByRole('alert').waitFor();
       }
-      await look();
+      await expectUsable(page);
     }
     await importLines(world.access, [{ ...ADA, banned: true }]);
     await go('/developers/keys');
-    await look();
+    await expectUsable(page);
   }, 120_000);
 });

@@ -9,7 +9,7 @@ import type { Assertion, Registration } from '../../../shared/access/webauthn.ts
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { secretOf } from '../../support/admins.ts';
-import { hasChromium, startBrowser } from '../../support/browser.ts';
+import { addAuthenticator, hasChromium, startBrowser, toolsOf } from '../../support/browser.ts';
 
 // What a real browser says with its own virtual authenticator is accepted, for each kind of key.
 
@@ -84,21 +84,11 @@ async function get({ challenge, party }: Pick<Options, 'challenge' | 'party'>): 
 test.skipIf(!hasChromium)('a passkey that Chromium makes is registered and signs in, with each algorithm', async () => {
   if (openPage === null) return;
   const { page } = await openPage(publicUrl, { width: 1280, colorScheme: 'light' });
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
+  const tools = await toolsOf(page);
   const access: Access = testAccess({ variables: { PUBLIC_URL: publicUrl } });
   const seen: string[] = [];
   for (const [name, algorithm] of Object.entries(COSE_ALGORITHMS)) {
-    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        ctap2Version: 'ctap2_1',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-      },
-    });
+    const authenticatorId = await addAuthenticator(tools);
     const secret = secretOf(addAdmin(access, name, onBox('root')).address);
     const options = beginRegistration(access, secret, CLIENT);
     const made = await page.evaluate(create, { ...options, algorithms: [algorithm] });
@@ -108,7 +98,7 @@ test.skipIf(!hasChromium)('a passkey that Chromium makes is registered and signs
       const { session } = signInByPasskey(access, await page.evaluate(get, beginSignIn(access, CLIENT)), CLIENT);
       seen.push(session.person.name);
     }
-    await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+    await tools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
   }
   expect(seen).toEqual(['ES256', 'ES256', 'Ed25519', 'Ed25519', 'RS256', 'RS256']);
   await site.stop(true);

@@ -1,0 +1,39 @@
+import { expect } from 'bun:test';
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+
+/** Rules of axe whose outcome depends on colours or on the width of the window; all others see the document alone. */
+const OF_THE_WINDOW = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
+
+/** What has to be 24 pixels high: everything that is pressed or filled in, but for links inside a text. */
+const TARGETS =
+  'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea, summary';
+
+/**
+ * Expects that everybody can use the page as it is, in a wide light window and in a narrow dark one, which see all widths
+ * and colours between them: axe finds nothing, nothing is cut off, and targets are 24 pixels high. The page is left narrow
+ * and dark, with all its details open.
+ */
+export async function expectUsable(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  await look(page, 1280, 'light', {});
+  await look(page, 320, 'dark', { runOnly: OF_THE_WINDOW });
+}
+
+async function look(page: Page, width: number, colorScheme: 'light' | 'dark', rules: object): Promise<void> {
+  await page.setViewportSize({ width, height: 844 });
+  await page.emulateMedia({ colorScheme });
+  for (const summary of await page.locator('details:not([open]) > summary').all()) await summary.click();
+  const { violations } = (await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
+  )) as AxeResults;
+  const seen = {
+    url: page.url(),
+    width: await page.evaluate('document.documentElement.scrollWidth'),
+    violations: violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+    small: await page.$$eval(TARGETS, (all) =>
+      all.filter((one) => one.getBoundingClientRect().height < 24).map((one) => one.outerHTML),
+    ),
+  };
+  expect(seen).toEqual({ url: page.url(), width, violations: [], small: [] });
+}
