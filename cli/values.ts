@@ -7,17 +7,6 @@ export function needed<T>(value: T | undefined, flag: string): T {
   return value;
 }
 
-/** Runs a check and returns the sentence of its refusal, or null. Prompts show it while one types. Throws other errors. */
-export function faultOf(check: () => unknown): string | null {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    if (error instanceof AppError) return error.message;
-    throw error;
-  }
-}
-
 /**
  * True if a command asks for what is missing and for a confirmation: on a terminal, without `--yes`. Throws `usage` if stdin
  * is a terminal but stderr is not: the person could not see a question, and going on would count as a yes.

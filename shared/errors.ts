@@ -40,3 +40,14 @@ export class AppError extends Error {
     this.details = details;
   }
 }
+
+/** Runs a check and returns the sentence of its refusal, or null. Throws other errors. */
+export function faultOf(check: () => unknown): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}

@@ -51,20 +51,16 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
 
   // The owner asks, at a terminal.
   const terminal = openTerminal(['keys', 'request'], variables);
-  await terminal.see('Profile:');
-  terminal.type(`ada${KEY.enter}`);
-  await terminal.see('Name of the key:');
-  terminal.type(`Badge bot${KEY.enter}`);
-  await terminal.see('Description:');
-  terminal.type(`Shows the badges of our members beside their names, a few lookups every minute or so.${KEY.enter}`);
-  await terminal.see('Permissions');
-  terminal.type(KEY.enter);
-  await terminal.see('Project URL:');
-  terminal.type(KEY.enter);
-  await terminal.see('Expected usage:');
-  terminal.type(KEY.enter);
-  await terminal.see('Send this request?');
-  terminal.type(KEY.enter);
+  await terminal.answer('Profile:', `ada${KEY.enter}`);
+  await terminal.answer('Name of the key:', `Badge bot${KEY.enter}`);
+  await terminal.answer(
+    'Description:',
+    `Shows the badges of our members beside their names, a few lookups every minute or so.${KEY.enter}`,
+  );
+  await terminal.answer('Permissions', KEY.enter);
+  await terminal.answer('Project URL:', KEY.enter);
+  await terminal.answer('Expected usage:', KEY.enter);
+  await terminal.answer('Send this request?', KEY.enter);
   await terminal.see(/[0-9A-Za-z]{8} pending/);
   expect(await terminal.exited).toBe(0);
   const identifier = (await run('keys', 'list', '--state', 'pending')).keys[0].identifier as string;

@@ -1,11 +1,11 @@
 import { isoTime } from '../../shared/clock.ts';
+import { faultOf } from '../../shared/errors.ts';
 import type { Grant } from '../../shared/keys/attempt.ts';
 import { EXPIRY_SYNTAX, parseExpiry } from '../../shared/keys/expiry.ts';
 import { checkPermissions } from '../../shared/keys/fields.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../../shared/limits/rate-limit.ts';
 import { notice } from '../output.ts';
-import { faultOf } from '../values.ts';
 import type { KeysContext } from './context.ts';
 
 /** The flags for what an approval grants. */

@@ -1,9 +1,8 @@
 import type { Permission } from '../../shared/db/key-columns.ts';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, faultOf } from '../../shared/errors.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { columnsOf, notice } from '../output.ts';
 import { askChoice, askLongText, askPermissions, askText } from '../prompts.ts';
-import { faultOf } from '../values.ts';
 import type { KeysContext } from './context.ts';
 import { factsText } from './print.ts';
 

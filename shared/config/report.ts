@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import { looseModes } from '../db/loose-modes.ts';
-import { AppError } from '../errors.ts';
+import { AppError, faultOf } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
 import { parseMailUrl } from '../mail/target.ts';
 import { type Config, surveyConfig } from './config.ts';
@@ -58,17 +58,6 @@ export function reportConfig(
 /** The warnings that concern a running server: a certificate that ends soon, mail that is not sent. */
 export function configWarnings(config: Config, nowMs: number): string[] {
   return [tlsState(config, nowMs).warning, mailWarning(config)].filter(isSentence);
-}
-
-/** The sentence of the refusal of a variable, or null. */
-function faultOf(check: () => unknown): string | null {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    if (error instanceof AppError) return error.message;
-    throw error;
-  }
 }
 
 function isSentence(text: string | null): text is string {

@@ -19,28 +19,20 @@ beforeEach(() => {
 describe('an owner at a terminal', () => {
   test('is asked for what is missing, told as he types what is wrong, and gets a pending key', async () => {
     const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
-    await terminal.see('Name of the key:');
-    terminal.type(`Bot${KEY.enter}`);
-    await terminal.see('Description:');
-    terminal.type(`Too short.${KEY.enter}`);
-    await terminal.see('80 to 2000 characters; it has 10.');
-    terminal.type(' It shows the badges of our members beside their names in the chat of ours.');
-    await terminal.see('Description: fine');
-    terminal.type(KEY.enter);
-    await terminal.see('Permissions');
-    terminal.type(`${KEY.down}${KEY.space}`);
-    await terminal.see('◉ api.leaderboard');
-    terminal.type(KEY.enter);
-    await terminal.see('Project URL:');
-    terminal.type('ftp://example.org');
-    await terminal.see('must be an http or https address');
-    terminal.type(`${'\u007f'.repeat(17)}https://example.org/bot`);
-    await terminal.see('Project URL: fine');
-    terminal.type(KEY.enter);
-    await terminal.see('Expected usage:');
-    terminal.type(KEY.enter);
-    await terminal.see('Send this request?');
-    terminal.type(KEY.enter);
+    await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
+    await terminal.answer('Description:', `Too short.${KEY.enter}`);
+    await terminal.answer(
+      '80 to 2000 characters; it has 10.',
+      ' It shows the badges of our members beside their names in the chat of ours.',
+    );
+    await terminal.answer('Description: fine', KEY.enter);
+    await terminal.answer('Permissions', `${KEY.down}${KEY.space}`);
+    await terminal.answer('◉ api.leaderboard', KEY.enter);
+    await terminal.answer('Project URL:', 'ftp://example.org');
+    await terminal.answer('must be an http or https address', `${'\u007f'.repeat(17)}https://example.org/bot`);
+    await terminal.answer('Project URL: fine', KEY.enter);
+    await terminal.answer('Expected usage:', KEY.enter);
+    await terminal.answer('Send this request?', KEY.enter);
     await terminal.see(/[0-9A-Za-z]{8} pending/);
     expect(await terminal.exited).toBe(0);
     expect(await keysListed(deps, { profile })).toMatchObject([
@@ -60,8 +52,7 @@ describe('an owner at a terminal', () => {
   ] as const) {
     test(`who presses ${name} leaves nothing behind: 130`, async () => {
       const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
-      await terminal.see('Name of the key:');
-      terminal.type(`Bot${key}`);
+      await terminal.answer('Name of the key:', `Bot${key}`);
       expect(await terminal.exited).toBe(130);
       expect(terminal.screen()).toContain('nothing was changed');
       expect(await keysListed(deps, { profile })).toEqual([]);
@@ -74,16 +65,11 @@ describe('an admin at a terminal', () => {
     const identifier = await request(deps, { profile, name: 'Evil \u202e name', permissions: ['api.lookup'] });
     const terminal = openTerminal(['keys', 'approve', identifier], variables);
     await terminal.see('Evil  name');
-    await terminal.see('Permissions to grant');
-    terminal.type(KEY.enter);
-    await terminal.see('60/1m 5000/1d');
-    terminal.type(' 1/1m');
-    await terminal.see('may not have the same window');
-    terminal.type(`${'\u007f'.repeat(5)} 100/1h`);
-    await terminal.see('Rate limits: fine');
-    terminal.type(KEY.enter);
-    await terminal.see('Expires:');
-    terminal.type(`30d${KEY.enter}`);
+    await terminal.answer('Permissions to grant', KEY.enter);
+    await terminal.answer('60/1m 5000/1d', ' 1/1m');
+    await terminal.answer('may not have the same window', `${'\u007f'.repeat(5)} 100/1h`);
+    await terminal.answer('Rate limits: fine', KEY.enter);
+    await terminal.answer('Expires:', `30d${KEY.enter}`);
     await terminal.see(`The secret will be mailed to owner${profile.slice(4)}@example.org.`);
     await terminal.see('Grant api.lookup at 60/1m, 5000/1d, 100/1h');
     expect(showKey(deps, identifier).attempt).toBeNull();
@@ -110,8 +96,7 @@ describe('an admin at a terminal', () => {
       '1d',
     ];
     const terminal = openTerminal(words, variables);
-    await terminal.see('mail the secret?');
-    terminal.type(KEY.enter);
+    await terminal.answer('mail the secret?', KEY.enter);
     expect(await terminal.exited).toBe(130);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
   });
@@ -126,16 +111,14 @@ describe('an admin at a terminal', () => {
 
 test('keys check hides what is typed', async () => {
   const terminal = openTerminal(['keys', 'check'], variables);
-  await terminal.see('Secret');
-  terminal.type(`plk_k7Qm2XaB_hunter2${KEY.enter}`);
+  await terminal.answer('Secret', `plk_k7Qm2XaB_hunter2${KEY.enter}`);
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).not.toContain('hunter2');
 });
 
 test('keys check never shows what is typed, not even on request, and refuses where it could not hide it', async () => {
   const terminal = openTerminal(['keys', 'check'], variables);
-  await terminal.see('Secret');
-  terminal.type('plk_k7Qm2XaB_hunter3\u0014');
+  await terminal.answer('Secret', 'plk_k7Qm2XaB_hunter3\u0014');
   terminal.type(KEY.enter);
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).not.toContain('hunter3');

@@ -11,8 +11,9 @@ import { importLines, jsonLines } from '../support/import.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
-import { mountSmallDisk, NO_MOUNT } from '../support/small-disk.ts';
+import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../support/small-disk.ts';
 import { startSmtp } from '../support/smtp.ts';
+import { expectSound } from '../support/sound.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
 // A disk that is full, and one that can't be written, under real processes. Needs the right to mount, as root has it.
@@ -57,6 +58,17 @@ async function stoppedWorld() {
   return { disk, databasePath, secret, pending, variables };
 }
 
+/** A mail server, with the variables that name it, that fills the disk while it accepts a message; a moment later there is room again. */
+async function startFillingSmtp(disk: SmallDisk) {
+  const smtp = await startSmtp({
+    onMessage: () => {
+      disk.fill();
+      setTimeout(disk.empty, 700);
+    },
+  });
+  return { smtp, mail: { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' } };
+}
+
 /** Every command that writes, about a pending and an Active key, with what it reads from stdin. */
 function writers(pending: string, active: string): [string[], string?][] {
   // Far more than any room that is left: some of it may get in.
@@ -91,13 +103,6 @@ function expectSentence(done: { code: number; stdout: string; stderr: string }, 
   expect(done).toEqual({ code, stdout: '', stderr: expect.stringMatching(sentence) });
   expect(done.stderr.trimEnd().split('\n').length).toBe(1);
   expect(done.stderr).not.toMatch(/Error:|\bat \/|this is a bug/);
-}
-
-function expectSound(path: string): void {
-  const sqlite = new Database(path);
-  expect(sqlite.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
-  expect(sqlite.query('PRAGMA foreign_key_check').all()).toEqual([]);
-  sqlite.close();
 }
 
 describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
@@ -185,13 +190,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
 
   test('full when the mail was accepted: the key becomes Active once there is room', async () => {
     const { disk, deps, databasePath, pending, variables, close } = await world();
-    const smtp = await startSmtp({
-      onMessage: () => {
-        disk.fill();
-        setTimeout(disk.empty, 700);
-      },
-    });
-    const mail = { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' };
+    const { smtp, mail } = await startFillingSmtp(disk);
     const done = await profilectl(['keys', 'approve', pending], { variables: { ...variables, ...mail } });
     expect(done.code).toBe(0);
     expect(smtp.received).toHaveLength(1);
@@ -202,13 +201,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
 
   test('full when a mail about a change was accepted: that is noted once there is room, and it is not sent again', async () => {
     const { disk, deps, databasePath, active, variables, close } = await world();
-    const smtp = await startSmtp({
-      onMessage: () => {
-        disk.fill();
-        setTimeout(disk.empty, 700);
-      },
-    });
-    const mail = { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' };
+    const { smtp, mail } = await startFillingSmtp(disk);
     const change = ['keys', 'change', active, '--rate-limit', '7/1m'];
     const done = await profilectl(change, { variables: { ...variables, ...mail } });
     expect(done).toEqual({ code: 0, stdout: `${active} Active\n`, stderr: '' });

@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { get } from '../support/http.ts';
 import { importLines } from '../support/import.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
+import { expectSound } from '../support/sound.ts';
 import { testDeps } from '../support/world.ts';
 
 // A server process under load, while other processes do to its database whatever operators do.
@@ -142,14 +142,6 @@ test('while an import, an export and a VACUUM run beside it, the server answers 
   expect(await server.end()).toBe(0);
   expectSound(databasePath);
 }, 60_000);
-
-/** Rows of one batch of an import: a torn one would leave a profile without its names or links, or half a batch. */
-function expectSound(path: string): void {
-  const sqlite = new Database(path);
-  expect(sqlite.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
-  expect(sqlite.query('PRAGMA foreign_key_check').all()).toEqual([]);
-  sqlite.close();
-}
 
 test('an import that is killed at any instant leaves every batch wholly in or wholly out, and run again ends well', async () => {
   const deps = testDeps();

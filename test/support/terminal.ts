@@ -7,6 +7,8 @@ export type Terminal = {
   /** Waits until the text has appeared on the screen since the last wait; fails after 10 s with what is there. */
   see: (text: string | RegExp) => Promise<void>;
   type: (keys: string) => void;
+  /** Waits until a question is there, and types. */
+  answer: (question: string | RegExp, keys: string) => Promise<void>;
   /** All that was ever printed, without escape sequences. */
   screen: () => string;
   /** The same with them. */
@@ -56,5 +58,10 @@ export function openTerminal(
       await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
     }
   };
-  return { see, type: (keys) => void child.terminal?.write(keys), screen, raw: () => printed, exited: child.exited };
+  const type = (keys: string) => void child.terminal?.write(keys);
+  const answer = async (question: string | RegExp, keys: string) => {
+    await see(question);
+    type(keys);
+  };
+  return { see, type, answer, screen, raw: () => printed, exited: child.exited };
 }

@@ -46,12 +46,9 @@ describe('a description of several lines', () => {
   ] as const) {
     test(`${how} is kept, shown whole and sent after a yes`, async () => {
       const terminal = ask();
-      await terminal.see('Description:');
-      terminal.type(pasted);
-      await terminal.see('Description: fine');
-      terminal.type(KEY.enter);
-      await terminal.see('Expected usage:');
-      terminal.type(KEY.enter);
+      await terminal.answer('Description:', pasted);
+      await terminal.answer('Description: fine', KEY.enter);
+      await terminal.answer('Expected usage:', KEY.enter);
       await terminal.see(/Description +Shows badges beside names:/);
       for (const line of LINES.slice(2)) await terminal.see(line);
       await terminal.see('Send this request?');
@@ -64,29 +61,21 @@ describe('a description of several lines', () => {
 
   test('can be mended across its lines', async () => {
     const terminal = ask();
-    await terminal.see('Description:');
-    terminal.type(`\u001b[200~${DESCRIPTION}\rOops\u001b[201~`);
-    await terminal.see('Oops');
-    terminal.type('\u007f'.repeat(6));
+    await terminal.answer('Description:', `\u001b[200~${DESCRIPTION}\rOops\u001b[201~`);
+    await terminal.answer('Oops', '\u007f'.repeat(6));
     terminal.type('!');
-    await terminal.see('community!');
-    terminal.type(KEY.enter);
-    await terminal.see('Expected usage:');
-    terminal.type(KEY.enter);
-    await terminal.see('Send this request?');
-    terminal.type(KEY.enter);
+    await terminal.answer('community!', KEY.enter);
+    await terminal.answer('Expected usage:', KEY.enter);
+    await terminal.answer('Send this request?', KEY.enter);
     expect(await terminal.exited).toBe(0);
     expect(await requested()).toMatchObject({ description: `${DESCRIPTION.slice(0, -1)}!` });
   });
 
   test('pasted where one line is asked for becomes one', async () => {
     const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
-    await terminal.see('Name of the key:');
-    terminal.type('\u001b[200~Badge\rbot\u001b[201~');
-    await terminal.see('Badge bot');
-    terminal.type(KEY.enter);
-    await terminal.see('Description:');
-    terminal.type(KEY.ctrlC);
+    await terminal.answer('Name of the key:', '\u001b[200~Badge\rbot\u001b[201~');
+    await terminal.answer('Badge bot', KEY.enter);
+    await terminal.answer('Description:', KEY.ctrlC);
     expect(await terminal.exited).toBe(130);
   });
 });
@@ -99,14 +88,10 @@ printf 'editing> '; read line; printf '%s\\n' "$line in our chat and on the page
 cat "$1" | head -n 2 | cat - "$1.new" > "$1.all"; mv "$1.all" "$1"`;
     const terminal = ask({ EDITOR: editor('edit', script), VISUAL: '' });
     await terminal.see('it has 41');
-    await terminal.see('Go on editing?');
-    terminal.type(`y${KEY.enter}`);
-    await terminal.see('editing>');
-    terminal.type('Badges\n');
-    await terminal.see('Expected usage is optional. Write it?');
-    terminal.type(KEY.enter);
-    await terminal.see('Send this request?');
-    terminal.type(KEY.enter);
+    await terminal.answer('Go on editing?', `y${KEY.enter}`);
+    await terminal.answer('editing>', 'Badges\n');
+    await terminal.answer('Expected usage is optional. Write it?', KEY.enter);
+    await terminal.answer('Send this request?', KEY.enter);
     await terminal.see(/[0-9A-Za-z]{8} pending/);
     expect(await terminal.exited).toBe(0);
     const description =
@@ -125,29 +110,21 @@ cat "$1" | head -n 2 | cat - "$1.new" > "$1.all"; mv "$1.all" "$1"`;
 describe('the whole request', () => {
   test('can be changed before it is sent', async () => {
     const terminal = ask();
-    await terminal.see('Description:');
-    terminal.type(`${DESCRIPTION}${KEY.enter}`);
-    await terminal.see('Expected usage:');
-    terminal.type(`Little.${KEY.enter}`);
-    await terminal.see('Send this request?');
-    terminal.type(`${KEY.down}${KEY.down}${KEY.enter}`);
-    await terminal.see('Name of the key: Bot');
-    terminal.type(` 2${KEY.enter}`);
+    await terminal.answer('Description:', `${DESCRIPTION}${KEY.enter}`);
+    await terminal.answer('Expected usage:', `Little.${KEY.enter}`);
+    await terminal.answer('Send this request?', `${KEY.down}${KEY.down}${KEY.enter}`);
+    await terminal.answer('Name of the key: Bot', ` 2${KEY.enter}`);
     await terminal.see(/Name of the key +Bot 2/);
-    await terminal.see('Send this request?');
-    terminal.type(KEY.enter);
+    await terminal.answer('Send this request?', KEY.enter);
     expect(await terminal.exited).toBe(0);
     expect(await requested()).toMatchObject({ name: 'Bot 2', expectedUsage: 'Little.' });
   });
 
   test('that is not sent leaves nothing behind: 130', async () => {
     const terminal = ask();
-    await terminal.see('Description:');
-    terminal.type(`${DESCRIPTION}${KEY.enter}`);
-    await terminal.see('Expected usage:');
-    terminal.type(KEY.enter);
-    await terminal.see('Send this request?');
-    terminal.type(`\u001b[A${KEY.enter}`);
+    await terminal.answer('Description:', `${DESCRIPTION}${KEY.enter}`);
+    await terminal.answer('Expected usage:', KEY.enter);
+    await terminal.answer('Send this request?', `\u001b[A${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
     expect(await requested()).toBeUndefined();
   });
