@@ -3,7 +3,7 @@ import { counted, notice } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';
 
-/** `admins invite`: a new address for an admin, which ends whatever that person signed in with. */
+/** Adds `admins invite`: it ends sessions and, unless told otherwise, passkeys of an admin, and prints a new address. */
 export function addTo(parent: Command): void {
   parent
     .command('invite')

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { print, printJson } from '../output.ts';
 import { withAccess } from './access.ts';
 
-/** `admins list`: who is admin, with which passkeys. */
+/** Adds `admins list`: it prints all admins with their passkeys. */
 export function addTo(parent: Command): void {
   parent
     .command('list')

@@ -3,7 +3,7 @@ import { counted, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';
 
-/** `admins remove`: ends an admin at once. */
+/** Adds `admins remove`: it ends an admin at once. */
 export function addTo(parent: Command): void {
   parent
     .command('remove')

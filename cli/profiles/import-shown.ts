@@ -18,11 +18,11 @@ export type Shown = {
   isPruning: boolean;
   /** True where Ctrl-C ends the process at once, because nothing is changed then. */
   endsAtOnce: boolean;
-  /** True where lines after the last that was told may be in, because a server had them when Ctrl-C came. */
+  /** True for an import by a server elsewhere, which may take in lines that it has not answered for when Ctrl-C comes. */
   isElsewhere: boolean;
 };
 
-/** Of the lines that are refused, a person is shown so many. */
+/** How many refused lines a person is shown. */
 export const MAX_LINES_SAID = 20;
 
 type Said = { lastLine: number; refused: number; postponed: number };
@@ -64,7 +64,7 @@ export async function showImport(
   if (failure !== null) throw failure;
 }
 
-/** What is in when Ctrl-C comes; batches are wholly in or out, and each has told its last line. */
+/** Says what is in when Ctrl-C comes: each batch is in as a whole or not at all, and has told its last line. */
 function interruptedText({ lastLine, refused, postponed }: Said, isElsewhere: boolean): string {
   if (lastLine === 0) {
     return isElsewhere

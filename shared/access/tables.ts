@@ -1,4 +1,4 @@
-// The tables of the sessions file (`sessions-file.ts`), one text a topic. They are no migrations: a table that is missing is
+// The tables of the sessions file (`sessions-file.ts`), one constant for each topic. They are no migrations: a table that is missing is
 // made when the file is opened. Whoever changes a table that is there gives the file another APPLICATION_ID, and everybody
 // signs in anew. Times are milliseconds since 1970. No token, code, challenge or address that lets anybody in is stored in
 // clear, only its SHA-256.

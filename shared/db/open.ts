@@ -84,6 +84,7 @@ function mayMigrate(mode: OpenMode, state: SchemaState): boolean {
   return state !== 'current' && (mode === 'serve' || (mode === 'fill' && state === 'new'));
 }
 
+/** Migrates, or waits while another process does. */
 function migrateAsOne(sqlite: Sqlite, path: string, busyTimeoutMs: number, onCopied: (copy: string) => void): void {
   sqlite.run(`PRAGMA busy_timeout = ${MIGRATION_TIMEOUT_MS}`);
   migrate(sqlite, path, MIGRATIONS, (applied) => onCopied(copyBeforeMigration(path, applied)));

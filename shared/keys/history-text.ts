@@ -3,8 +3,8 @@ import { formatRateLimit, type RateLimit } from '../limits/rate-limit.ts';
 import type { HistoryView } from './view.ts';
 
 /**
- * What an entry of a key's history tells besides its name, on one line or several: a reason, what was changed from what to
- * what; empty where it tells no more. It has texts of strangers in it as they were typed.
+ * What an entry of a key's history tells besides its name: a reason, or what was changed from what to what; empty where it
+ * tells no more. Texts that owners and admins typed stand in it unchanged, line ends too, so the caller has to escape it.
  */
 export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'event'>): string {
   if (detail === null) return '';
@@ -18,12 +18,12 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
   return detail.reason ?? '';
 }
 
-/** What the mail server said is kept from owners. */
+/** Without a reason where an owner looks, who is not told what the mail server said. */
 function attemptText(attempt: number, reason: string | undefined): string {
   return reason === undefined ? `attempt ${attempt}` : `attempt ${attempt}: ${reason}`;
 }
 
-/** Owners are not told more than which mail it was. */
+/** Without recipient and reason where an owner looks, who is told only which mail it was. */
 function mailText(mail: string, to: string | undefined, reason: string | undefined): string {
   return to === undefined ? mail : `${mail} to ${to}: ${reason}`;
 }

@@ -4,9 +4,9 @@ import { AppError } from '../errors.ts';
 import { type KeyView, type Reader, showKey } from './view.ts';
 
 /**
- * The state of a key, and of the one that it is to replace, as a page shows it to admins; to be sent back by the page's form
- * as `shown`. A short text that says nothing of it, and is the same only for the same state; it leaves out the name of a key
- * that is decided. Throws `not_found`.
+ * Returns a hash of what a page shows admins of a key and of the one that it is to replace. The page's form sends it back as
+ * `shown`, so that the decision can be compared with what the admin saw. The name of a key that is decided is left out.
+ * Throws `not_found`.
  */
 export function shownState(reader: Reader, identifier: string): string {
   const key = showKey(reader, identifier, 'admin');
@@ -15,10 +15,7 @@ export function shownState(reader: Reader, identifier: string): string {
   return createHash('sha256').update(JSON.stringify(states)).digest('base64url');
 }
 
-/**
- * Owners can rename a key at any time. Once it is decided, its name is no reason to look again: else an owner who renames it
- * again and again could keep admins from revoking it.
- */
+/** Without the name of a key that is decided: otherwise an owner could keep admins from revoking it by renaming it. */
 function withoutLabel(key: KeyView): Partial<KeyView> {
   if (key.state === 'pending') return key;
   const { name: _name, ...rest } = key;
@@ -26,9 +23,9 @@ function withoutLabel(key: KeyView): Partial<KeyView> {
 }
 
 /**
- * Throws `changed_since` where a key is not any more as the admin was shown it who decides on it. To be called with the
- * transaction that stores the decision: while that waited for the write lock, an import may have changed the address
- * that the secret goes to.
+ * Throws `changed_since` if an admin decides on a key that is no longer as the page has shown it. Call it in the transaction
+ * that stores the decision: while that waited for the write lock, an import may have changed the address that the secret
+ * goes to.
  */
 export function refuseUnlikeShown(reader: Reader, identifier: string, by: Actor): void {
   if (by.kind !== 'admin' || by.shown === undefined) return;

@@ -118,8 +118,9 @@ function composePart(type: string, content: string): string {
 }
 
 /**
- * One SMTP transaction; without a message it ends after the login. What nodemailer says of a lost connection does not tell how far it got, so we watch whether it
- * began to read the content: before that the server can't have accepted anything; after it only its answer counts.
+ * Runs one SMTP transaction, which without a message ends after the login. nodemailer does not say how far a connection had
+ * got when it was lost, so `contentBegun` notes whether it had begun to read the content. Before that the server can't have
+ * accepted the mail; afterwards only the server's answer tells whether it has.
  */
 function deliver(
   server: Server,
@@ -176,9 +177,9 @@ function sayGoodbye(connection: SMTPConnection): void {
 }
 
 /**
- * Over a network TLS with a verified certificate is required. On this machine encryption protects nobody, and no
- * authority has signed the usual certificates (a local Postfix's), so TLS is used without verification if the server
- * offers it.
+ * What nodemailer is told of a server. Over a network TLS with a verified certificate is required. On this machine
+ * encryption protects nobody, and no authority has signed the usual certificates (a local Postfix's), so TLS is used
+ * without verification if the server offers it.
  */
 function connectionOptions(server: Server, timeoutMs: number, options: MailerOptions) {
   const isRemote = options.isRemote ?? !isLoopback(server.host);

@@ -82,7 +82,10 @@ export function* readAll(sqlite: Sqlite): Generator<WholeProfile> {
   for (const parts of rows.iterate()) yield { parts, aliases: aliasesOf(parts.id), links: linksOf(parts.id) };
 }
 
-/** Returns a function that returns the rows of one profile. Call it with ids in the order in which the statement has them. */
+/**
+ * Runs a statement whose rows are ordered by `owner`, the id of a profile. Returns a function that returns the rows of one
+ * profile, which is to be called with ascending ids.
+ */
 function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
   const walk = sqlite.prepare<T & { owner: number }, []>(statement).iterate();
   let next = walk.next();

@@ -52,7 +52,7 @@ export function refuseLine(
   if (line.raw !== null) rejects?.writeLine(line.raw);
 }
 
-/** Applies lines in a transaction of their own; returns those that are not in, by their numbers. */
+/** Applies lines in a transaction of their own. Returns those that were not applied, by the numbers of their lines. */
 export function applyEntries(run: ImportRun, entries: readonly Entry[]): Map<number, Loser> {
   if (entries.length === 0) return new Map();
   const { refused, ...applied } = applyBatch(run, entries);

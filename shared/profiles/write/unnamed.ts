@@ -4,15 +4,15 @@ import type { Sqlite } from '../../db/connect.ts';
 export type Unnamed = {
   /** How many profiles there were before. */
   before: number;
-  /** Takes out the profiles with these ids. */
+  /** Takes these ids out, because a line names them. */
   name: (ids: readonly number[]) => void;
   /** How many are left. */
   count: () => number;
-  /** So many of those that are left, by id, taken out. */
+  /** Takes out at most so many of those that are left, in the order of their ids, and returns them. */
   take: (most: number) => number[];
 };
 
-/** Takes down which profiles there are, in a temporary table, which is on disk where there are many. */
+/** Lists the ids of all profiles in a temporary table, which SQLite moves to the disk where there are many. */
 export function createUnnamed(sqlite: Sqlite): Unnamed {
   sqlite.run('DROP TABLE IF EXISTS temp.unnamed');
   sqlite.run('CREATE TEMP TABLE unnamed (id INTEGER PRIMARY KEY)');
