@@ -1,8 +1,8 @@
 import { CLI_CLIENT_ID } from '../../shared/access/cli-codes.ts';
 import { hashOf } from '../../shared/access/tokens.ts';
-import { hiddenIn, unescaped } from './admin-pages.ts';
+import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';
-import { type PageWorld, visit } from './pages.ts';
+import { type PageWorld, unescaped, visit } from './pages.ts';
 import { noteMail } from './secret-search.ts';
 
 /** The secret of a `profilectl` that asks to be let in, where a test needs no other one. */

@@ -3,12 +3,12 @@ import { CLI_PARAMETERS } from '../../../server/developers/cli-request.ts';
 import { listPersonTokens } from '../../../shared/access/person-tokens.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
-import { adminWorld, hiddenIn, signInAdmin, unescaped } from '../../support/admin-pages.ts';
+import { adminWorld, hiddenIn, signInAdmin } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
 import { cliPath, cliQuery, consentTo, exchangeForm, goOnIn, REDIRECT_URI, sendLogin } from '../../support/login.ts';
 import { personTokenFor } from '../../support/manage.ts';
 import { ADA, BEA, ownerWorld } from '../../support/owner-pages.ts';
-import { SAME_ORIGIN, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { SAME_ORIGIN, serverOfPages, signInOwner, unescaped, valuesOf, visit } from '../../support/pages.ts';
 
 // The page that lets a profilectl in: what it shows, to whom, and that it sends nobody anywhere else.
 
