@@ -1,4 +1,5 @@
-import { type ErrorDetails, REFUSALS, type Refusal } from './refusals.ts';
+import type { ErrorDetails, Refusal } from './refusal.ts';
+import { REFUSALS } from './refusals.ts';
 
 /** The name of a refusal: programs see it as `X-Error-Code`. */
 export type ErrorCode = keyof typeof REFUSALS;

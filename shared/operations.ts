@@ -87,17 +87,10 @@ export const OPERATIONS = {
     act: listForPerson,
   }),
   /** How many requests wait. */
-  countPending: operation<object, number>({
-    name: 'countPending',
-    who: ADMINS_LOOK,
-    input: {},
-    act: (deps) => countPending(deps),
-  }),
+  countPending: operation<object, number>({ name: 'countPending', who: ADMINS_LOOK, input: {}, act: countPending }),
   /** The request to decide on after this one, by its identifier. */
   nextPending: operation<OneKey, string | null>({
-    name: 'nextPending',
-    who: ADMINS_LOOK,
-    input: { identifier },
+    ...{ name: 'nextPending', who: ADMINS_LOOK, input: { identifier } },
     act: (deps, _by, input) => nextPending(deps, input.identifier),
   }),
   show: operation<OneKey, { key: KeyView; history: HistoryView[] }>({
@@ -176,16 +169,31 @@ function operation<Input extends object, Output>(entry: Operation<Input, Output>
 export async function perform<Input extends object, Output>(
   deps: Deps,
   actor: Person,
-  { who, input: fields, act }: Operation<Input, Output>,
+  operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
+  const lacksAssertion =
+    operation.who[actor.kind] === 'all, asserted' && !(actor.kind === 'admin' && actor.hasAsserted);
+  if (lacksAssertion) throw new AppError('forbidden');
+  checkAsked(deps, actor, operation, input);
+  return operation.act(deps, actor, input);
+}
+
+/**
+ * Throws what {@link perform} throws before the operation's own rules, but lets an admin pass who has not asserted yet: for
+ * telling before he is asked for his passkey.
+ */
+export function checkAsked<Input extends object, Output>(
+  deps: Deps,
+  actor: Person,
+  { who, input: fields }: Operation<Input, Output>,
+  input: Input,
+): void {
   const reach = who[actor.kind];
-  const lacksAssertion = reach === 'all, asserted' && !(actor.kind === 'admin' && actor.hasAsserted);
-  if (reach === 'none' || lacksAssertion) throw new AppError('forbidden');
+  if (reach === 'none') throw new AppError('forbidden');
   checkSight(deps, actor, input);
   if (actor.kind === 'owner' && reach === 'own, unless banned') refuseBanned(readOwnerById(deps.db, actor.profileId));
   checkInput(fields, input as Record<string, unknown>);
-  return act(deps, actor, input);
 }
 
 /** Throws `not_found` where the input is about a key or a profile that does not exist, or that is not the owner's own. */

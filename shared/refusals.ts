@@ -1,34 +1,4 @@
-/** What a refusal carries besides its sentence; each field is read by exactly one header. */
-export type ErrorDetails = {
-  /** Whole seconds after which trying again is sensible (RFC 9110, section 10.2.3). */
-  retryAfterSeconds?: number;
-  /** Whether a client is shown this sentence although the code's `isSentenceFixed`: then it is no fault of the server. */
-  isForClient?: boolean;
-  /** The permission that the key lacks (RFC 6750, section 3.1). */
-  scope?: string;
-  /** The methods that a path answers, separated by commas (RFC 9110, section 10.2.1). */
-  allow?: string;
-  /** The underlying fault, for the log only; never shown to a stranger. */
-  cause?: unknown;
-};
-
-/** What one error code means at each door. */
-export type Refusal = {
-  /** The HTTP status. Without one, no request should meet the code, and a request that does is answered as `internal`. */
-  status?: number;
-  /** The exit code of `profilectl`; 1 where it is left out. 75 is EX_TEMPFAIL of sysexits.h: trying again can help. */
-  exitCode?: number;
-  /** The sentence for a person, unless whoever throws the error gives a more exact one. */
-  sentence?: string;
-  /** True where clients are always shown `sentence`, because a more exact one was written for the operator. */
-  isSentenceFixed?: true;
-  /** When clients of the HTTP API meet it, for the OpenAPI document; left out where they can't. */
-  when?: string;
-  /** True where the server logs what caused it. */
-  isLogged?: true;
-  /** The headers that only this refusal has. */
-  headers?: (details: ErrorDetails) => Record<string, string>;
-};
+import type { ErrorDetails, Refusal } from './refusal.ts';
 
 const REALM = 'Bearer realm="profile-lookup"';
 
@@ -84,7 +54,12 @@ export const REFUSALS = {
   no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
   signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
-  bad_body: { status: 400 },
+  bad_body: { status: 400, exitCode: 2 },
+  /** What `/manage/v1` was asked for breaks a rule of the product, at least just now. */
+  not_possible: { status: 409 },
+  /** An admin's token has asked for a decision, which needs the admin's passkey; the answer has the address for it. */
+  decision_needed: { status: 403, sentence: 'A passkey has to let this through, at the address in this answer.' },
+  decision_refused: { status: 403, sentence: 'The admin has refused this in the browser; nothing was done.' },
   body_too_long: { status: 413, sentence: 'The body is longer than 64 KiB; nothing was done.' },
   not_json: { status: 415, sentence: 'This path takes JSON only, as application/json.' },
   /** A request to `/manage/v1/token` or `/revoke` that is refused as RFC 6749, section 5.2, and RFC 7009 say. */
@@ -117,6 +92,7 @@ export const REFUSALS = {
   },
   bad_parameter: {
     status: 400,
+    exitCode: 2,
     when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it',
   },
   bad_request: {

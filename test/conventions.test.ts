@@ -91,7 +91,7 @@ test('nobody outside knows in which of its two ways limits are kept, but who ope
 
 /** The rooms of `shared/`, from the lowest to the highest; those in one line stand side by side and know nothing of each other. */
 const ROOM_ORDER = [
-  ['refusals'],
+  ['refusal', 'refusals'],
   ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'actor', 'user', 'file-mode'],
   ['db'],
   ['limits', 'mail'],
@@ -199,7 +199,11 @@ describe('one owner each', () => {
       /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\.act\(/,
       ['shared/keys/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/operations.ts'],
     ],
-    ['letting a decision of an admin through', /hasAsserted: true/, ['shared/access/assertions.ts']],
+    [
+      'letting a decision of an admin through',
+      /hasAsserted: true/,
+      ['shared/access/assertions.ts', 'shared/access/cli-decisions.ts'],
+    ],
     [
       'noting an erasure for the next VACUUM',
       /\bnoteErasure\(/,

@@ -7,7 +7,7 @@ import type { Visit } from './visit.ts';
  * about it are stored, and the server sends them within seconds.
  */
 export function performHere<Input extends object, Output>(
-  { access, person }: Visit,
+  { access, person }: Pick<Visit, 'access' | 'person'>,
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {

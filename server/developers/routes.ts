@@ -1,5 +1,6 @@
 import { CLI_PARAMETERS } from './cli-request.ts';
 import type { FieldKinds } from './form.ts';
+import { cliDecisionPage, confirmCliDecision, refuseCliDecision } from './pages/admin/cli-decision.ts';
 import { decide } from './pages/admin/decide.ts';
 import { enrol, enrolPage, registeredPage } from './pages/admin/enrol.ts';
 import { adminKeyPage } from './pages/admin/key.ts';
@@ -38,6 +39,19 @@ const OWNERS_PAGES: readonly PageRoute[] = [
   { method: 'POST', path: '/developers/keys/:identifier/withdraw', who: 'owner', act: withdraw },
   { method: 'GET', path: '/developers/keys/:identifier/revoke', who: 'owner', act: revokePage },
   { method: 'POST', path: '/developers/keys/:identifier/revoke', who: 'owner', fields: { reason: 'one' }, act: revoke },
+];
+
+/** What an admin lets through that a `profilectl` elsewhere has asked for. */
+const DECISION_PAGES: readonly PageRoute[] = [
+  { method: 'GET', path: '/developers/cli/decisions/:id', who: 'admin', act: cliDecisionPage },
+  {
+    method: 'POST',
+    path: '/developers/cli/decisions/:id',
+    who: 'admin',
+    fields: ASSERTION_FIELDS,
+    act: confirmCliDecision,
+  },
+  { method: 'POST', path: '/developers/cli/decisions/:id/refuse', who: 'admin', act: refuseCliDecision },
 ];
 
 /** How admins come in, and what they do. */
@@ -124,4 +138,5 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { method: 'POST', path: '/developers/found', who: 'anyone', fields: { secret: 'secret' }, act: giveBack },
   ...OWNERS_PAGES,
   ...ADMINS_PAGES,
+  ...DECISION_PAGES,
 ];

@@ -2,7 +2,7 @@ import type { Access } from '../../shared/access/access.ts';
 import type { Session } from '../../shared/access/session-row.ts';
 import type { Person } from '../../shared/actor.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
-import type { ErrorDetails } from '../../shared/refusals.ts';
+import type { ErrorDetails } from '../../shared/refusal.ts';
 import type { Html } from '../html.ts';
 import type { Throttle } from '../request/throttle.ts';
 import type { Background } from './background.ts';

@@ -60,7 +60,7 @@ function openCall(pages: Pages, request: PageRequest): { route: ManageRoute; cal
   admit(caller, route);
   const query = queryParameters(request.query, route.query ?? []);
   const body = route.members === null ? {} : readMembers(request, route.members);
-  return { route, call: { access, request, caller, params, body, query } };
+  return { route, call: { access, pages, request, caller, params, body, query } };
 }
 
 /** Who asks, by the token; its use is noted after the answer. Throws `no_credentials` and `invalid_token`. */
@@ -108,7 +108,8 @@ function readMembers({ body, bodyFault }: PageRequest, allowed: readonly string[
     throw new AppError('bad_body', 'The body must be one JSON object in UTF-8.');
   }
   if (Object.keys(value).some((name) => !allowed.includes(name))) {
-    throw new AppError('bad_body', `The body may have ${allowed.join(' and ')} only.`);
+    const rule = allowed.length === 0 ? 'may have no members' : `may have ${allowed.join(' and ')} only`;
+    throw new AppError('bad_body', `The body ${rule}.`);
   }
   return value as Record<string, unknown>;
 }

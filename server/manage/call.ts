@@ -5,6 +5,7 @@ import type { PlatformRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { FeedOrder } from '../../shared/profiles/write/feed.ts';
 import type { PageRequest } from '../developers/messages.ts';
+import type { Pages } from '../developers/visit.ts';
 
 /** Who asks, by the token that the request has: a platform's backend, or a person's `profilectl`. */
 export type Caller =
@@ -14,6 +15,8 @@ export type Caller =
 /** One request under `/manage/v1` that was let in, and what is known of it when its route is asked. */
 export type Call = {
   readonly access: Access;
+  /** What does work in the background. */
+  readonly pages: Pages;
   readonly request: PageRequest;
   readonly caller: Caller;
   /** The parts of the path that stand for the `:name`s of the route, decoded. */

@@ -38,17 +38,28 @@ export function refuseCall(
       ['X-Error-Code', code],
       ...Object.entries(headers),
     ],
-    body: JSON.stringify(OAUTH_CODES.includes(code) ? { error: code, error_description: body.error } : body),
+    body: JSON.stringify(bodyOf(known, body.error)),
     template,
     refusal: code,
     fault: isFault ? describeFault(error) : null,
   };
 }
 
-/** A `refused` that tells of a file or a disk is for the operator only. */
+function bodyOf({ code, details: { address } }: AppError, sentence: string): object {
+  if (OAUTH_CODES.includes(code)) return { error: code, error_description: sentence };
+  return { error: sentence, ...(address !== undefined && { address }) };
+}
+
+/**
+ * What an error is for clients that only `profilectl` on the box meets as it is. A `refused` that tells of a file or a disk is
+ * for the operator only.
+ */
 function shownAs({ databasePath }: Pick<Config, 'databasePath'>, error: unknown): AppError {
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
-  if (error.code !== 'usage' && error.code !== 'refused') return error;
-  const isForOperator = error.details.cause !== undefined || error.message.includes(basename(databasePath));
-  return isForOperator ? new AppError('internal', null, { cause: error }) : new AppError('bad_body', error.message);
+  const { code, message, details } = error;
+  if (code === 'try_later') return new AppError('busy', message, { ...details, isForClient: true });
+  if (code !== 'usage' && code !== 'refused') return error;
+  const isForOperator = details.cause !== undefined || message.includes(basename(databasePath));
+  if (isForOperator) return new AppError('internal', null, { cause: error });
+  return new AppError(code === 'usage' ? 'bad_body' : 'not_possible', message);
 }

@@ -1,4 +1,5 @@
 import type { ManageRoute } from './call.ts';
+import { KEY_ROUTES } from './key-routes.ts';
 import type { LoginRoute } from './login.ts';
 import { me } from './operations/me.ts';
 import { FEED_PATH, profiles } from './operations/profiles.ts';
@@ -24,6 +25,7 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     members: ['uid', 'authId'],
     act: signIns,
   },
+  ...KEY_ROUTES,
 ];
 
 /** The paths that take a form instead, by which a person's token is made and ended. */

@@ -4,6 +4,7 @@ import type { Opened, Sqlite } from '../db/connect.ts';
 import { type Binding, isStillBound } from './binding.ts';
 import { dropOldChallenges } from './challenges.ts';
 import { dropOldCliCodes } from './cli-codes.ts';
+import { dropOldDecisions } from './cli-decisions.ts';
 import { dropCodes } from './code-rows.ts';
 import { dropOldEnrolments } from './enrolments.ts';
 import { dropOldHandOvers } from './hand-over.ts';
@@ -38,6 +39,7 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
     dropOldPersonTokens(sqlite, nowMs);
     dropOldCliCodes(sqlite, nowMs);
     dropOldChallenges(sqlite, nowMs);
+    dropOldDecisions(sqlite, nowMs);
     dropOldEnrolments(sqlite, nowMs);
     dropOldHandOvers(sqlite, nowMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);

@@ -41,7 +41,8 @@ export type Grant = {
   retireOldAtMs?: number | null | undefined;
 };
 
-type DecidedGrant = {
+/** A grant with its defaults filled in. */
+export type DecidedGrant = {
   permissions: Permission[];
   rateLimits: RateLimit[];
   expiresAtMs: number | null;
@@ -135,7 +136,8 @@ export function checkOpenable(deps: Deps, identifier: string): string {
   return requireOwner(deps.db, key).address;
 }
 
-function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): DecidedGrant {
+/** What an approval of this key at this time grants. Throws `usage` for a malformed grant. */
+export function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): DecidedGrant {
   const permissions = checkPermissions(grant.permissions ?? key.requestedPermissions);
   const rateLimits = parseRateLimits((grant.rateLimits ?? usualRateLimits(deps, key.successorOf)).map(formatRateLimit));
   const expiresAtMs = grant.expiresAtMs ?? null;

@@ -57,7 +57,8 @@ export function refuseInactive({ identifier, state }: Pick<KeyView, 'identifier'
   throw new AppError('refused', `Key ${identifier} is ${state}; only Active keys can be changed.`);
 }
 
-function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
+/** A change in the form in which it is stored. Throws `usage` for a malformed value, and where nothing is to be changed. */
+export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
   const grant: NewGrant = {};
   if (permissions) grant.permissions = checkPermissions(permissions);
   if (rateLimits) grant.rateLimits = parseRateLimits(rateLimits.map(formatRateLimit));

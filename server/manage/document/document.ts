@@ -5,6 +5,8 @@ import type { Admitted, ManageRoute } from '../call.ts';
 import type { LoginRoute } from '../login.ts';
 import { OAUTH_CODES } from '../refusals.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from '../routes.ts';
+import { KEY_DOCS } from './key-operations.ts';
+import { KEY_SCHEMAS } from './key-schemas.ts';
 import { MANAGE_DOCS, type ManageDoc, objectOf } from './operations.ts';
 import { COMMON, OTHER, responsesOf } from './refusals.ts';
 
@@ -24,6 +26,9 @@ export const DOCUMENT_URL = 'http://127.0.0.1:3000';
 
 const GUIDE =
   'For the backend of the platform, with a token of its own (`profilectl tokens add`), and for the `profilectl` of owners and admins on other machines, with a token of the person. Send it as `Authorization: Bearer <token>`. Answers are JSON and never stored; refusals are `{"error":"<sentence>"}`, and name their code in `X-Error-Code`.';
+
+/** What is said of each operation, by its method and path. */
+const DOCS: Record<string, ManageDoc> = { ...MANAGE_DOCS, ...KEY_DOCS };
 
 /** Makes the text of the document, which is committed as openapi.json. Throws where a route has no entry. */
 export function manageDocumentText(): string {
@@ -60,6 +65,7 @@ function documentOf(): ManageApi {
           // What RFC 6749 allows there.
           error_description: { type: 'string', pattern: '^[ !#-\\[\\]-~]+$' },
         }),
+        ...KEY_SCHEMAS,
       },
       headers: Object.fromEntries(Object.entries(used).filter(([name]) => names.includes(name))),
       responses: {},
@@ -108,7 +114,7 @@ function needOf(who: Admitted): Need {
 }
 
 function operationOf(route: ManageRoute | LoginRoute): ManageOperation {
-  const doc = MANAGE_DOCS[`${route.method} ${route.path}`];
+  const doc = DOCS[`${route.method} ${route.path}`];
   if (doc === undefined) throw new Error(`The document has no operation for ${route.method} ${route.path}.`);
   const need = 'who' in route ? needOf(route.who) : NO_TOKEN;
   const refusals = new Set<ErrorCode>([...COMMON, ...need.refusals, ...doc.refusals]);
@@ -122,13 +128,22 @@ function operationOf(route: ManageRoute | LoginRoute): ManageOperation {
     ...(doc.request && {
       requestBody: { required: true, content: { [doc.request.type]: { schema: doc.request.schema } } },
     }),
-    responses: { '200': foundOf(doc), ...responsesOf([...refusals]) },
+    responses: {
+      ...Object.fromEntries((doc.statuses ?? [200]).map((status) => [String(status), foundOf(doc, status)])),
+      ...responsesOf([...refusals]),
+    },
   };
 }
 
-function foundOf({ body, headers }: ManageDoc) {
+const FOUND: Readonly<Record<number, string>> = {
+  200: 'What was asked for.',
+  201: 'It is made.',
+  202: 'The admin has let it through, and it is carried out; an approval’s mail is on its way.',
+};
+
+function foundOf({ body, headers }: ManageDoc, status: number) {
   return {
-    description: 'What was asked for.',
+    description: FOUND[status] as string,
     headers: { ...headerReferences(...COMMON_HEADERS, 'No-Cache-Control'), ...headers },
     content: { 'application/json': { schema: body } },
   };

@@ -9,7 +9,9 @@ export type ManageDoc = {
   parameters?: Parameter[];
   /** The type and schema of the body of a request. */
   request?: { type: string; schema: Schema };
-  /** The body of a 200, and the headers that only this operation has. */
+  /** With which statuses it answers where nothing is refused; 200 where they are left out. */
+  statuses?: readonly number[];
+  /** The body of these answers, and the headers that only this operation has. */
   body: Schema;
   headers?: Record<string, Header>;
   /** The refusals that not every operation has. */

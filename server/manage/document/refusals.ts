@@ -2,7 +2,7 @@ import { type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { COMMON_HEADERS, headerReferences } from '../../api-doc/document/headers.ts';
 import type { Header, ResponseObject, Schema } from '../../api-doc/document/types.ts';
 import { OAUTH_CODES } from '../refusals.ts';
-import { LINES_REFUSED } from './operations.ts';
+import { LINES_REFUSED, objectOf } from './operations.ts';
 
 /** When each refusal comes, as clauses. */
 const WHEN: Partial<Record<ErrorCode, string>> = {
@@ -14,7 +14,13 @@ const WHEN: Partial<Record<ErrorCode, string>> = {
   plain_http: 'the request came by plain HTTP where that is not allowed',
   forbidden: 'whoever has this token may not do this; the sentence says why',
   insufficient_scope: 'the token lacks the right; the sentence names it',
-  not_found: 'there is no such profile',
+  not_found: 'there is no such profile or key, or none that this person may see',
+  not_possible: 'a rule of the product is against it, at least just now; the sentence says which',
+  changed_since: 'the key has changed since the decision was asked for',
+  decision_needed: 'a passkey has to let this through, at the `address` in the body',
+  decision_refused: 'the admin has refused this in the browser; told once',
+  too_many_requests: 'the owner has asked for too much today',
+  too_many_challenges: 'too many decisions of this token wait for the admin',
   unknown_path: 'there is nothing at this path',
   method_not_allowed: 'the path does not have this method',
   body_too_long: 'the body is longer than 64 KiB',
@@ -61,6 +67,22 @@ const OWN: Record<string, { description: string; schema: Header['schema'] }> = {
   Allow: { description: 'The methods that this path has.', schema: { type: 'string' } },
 };
 
+/** The bodies of refusals that have more than a sentence. */
+const OWN_BODIES: Partial<Record<ErrorCode, Schema>> = {
+  lines_refused: LINES_REFUSED,
+  decision_needed: objectOf(
+    {
+      error: { type: 'string' },
+      address: {
+        type: 'string',
+        format: 'uri',
+        description: 'Where the admin lets this through; not for other codes.',
+      },
+    },
+    ['address'],
+  ),
+};
+
 /** The responses of these refusals, one for each status. */
 export function responsesOf(codes: readonly ErrorCode[]): Record<string, ResponseObject> {
   const groups = Map.groupBy(codes, (code) => refusalOf(code).status as number);
@@ -86,7 +108,8 @@ function responseOf(group: readonly ErrorCode[]): ResponseObject {
 }
 
 function schemaOf(group: readonly ErrorCode[]): Schema {
-  if (group.includes('lines_refused')) return LINES_REFUSED;
+  const own = group.find((code) => OWN_BODIES[code] !== undefined);
+  if (own !== undefined) return OWN_BODIES[own] as Schema;
   const schemas = [
     ...(group.every((code) => OAUTH_CODES.includes(code)) ? [] : [{ $ref: '#/components/schemas/Error' }]),
     ...(group.some((code) => OAUTH_CODES.includes(code)) ? [{ $ref: '#/components/schemas/OAuthError' }] : []),

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
@@ -9,6 +9,7 @@ import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
+import { startLineChild } from '../../support/line-child.ts';
 import { testClock } from '../../support/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -183,16 +184,8 @@ test('of two processes that enter the same code at once one signs in', async () 
   const codes = countingCodes();
   const access = testAccess({ random: codes.random });
   await importLines(access, [{ id: 1, username: 'ada', email: 'ada@example.org' }]);
-  const children = [0, 1].map(() => {
-    const child = Bun.spawn([process.execPath, join(import.meta.dir, 'enter-child.ts'), access.config.databasePath], {
-      stdin: 'pipe',
-      stdout: 'pipe',
-      stderr: 'inherit',
-    });
-    afterAll(() => child.kill());
-    return { child, lines: linesOf(child.stdout) };
-  });
-  for (const { lines } of children) expect((await lines.next()).value).toBe('ready');
+  const file = join(import.meta.dir, 'enter-child.ts');
+  const children = await Promise.all([0, 1].map(() => startLineChild(file, access.config.databasePath)));
   for (let turn = 0; turn < 30; turn++) {
     access.sessions.sqlite.run('DELETE FROM mail_counts');
     const { browserSecret } = askCode(access, {
@@ -202,24 +195,10 @@ test('of two processes that enter the same code at once one signs in', async () 
       knownBrowser: null,
       client: CLIENT,
     });
-    for (const { child } of children) {
-      child.stdin.write(`${browserSecret} ${codes.lastCode()}\n`);
-      child.stdin.flush();
-    }
-    const said = await Promise.all(children.map(async ({ lines }) => (await lines.next()).value));
+    for (const { send } of children) send(`${browserSecret} ${codes.lastCode()}`);
+    const said = await Promise.all(children.map(({ next }) => next()));
     expect(said.sort()).toEqual(['false', 'true']);
   }
   const { n } = access.sessions.sqlite.query('SELECT count(*) AS n FROM sessions').get() as { n: number };
   expect(n).toBe(30);
 }, 30_000);
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    const lines = text.split('\n');
-    text = lines.pop() ?? '';
-    yield* lines;
-  }
-}

@@ -1,15 +1,11 @@
 import { beginDecision, consumeAssertion, type SignedAdmin } from '../../../../shared/access/assertions.ts';
 import type { Assertion } from '../../../../shared/access/webauthn.ts';
-import type { Person } from '../../../../shared/actor.ts';
 import { AppError, type ErrorCode } from '../../../../shared/errors.ts';
-import { requireMailer } from '../../../../shared/keys/approve.ts';
-import { checkOpenable } from '../../../../shared/keys/attempt.ts';
-import { checkChangeable } from '../../../../shared/keys/change.ts';
-import { readKey, refuseMove } from '../../../../shared/keys/record.ts';
-import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { readKey } from '../../../../shared/keys/record.ts';
+import { OPERATIONS } from '../../../../shared/operations.ts';
 import { html } from '../../../html.ts';
 import { adminKeyPath, nextRequest } from '../../admin-path.ts';
-import { runInBackground } from '../../background.ts';
+import { carryOut, refuseImpossible } from '../../deciding.ts';
 import type { FlashCode } from '../../flash.ts';
 import { errorSummary, hiddenField } from '../../html/fields.ts';
 import { fieldsOf, type KeyDecision, type KeyOperation, readDecision } from '../../passkeys/decision-form.ts';
@@ -31,8 +27,8 @@ export async function decide(visit: Visit): Promise<Outcome> {
   if (faults.size > 0) return { ...(await showAdminKey(visit, form, faults)), refusal: 'refused_form' };
   const assertion = assertionIn(form);
   try {
-    await refuseImpossible(visit, decision);
-    return assertion === null ? await ask(visit, decision, null) : await carryOut(visit, decision, assertion);
+    await refuseImpossible(visit.pages, decision);
+    return assertion === null ? await ask(visit, decision, null) : await decideNow(visit, decision, assertion);
   } catch (error) {
     const refusal = refusalFor(visit, error);
     if (refusal === null) throw error;
@@ -50,17 +46,6 @@ function refusalFor({ access: { config } }: Visit, error: unknown): { code: Erro
   const { code, message: sentence } = error;
   if (code === 'try_later') return { code: 'busy', sentence };
   return code === 'forbidden' || code === 'changed_since' ? { code, sentence } : null;
-}
-
-/** Throws what would refuse this just now, before anybody is asked for a passkey. */
-async function refuseImpossible({ access, pages }: Visit, { operation, identifier }: KeyDecision): Promise<void> {
-  if (operation === 'change') checkChangeable(access, identifier);
-  else if (operation !== 'approve') refuseMove(readKey(access.db, identifier), operation);
-  else {
-    checkOpenable(access, identifier);
-    await requireMailer(access);
-    if (pages.isStopping) throw new AppError('try_later', 'The server is being stopped; approve once it is back.');
-  }
 }
 
 /** The page that shows a decision as it will be carried out, with a challenge for exactly this. */
@@ -87,21 +72,12 @@ ${passkeyForm({
 }
 
 /** Uses the assertion up for this decision, does what it says, and goes on to the next request, where the outcome is told. */
-async function carryOut(visit: Visit, decision: KeyDecision, assertion: Assertion): Promise<Outcome> {
+async function decideNow(visit: Visit, decision: KeyDecision, assertion: Assertion): Promise<Outcome> {
   const person = consumeAssertion(visit.access, signedAdmin(visit), assertion, decision);
+  await carryOut(visit.pages, person, decision);
   const { operation, identifier } = decision;
-  const goOn = async () => `${await nextRequest(visit, identifier)}?decided=${identifier}`;
-  if (operation === 'approve') {
-    await beginToApprove(visit, person, decision);
-    return { seeOther: await goOn() };
-  }
-  const by = { ...visit, person };
-  const input = { ...inputOf(decision), identifier };
-  const withReason = { identifier, reason: decision.reason ?? '' };
-  if (operation === 'change') await performHere(by, OPERATIONS.change, input);
-  else if (operation === 'reject') await performHere(by, OPERATIONS.reject, withReason);
-  else await performHere(by, OPERATIONS.revoke, withReason);
-  return { seeOther: await goOn(), flash: FLASHES_OF[operation] };
+  const seeOther = `${await nextRequest(visit, identifier)}?decided=${identifier}`;
+  return operation === 'approve' ? { seeOther } : { seeOther, flash: FLASHES_OF[operation] };
 }
 
 const FLASHES_OF: Readonly<Record<Exclude<KeyOperation, 'approve'>, FlashCode>> = {
@@ -109,23 +85,6 @@ const FLASHES_OF: Readonly<Record<Exclude<KeyOperation, 'approve'>, FlashCode>> 
   change: 'key-changed',
   revoke: 'key-revoked',
 };
-
-/** Opens the attempt, and leaves the rest to the background: the next page and the key's tell how it goes. */
-async function beginToApprove({ access, pages }: Visit, by: Person, decision: KeyDecision): Promise<void> {
-  const { identifier } = decision;
-  const { finish } = await perform(access, by, OPERATIONS.beginApproval, { ...inputOf(decision), identifier });
-  runInBackground(pages.background, finish, (cause) => {
-    // What came of the mail is in the key's history, which the log does not repeat.
-    const isTold = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
-    if (isTold) pages.report('warn', `Key ${identifier} was approved, but did not become Active; its page says why.`);
-    else pages.report('error', `The approval of key ${identifier} failed.`, cause);
-  });
-}
-
-/** What of a decision the operations take that grant something. */
-function inputOf({ permissions, rateLimits, expiresAtMs, retireOldAtMs }: KeyDecision) {
-  return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
-}
 
 function signedAdmin({ session }: Visit): SignedAdmin {
   return session?.signed as SignedAdmin;

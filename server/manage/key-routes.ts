@@ -1,0 +1,28 @@
+import type { ManageRoute } from './call.ts';
+import { approve, CHANGE_MEMBERS, change, GRANT_MEMBERS, reject, revoke } from './operations/decisions.ts';
+import {
+  KEY_PATH,
+  KEYS_PATH,
+  LIST_PARAMETERS,
+  list,
+  REQUEST_MEMBERS,
+  rename,
+  request,
+  show,
+  usage,
+  withdraw,
+} from './operations/keys.ts';
+
+/** What people do with keys under `/manage/v1`. Which of them may do what, `shared/operations.ts` says. */
+export const KEY_ROUTES: readonly ManageRoute[] = [
+  { method: 'GET', path: KEYS_PATH, who: 'person', members: null, query: LIST_PARAMETERS, act: list },
+  { method: 'POST', path: KEYS_PATH, who: 'person', members: REQUEST_MEMBERS, act: request },
+  { method: 'GET', path: KEY_PATH, who: 'person', members: null, act: show },
+  { method: 'PATCH', path: KEY_PATH, who: 'person', members: ['name'], act: rename },
+  { method: 'GET', path: `${KEY_PATH}/usage`, who: 'person', members: null, query: ['days'], act: usage },
+  { method: 'POST', path: `${KEY_PATH}/withdraw`, who: 'person', members: null, act: withdraw },
+  { method: 'POST', path: `${KEY_PATH}/approve`, who: 'person', members: GRANT_MEMBERS, act: approve },
+  { method: 'POST', path: `${KEY_PATH}/reject`, who: 'person', members: ['reason'], act: reject },
+  { method: 'POST', path: `${KEY_PATH}/change`, who: 'person', members: CHANGE_MEMBERS, act: change },
+  { method: 'POST', path: `${KEY_PATH}/revoke`, who: 'person', members: ['reason'], act: revoke },
+];

@@ -1,0 +1,140 @@
+import { isoTime } from '../../../shared/clock.ts';
+import type { KeyState } from '../../../shared/db/key-columns.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { parseSpan } from '../../../shared/keys/expiry.ts';
+import { readOwnerById } from '../../../shared/keys/record.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { OPERATIONS, type Operation } from '../../../shared/operations.ts';
+import { performHere } from '../../developers/perform.ts';
+import { type Answered, type Call, personTokenOf } from '../call.ts';
+
+// Keys, as the person whose token it is may see and change them. Each throws what `perform` throws.
+
+/** The path of all keys. */
+export const KEYS_PATH = '/manage/v1/keys';
+
+/** The path of one. */
+export const KEY_PATH = `${KEYS_PATH}/:identifier`;
+
+/** The parameters of {@link list}. */
+export const LIST_PARAMETERS = ['state', 'profile', 'unused', 'cursor'] as const;
+
+/** The members of the body of {@link request}. */
+export const REQUEST_MEMBERS = [
+  'profile',
+  'name',
+  'description',
+  'permissions',
+  'projectUrl',
+  'expectedUsage',
+  'successorOf',
+] as const;
+
+/** So many keys stand on one page. */
+const PAGE_SIZE = 50;
+
+/** For so many days usage is told where nobody says for how many. */
+const USUAL_DAYS = 30;
+
+/** `GET /manage/v1/keys`: a page of keys, with a Link header to the next one (RFC 8288). Throws `bad_parameter`. */
+export async function list(call: Call): Promise<Answered> {
+  const { query } = call;
+  const states = query.get('state')?.split(',') as KeyState[] | undefined;
+  const unused = query.get('unused');
+  if (unused !== undefined && states !== undefined) {
+    throw new AppError('bad_parameter', 'unused is about Active keys; leave state out.');
+  }
+  const unusedForMs = unused === undefined ? undefined : parseSpan(unused);
+  if (unusedForMs === null) throw new AppError('bad_parameter', 'unused must be a span such as 90d or 12h.');
+  const input = { states, profile: query.get('profile'), unusedForMs, limit: PAGE_SIZE, after: query.get('cursor') };
+  const { keys, lastUses, next } = await namingParameters(performFor(call, OPERATIONS.list, input));
+  return {
+    headers: next === null ? {} : { Link: linkTo(call, next) },
+    body: { keys, lastUses: Object.fromEntries([...lastUses].map(([key, atMs]) => [key, isoTime(atMs)])) },
+  };
+}
+
+/** `POST /manage/v1/keys`: asks for a key; an owner may leave the profile out. */
+export async function request(call: Call): Promise<Answered> {
+  const { access, body } = call;
+  const { person } = personTokenOf(call);
+  const own = person.kind === 'owner' ? readOwnerById(access.db, person.profileId).username : undefined;
+  const input = { ...body, profile: body.profile ?? own } as InputOf<typeof OPERATIONS.request>;
+  const { identifier } = await performFor(call, OPERATIONS.request, input);
+  const location = `${access.config.publicUrl}${KEYS_PATH}/${identifier}`;
+  return { status: CREATED, headers: { Location: location }, body: await keyOf(call, identifier) };
+}
+
+const CREATED = 201;
+
+/** `GET /manage/v1/keys/{identifier}`: the key with its history. */
+export async function show(call: Call): Promise<Answered> {
+  const { key, history } = await performFor(call, OPERATIONS.show, { identifier: identifierOf(call) });
+  return { body: { ...key, history } };
+}
+
+/** `PATCH /manage/v1/keys/{identifier}`: renames it. */
+export async function rename(call: Call): Promise<Answered> {
+  return changed(call, OPERATIONS.edit, { identifier: identifierOf(call), name: call.body.name as string });
+}
+
+/** `GET /manage/v1/keys/{identifier}/usage`: what it was used for, by day. Throws `bad_parameter`. */
+export async function usage(call: Call): Promise<Answered> {
+  const given = call.query.get('days') ?? String(USUAL_DAYS);
+  const days = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+  const input = { identifier: identifierOf(call), days };
+  return { body: await namingParameters(performFor(call, OPERATIONS.usage, input)) };
+}
+
+/** `POST /manage/v1/keys/{identifier}/withdraw`: takes a pending request back. */
+export async function withdraw(call: Call): Promise<Answered> {
+  return changed(call, OPERATIONS.withdraw, { identifier: identifierOf(call) });
+}
+
+/** The identifier in the path. */
+export function identifierOf({ params }: Pick<Call, 'params'>): string {
+  return params.identifier as string;
+}
+
+/** Does an operation as the person whose token it is. No request waits for a mail server. */
+export function performFor<Input extends object, Output>(
+  call: Call,
+  operation: Operation<Input, Output>,
+  input: Input,
+): Promise<Output> {
+  return performHere({ access: call.access, person: personTokenOf(call).person }, operation, input);
+}
+
+/** A key as this person may see it. */
+export async function keyOf(call: Call, identifier: string): Promise<KeyView> {
+  return (await performFor(call, OPERATIONS.show, { identifier })).key;
+}
+
+/** Does an operation that changes a key, and answers with the key as it is then. */
+export async function changed<Input extends { identifier: string }>(
+  call: Call,
+  operation: Operation<Input, unknown>,
+  input: Input,
+): Promise<Answered> {
+  await performFor(call, operation, input);
+  return { body: await keyOf(call, input.identifier) };
+}
+
+type InputOf<Entry> = Entry extends Operation<infer Input, unknown> ? Input : never;
+
+/** What is wrong with the input of an operation that is asked for by parameters is wrong with a parameter. */
+async function namingParameters<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'usage') throw new AppError('bad_parameter', error.message);
+    throw error;
+  }
+}
+
+/** The Link to the page of the list that begins after a place, with the same filters. */
+function linkTo({ access, query }: Call, after: string): string {
+  const parameters = new URLSearchParams([...query].filter(([name]) => name !== 'cursor'));
+  parameters.set('cursor', after);
+  return `<${access.config.publicUrl}${KEYS_PATH}?${parameters.toString()}>; rel="next"`;
+}

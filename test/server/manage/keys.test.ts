@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'bun:test';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { enrol, signIn } from '../../support/admins.ts';
+import { importLines } from '../../support/import.ts';
+import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { call, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
+import { useKey } from '../../support/owner-pages.ts';
+import { pageWorld, serverOfPages } from '../../support/pages.ts';
+
+// Keys under /manage/v1: who may do what with which, and that nobody reaches another's.
+
+const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
+const { access, clock } = world;
+const server = await serverOfPages(world);
+const grace = personTokenFor(access, signIn(access, enrol(access, 'Grace')).signed);
+const platform = tokenFor(access);
+
+let profiles = 0;
+
+/** A new profile, and a token of its owner. */
+async function newOwner() {
+  const id = ++profiles;
+  const profile = `owner${id}`;
+  await importLines(access, [{ id, username: profile, email: `owner${id}@example.org` }]);
+  return { id, profile, token: personTokenFor(access, ownerToSign(access, id) as Signed) };
+}
+
+const KEYS = '/manage/v1/keys';
+const FIELDS = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+
+/** What each operation is asked with about a key, or about all keys of a profile. */
+const ASKED: Record<string, { method: string; path: (about: About) => string; body?: (about: About) => object }> = {
+  list: { method: 'GET', path: ({ profile }) => `${KEYS}?profile=${profile}` },
+  request: { method: 'POST', path: () => KEYS, body: ({ profile }) => ({ ...FIELDS, profile }) },
+  show: { method: 'GET', path: ({ pending }) => `${KEYS}/${pending}` },
+  rename: { method: 'PATCH', path: ({ pending }) => `${KEYS}/${pending}`, body: () => ({ name: 'Renamed' }) },
+  usage: { method: 'GET', path: ({ active }) => `${KEYS}/${active}/usage?days=2` },
+  approve: { method: 'POST', path: ({ pending }) => `${KEYS}/${pending}/approve`, body: () => ({}) },
+  reject: { method: 'POST', path: ({ pending }) => `${KEYS}/${pending}/reject`, body: () => ({ reason: 'No.' }) },
+  change: {
+    method: 'POST',
+    path: ({ active }) => `${KEYS}/${active}/change`,
+    body: () => ({ rateLimits: [{ quota: 7, windowSeconds: 60 }] }),
+  },
+  revoke: { method: 'POST', path: ({ active }) => `${KEYS}/${active}/revoke`, body: () => ({ reason: 'Leaked.' }) },
+  withdraw: { method: 'POST', path: ({ pending }) => `${KEYS}/${pending}/withdraw` },
+};
+
+/** What each kind of person is answered: about an own key, another's, and one that nobody has; as the table of operations says. */
+const LOOK = { owner: [200, 404, 404], admin: [200, 200, 404] };
+const OWNERS_DO = { owner: [200, 404, 404], admin: [403, 403, 403] };
+const DECIDE = { owner: [403, 403, 403], admin: ['asked', 'asked', 404] };
+const ANSWERS: Record<string, Record<'owner' | 'admin', readonly (number | string)[]>> = {
+  list: LOOK,
+  request: { ...OWNERS_DO, owner: [201, 404, 404] },
+  show: LOOK,
+  rename: OWNERS_DO,
+  usage: LOOK,
+  approve: DECIDE,
+  reject: DECIDE,
+  change: DECIDE,
+  revoke: { ...DECIDE, owner: [200, 404, 404] },
+  withdraw: OWNERS_DO,
+};
+
+type About = { profile: string; pending: string; active: string };
+
+const NOBODYS: About = { profile: 'nobody', pending: '00000000', active: '00000000' };
+
+/** A pending and an Active key of a profile. */
+async function keysOf(profile: string): Promise<About> {
+  const pending = await request(access, { profile });
+  return { profile, pending, active: (await issue(access, { profile })).identifier };
+}
+
+const ask = (operation: string, about: About, token: string) => {
+  const { method, path, body } = ASKED[operation] as (typeof ASKED)[string];
+  return call(server, path(about), token, { method, ...(body && { body: body(about) }) });
+};
+
+/** Everything of an answer that a client sees, but for what is another each time. */
+async function bytesOf(answer: Response): Promise<string> {
+  const headers = [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+  return JSON.stringify([answer.status, headers, await answer.text()]);
+}
+
+/** Everything that an operation could have changed. */
+const traces = () =>
+  JSON.stringify(
+    ['api_keys', 'key_events', 'key_attempts', 'notices'].map((table) =>
+      access.db.$client.query(`SELECT * FROM ${table}`).all(),
+    ),
+  );
+
+describe('every operation, every kind of token, every key', () => {
+  for (const operation of Object.keys(ASKED)) {
+    test(operation, async () => {
+      const [ada, bea] = [await newOwner(), await newOwner()];
+      const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
+      const abouts = [own, others, NOBODYS];
+      const before = traces();
+      for (const about of abouts) {
+        await expectRefused(await ask(operation, about, platform), 403, 'forbidden');
+      }
+      for (const [kind, token] of [
+        ['admin', grace],
+        ['owner', ada.token],
+      ] as const) {
+        const wanted = ANSWERS[operation]?.[kind] ?? [];
+        // The own key last: it is the one that may change.
+        for (const at of [1, 2, 0]) {
+          const answer = await ask(operation, abouts[at] as About, token);
+          const kindOf = answer.headers.get('x-error-code') === 'decision_needed' ? 'asked' : answer.status;
+          expect([operation, kind, at, kindOf]).toEqual([operation, kind, at, wanted[at] as string]);
+          if (!answer.ok) expect(traces()).toBe(before);
+        }
+        if (wanted[1] === 404) {
+          const [other, none] = [await ask(operation, others, token), await ask(operation, NOBODYS, token)];
+          expect(await bytesOf(other)).toBe(await bytesOf(none));
+        }
+      }
+    });
+  }
+});
+
+describe('an owner', () => {
+  test('asks for a key of the own profile, is told where it is, renames it and takes it back', async () => {
+    const { profile, token } = await newOwner();
+    const body = { ...FIELDS, projectUrl: 'https://example.org', expectedUsage: null };
+    const made = await call(server, KEYS, token, { body });
+    const key = (await made.json()) as KeyView;
+    expect([made.status, made.headers.get('location')]).toEqual([
+      201,
+      `http://localhost:3000${KEYS}/${key.identifier}`,
+    ]);
+    expect(key).toEqual(showKey(access, key.identifier, 'owner'));
+    expect(key).toMatchObject({ profile, state: 'pending', projectUrl: 'https://example.org' });
+    const renamed = await call(server, `${KEYS}/${key.identifier}`, token, { method: 'PATCH', body: { name: 'New' } });
+    expect(await renamed.json()).toMatchObject({ name: 'New' });
+    const shown = (await (await call(server, `${KEYS}/${key.identifier}`, token)).json()) as { history: object[] };
+    expect(shown.history).toMatchObject([
+      { event: 'requested', by: 'you' },
+      { event: 'edited', by: 'you', detail: { nameBefore: 'Bot', nameAfter: 'New' } },
+    ]);
+    const withdrawn = await call(server, `${KEYS}/${key.identifier}/withdraw`, token, { method: 'POST' });
+    expect(await withdrawn.json()).toMatchObject({ state: 'withdrawn' });
+    const again = await call(server, `${KEYS}/${key.identifier}/withdraw`, token, { method: 'POST' });
+    expect(await expectRefused(again, 409, 'not_possible')).toContain('is withdrawn');
+    // The owner is told by mail, as after a page.
+    const kinds = access.db.$client.query("SELECT kind FROM notices WHERE recipient = 'owner' AND identifier = ?");
+    expect(kinds.all(key.identifier)).toEqual([{ kind: 'submission' }, { kind: 'renaming' }]);
+  });
+
+  test('revokes an own key at once, with a reason or without', async () => {
+    const { profile, token } = await newOwner();
+    for (const body of [{}, { reason: null }, { reason: 'Not needed.' }]) {
+      const { identifier } = await issue(access, { profile });
+      const answer = await call(server, `${KEYS}/${identifier}/revoke`, token, { body });
+      expect([answer.status, await answer.json()]).toMatchObject([200, { identifier, state: 'revoked' }]);
+    }
+  });
+
+  test('is kept to five requests a day and three places, and told what is wrong with an input', async () => {
+    const { token } = await newOwner();
+    const post = (body: object) => call(server, KEYS, token, { body });
+    const places: string[] = [];
+    for (let time = 0; time < 3; time++) places.push(((await (await post(FIELDS)).json()) as KeyView).identifier);
+    expect(await expectRefused(await post(FIELDS), 409, 'not_possible')).toContain('has 3 keys already');
+    for (let time = 0; time < 2; time++) {
+      await call(server, `${KEYS}/${places[time]}/withdraw`, token, { method: 'POST' });
+      expect((await post(FIELDS)).status).toBe(201);
+    }
+    await call(server, `${KEYS}/${places[2]}/withdraw`, token, { method: 'POST' });
+    const late = await post(FIELDS);
+    expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
+    await expectRefused(late, 429, 'too_many_requests');
+    const wrong: [object, string][] = [
+      [{ ...FIELDS, name: 7 }, 'The name must be a text.'],
+      [{ ...FIELDS, permissions: 'api.lookup' }, 'The list of permissions must be a list of texts.'],
+      [{ description: DESCRIPTION }, 'The name is missing.'],
+    ];
+    for (const [body, sentence] of wrong) expect(await expectRefused(await post(body), 400, 'bad_body')).toBe(sentence);
+    await expectRefused(await post({ ...FIELDS, successorOf: '00000000' }), 404, 'not_found');
+    await expectRefused(await post({ ...FIELDS, profile: ['a'] }), 400, 'bad_body');
+  });
+
+  test('of a banned profile looks, withdraws and revokes, and does nothing else', async () => {
+    const { id, profile, token } = await newOwner();
+    const about = await keysOf(profile);
+    await importLines(access, [{ id, username: profile, email: `${profile}@example.org`, banned: true }]);
+    for (const operation of ['request', 'rename']) {
+      expect(await expectRefused(await ask(operation, about, token), 409, 'not_possible')).toContain('is banned');
+    }
+    for (const operation of ['list', 'show', 'usage', 'withdraw']) {
+      expect([operation, (await ask(operation, about, token)).status]).toEqual([operation, 200]);
+    }
+  });
+
+  test('lists own keys only, whatever the place from which the list goes on', async () => {
+    const { profile, token } = await newOwner();
+    const own = await keysOf(profile);
+    const { keys } = (await (await call(server, KEYS, token)).json()) as { keys: KeyView[] };
+    expect(keys.map(({ identifier }) => identifier).sort()).toEqual([own.pending, own.active].sort());
+  });
+});
+
+describe('lists', () => {
+  test('have pages of 50 with a link to the next, when keys were last used, and filters', async () => {
+    const made: string[] = [];
+    const owners = await Promise.all(Array.from({ length: 18 }, newOwner));
+    clock.advance(1);
+    for (const { profile } of owners) {
+      for (let time = 0; time < 3; time++) made.push(await request(access, { profile }));
+    }
+    const { identifier: used } = await issue(access, { profile: (await newOwner()).profile });
+    useKey(access, used, 1);
+    type List = { keys: KeyView[]; lastUses: Record<string, string> };
+    const read = async (path: string) => {
+      const answer = await call(server, path, grace);
+      const next = /^<http:\/\/localhost:3000(\S+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+      return { ...((await answer.json()) as List), next };
+    };
+    const pages: KeyView[][] = [];
+    for (let path: string | undefined = `${KEYS}?state=pending,Active`; path !== undefined; ) {
+      const page: Awaited<ReturnType<typeof read>> = await read(path);
+      pages.push(page.keys);
+      path = page.next;
+    }
+    const all = pages.flat().map(({ identifier }) => identifier);
+    expect(pages.slice(0, -1).every(({ length }) => length === 50)).toBe(true);
+    expect([pages.length > 1, new Set(all).size]).toEqual([true, all.length]);
+    expect(made.filter((one) => !all.includes(one))).toEqual([]);
+    const active = await read(`${KEYS}?state=Active`);
+    expect(active.lastUses[used]).toBe(new Date(clock.nowMs()).toISOString());
+    const unused = await read(`${KEYS}?unused=90d`);
+    expect(unused.keys).toEqual([]);
+    clock.advance(100 * 86_400_000);
+    // Whoever has waited for so long signs in anew.
+    const later = personTokenFor(access, signIn(access, enrol(access, 'Hopper')).signed);
+    const { keys } = (await (await call(server, `${KEYS}?unused=90d`, later)).json()) as List;
+    expect(keys.map(({ identifier }) => identifier)).toContain(used);
+    for (const query of ['state=lost', 'state=', 'unused=much', 'unused=9d&state=Active', 'cursor=1', 'unused=999d']) {
+      await expectRefused(await call(server, `${KEYS}?${query}`, later), 400, 'bad_parameter');
+    }
+    for (const days of ['0', '401', 'x', '1e1']) {
+      await expectRefused(await call(server, `${KEYS}/${used}/usage?days=${days}`, later), 400, 'bad_parameter');
+    }
+    const usage = (await (await call(server, `${KEYS}/${used}/usage`, later)).json()) as { days: object[] };
+    expect(usage.days.length).toBe(30);
+  });
+});

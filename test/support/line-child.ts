@@ -1,0 +1,31 @@
+import { afterAll } from 'bun:test';
+
+/** A child that answers each line with one, and has said that it is ready. */
+export type LineChild = { send: (line: string) => void; next: () => Promise<string | undefined> };
+
+/** Runs a file with a database's path as its argument, until the test file is done; it prints a first line once it is ready. */
+export async function startLineChild(file: string, databasePath: string): Promise<LineChild> {
+  const child = Bun.spawn([process.execPath, file, databasePath], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
+  afterAll(() => child.kill());
+  const lines = linesOf(child.stdout);
+  const next = async () => (await lines.next()).value as string | undefined;
+  await next();
+  return {
+    send: (line) => {
+      child.stdin.write(`${line}\n`);
+      child.stdin.flush();
+    },
+    next,
+  };
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    yield* lines;
+  }
+}
