@@ -224,7 +224,12 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     }
   });
 
-  test('set up again, it sends everybody once more', async () => {
+  test('who is left out of the lines is erased; set up again, it sends everybody once more', async () => {
+    const view = await world.postgres.sql("SELECT pg_get_viewdef('profile_lines')");
+    await world.postgres.sql(`CREATE OR REPLACE VIEW profile_lines AS ${view.trim().replace(/;$/, '')} WHERE id <> 2`);
+    await world.postgres.sql('UPDATE users SET views = views + 1');
+    expect(await world.run()).toMatchObject(DONE);
+    expect(await world.stored()).toEqual((await world.wanted()).filter(({ id }) => id !== 2));
     await setUp(world.postgres);
     await expectSame();
   });
