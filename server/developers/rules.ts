@@ -1,8 +1,11 @@
 import { basename } from 'node:path';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
+import { inputFaults } from '../../shared/keys/input.ts';
+import type { Operation } from '../../shared/operations.ts';
 import { type Faults, NO_FAULTS } from './html/fields.ts';
-import type { Page } from './visit.ts';
+import { performHere } from './perform.ts';
+import type { Outcome, Page, Visit } from './visit.ts';
 
 /**
  * The sentence of an error that says which rule of the product a person has broken (`usage`, `refused`), to be shown beside
@@ -14,23 +17,30 @@ export function ruleSentence({ databasePath }: Pick<Config, 'databasePath'>, err
   return error.message;
 }
 
+/** What a form that does something comes to: what is done leads on, what breaks a rule shows the form again. */
+type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faults) => Page };
+
 /**
- * The page of a form that was refused, as `show` makes it of what is wrong: with each field that breaks a rule, as
- * `faultsOf` finds them, or with the sentence of the rule for the whole form. Throws every error that is about no rule of
- * the product.
+ * Does what a form asks for. Where it breaks a rule of the product, shows the form again, with each field that breaks one, or
+ * else with the sentence of the rule for the whole form. Throws every error that is about no rule.
  */
-export function refusedForm(
-  config: Pick<Config, 'databasePath'>,
-  error: unknown,
-  show: (faults: Faults) => Page,
-  faultsOf: () => Faults = () => NO_FAULTS,
-): Page {
-  const ofForm = (sentence: string): Faults => new Map([['', sentence]]);
-  if (error instanceof AppError && error.code === 'too_many_requests') {
-    return { ...show(ofForm(error.message)), refusal: error.code, details: error.details };
+export async function performForm<Input extends object, Output>(
+  visit: Visit,
+  operation: Operation<Input, Output>,
+  input: Input,
+  { done, show }: FormEnds<Output>,
+): Promise<Outcome> {
+  try {
+    return done(await performHere(visit, operation, input));
+  } catch (error) {
+    const ofForm = (sentence: string): Faults => new Map([['', sentence]]);
+    if (error instanceof AppError && error.code === 'too_many_requests') {
+      return { ...show(ofForm(error.message)), refusal: error.code, details: error.details };
+    }
+    const sentence = ruleSentence(visit.access.config, error);
+    if (sentence === null) throw error;
+    const faults =
+      (error as AppError).code === 'usage' ? inputFaults(operation.input, input as Record<string, unknown>) : NO_FAULTS;
+    return { ...show(faults.size > 0 ? faults : ofForm(sentence)), refusal: 'refused_form' };
   }
-  const sentence = ruleSentence(config, error);
-  if (sentence === null) throw error;
-  const faults = (error as AppError).code === 'usage' ? faultsOf() : NO_FAULTS;
-  return { ...show(faults.size > 0 ? faults : ofForm(sentence)), refusal: 'refused_form' };
 }

@@ -25,7 +25,10 @@ export const MOST_OPEN_SIGN_INS = 900;
 /** And so many of one block of addresses, so that a few strangers do not use up the challenges of all others. */
 export const MOST_OPEN_SIGN_INS_OF_BLOCK = 10;
 
-/** The most that one IPv4 address or IPv6 /64 network may ask for in a minute. */
+/**
+ * The most that one IPv4 address or IPv6 /64 network may ask for in a minute; failed log-ins are counted by the same. Mails
+ * alone are counted by /48 too, since they reach others.
+ */
 export const MOST_A_MINUTE = 30;
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,6 @@
 import { PERMISSIONS, type Permission } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { MAX_PROJECT_URL, TEXT_RULES } from '../../../shared/keys/fields.ts';
-import { inputFaults } from '../../../shared/keys/input.ts';
 import { checkProfile } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
@@ -20,9 +19,10 @@ import {
   textField,
 } from '../html/fields.ts';
 import { keyLink, PERMISSION_WORDS } from '../html/key-facts.ts';
+import { notePage } from '../html/note-page.ts';
 import { ownKeyPath, ownProfile } from '../own-profile.ts';
 import { performHere } from '../perform.ts';
-import { refusedForm } from '../rules.ts';
+import { performForm } from '../rules.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
 
 /** The fields of the form, as it sends them. */
@@ -61,7 +61,7 @@ const NOTHING: Typed = {
 export async function newKeyPage(visit: Visit): Promise<Page> {
   const hindrance = hindranceOf(visit);
   if (hindrance !== null) {
-    return { title: 'Request a key', body: html`<h1>Request a key</h1><p class="note">${hindrance}</p>` };
+    return notePage('Request a key', hindrance);
   }
   const successorOf = visit.query.get('successor-of') ?? '';
   if (successorOf === '') return show(visit, NOTHING, NO_FAULTS);
@@ -83,7 +83,7 @@ function hindranceOf(visit: Visit): string | null {
 }
 
 /** `POST /developers/keys/new`: requests the key, and leads to its page; or shows what was typed, and what is wrong. */
-export async function sendRequest(visit: Visit): Promise<Outcome> {
+export function sendRequest(visit: Visit): Promise<Outcome> {
   const typed = typedOf(visit);
   const input = {
     ...typed,
@@ -91,17 +91,10 @@ export async function sendRequest(visit: Visit): Promise<Outcome> {
     permissions: typed.permissions as Permission[],
     successorOf: typed.successorOf || null,
   };
-  try {
-    const { identifier } = await performHere(visit, OPERATIONS.request, input);
-    return { seeOther: `/developers/keys/${identifier}`, flash: 'key-requested' };
-  } catch (error) {
-    return refusedForm(
-      visit.access.config,
-      error,
-      (faults) => show(visit, typed, faults),
-      () => inputFaults(OPERATIONS.request.input, input),
-    );
-  }
+  return performForm(visit, OPERATIONS.request, input, {
+    done: ({ identifier }) => ({ seeOther: `/developers/keys/${identifier}`, flash: 'key-requested' }),
+    show: (faults) => show(visit, typed, faults),
+  });
 }
 
 function typedOf({ form }: Visit): Typed {

@@ -1,5 +1,4 @@
 import { TEXT_RULES } from '../../../shared/keys/fields.ts';
-import { inputFaults } from '../../../shared/keys/input.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
@@ -9,7 +8,7 @@ import { errorSummary, type Faults, formTo, NO_FAULTS, textField } from '../html
 import { keyLink } from '../html/key-facts.ts';
 import { bannedNote, ownKeyPath, ownProfile } from '../own-profile.ts';
 import { performHere } from '../perform.ts';
-import { refusedForm } from '../rules.ts';
+import { performForm } from '../rules.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
 
 /** `GET /developers/keys/:identifier/rename`: asks for another name. Throws `not_found`. */
@@ -19,20 +18,13 @@ export async function renamePage(visit: Visit): Promise<Page> {
 }
 
 /** `POST /developers/keys/:identifier/rename`. Throws `not_found`. */
-export async function rename(visit: Visit): Promise<Outcome> {
+export function rename(visit: Visit): Promise<Outcome> {
   const input = { identifier: visit.params.identifier as string, name: oneValue(visit.form, 'name') };
   const { identifier, name } = input;
-  try {
-    await performHere(visit, OPERATIONS.edit, input);
-    return { seeOther: `/developers/keys/${identifier}`, flash: 'key-renamed' };
-  } catch (error) {
-    return refusedForm(
-      visit.access.config,
-      error,
-      (faults) => show(visit, identifier, name, faults),
-      () => inputFaults(OPERATIONS.edit.input, input),
-    );
-  }
+  return performForm(visit, OPERATIONS.edit, input, {
+    done: () => ({ seeOther: `/developers/keys/${identifier}`, flash: 'key-renamed' }),
+    show: (faults) => show(visit, identifier, name, faults),
+  });
 }
 
 function show(visit: Visit, identifier: KeyView['identifier'], name: string, faults: Faults): Page {

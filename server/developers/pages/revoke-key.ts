@@ -1,5 +1,4 @@
 import { TEXT_RULES } from '../../../shared/keys/fields.ts';
-import { inputFaults } from '../../../shared/keys/input.ts';
 import { refuseMove } from '../../../shared/keys/record.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
@@ -9,7 +8,7 @@ import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/
 import { keyLink } from '../html/key-facts.ts';
 import { ownKeyPath } from '../own-profile.ts';
 import { performHere } from '../perform.ts';
-import { refusedForm } from '../rules.ts';
+import { performForm } from '../rules.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
 
 /** `GET /developers/keys/:identifier/revoke`: asks once more. Throws `not_found`, and `refused` where it is not Active. */
@@ -20,20 +19,13 @@ export async function revokePage(visit: Visit): Promise<Page> {
 }
 
 /** `POST /developers/keys/:identifier/revoke`. Throws `not_found`. */
-export async function revoke(visit: Visit): Promise<Outcome> {
+export function revoke(visit: Visit): Promise<Outcome> {
   const input = { identifier: visit.params.identifier as string, reason: oneValue(visit.form, 'reason') };
   const { identifier, reason } = input;
-  try {
-    await performHere(visit, OPERATIONS.revoke, input);
-    return { seeOther: `/developers/keys/${identifier}`, flash: 'key-revoked' };
-  } catch (error) {
-    return refusedForm(
-      visit.access.config,
-      error,
-      (faults) => show(visit, identifier, reason, faults),
-      () => inputFaults(OPERATIONS.revoke.input, input),
-    );
-  }
+  return performForm(visit, OPERATIONS.revoke, input, {
+    done: () => ({ seeOther: `/developers/keys/${identifier}`, flash: 'key-revoked' }),
+    show: (faults) => show(visit, identifier, reason, faults),
+  });
 }
 
 function show(visit: Visit, identifier: string, reason: string, faults: Faults): Page {

@@ -5,6 +5,7 @@ import { publicPath } from '../../request/public-path.ts';
 import { readCookie, setCookie, signInFault } from '../cookies.ts';
 import { oneValue } from '../form.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { notePage } from '../html/note-page.ts';
 import { nextOf, withNext } from '../next.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
 
@@ -54,7 +55,7 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
   const fault = faultOf(visit);
   const title = 'Sign in';
   const admins = html`<p>Are you an admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(visit)))}">Sign in with a passkey</a>.</p>`;
-  if (fault !== null) return { title, body: html`<h1>${title}</h1><p class="note">${fault}</p>${admins}` };
+  if (fault !== null) return notePage(title, fault, admins);
   const fields = [
     textField({
       name: 'name',

@@ -24,6 +24,16 @@ import { type ReceivedMail, type SmtpFailures, startBrokenSmtp, startSmtp } from
 const worldMailingTo = (port: number) =>
   adminWorld({ MAIL_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'keys@example.net' });
 
+/** The same with a key that waits, and an admin who is signed in: `approve` approves it, `read` is the text of its page. */
+async function waitingKey({ port }: { port: number }) {
+  const world = await worldMailingTo(port);
+  const grace = signInAdmin(world, 'Grace');
+  const identifier = await request(world.access, { profile: 'ada' });
+  const approve = () => decideAs(world, grace, identifier, APPROVAL);
+  const read = async () => textOf(await keyPageOf(world, grace, identifier));
+  return { world, grace, identifier, approve, read };
+}
+
 /** A mail server that accepts each message only once it is told to. */
 async function slowSmtp() {
   const gate = Promise.withResolvers<void>();
@@ -40,10 +50,9 @@ async function slowSmtp() {
 describe('how an approval went is on the key’s page', () => {
   test('while the mail is on its way, and once it was accepted', async () => {
     const smtp = await slowSmtp();
-    const world = await worldMailingTo(smtp.port);
-    const [grace, hopper] = [signInAdmin(world, 'Grace'), signInAdmin(world, 'Hopper')];
-    const identifier = await request(world.access, { profile: 'ada' });
-    expect((await decideAs(world, grace, identifier, APPROVAL)).status).toBe(303);
+    const { world, grace, identifier, approve } = await waitingKey(smtp);
+    const hopper = signInAdmin(world, 'Hopper');
+    expect((await approve()).status).toBe(303);
     await smtp.arrived;
     const path = `/developers/admin/keys/${identifier}`;
     const during = await ask(world, path, { cookie: grace.cookie });
@@ -78,12 +87,10 @@ describe('how an approval went is on the key’s page', () => {
   test('refused by the mail server: its reason is for admins, and no owner ever reads it', async () => {
     const failures: SmtpFailures = { rcpt: '550 5.1.1 mailbox of the marked-server is full' };
     const smtp = await startSmtp({ failures });
-    const world = await worldMailingTo(smtp.port);
-    const grace = signInAdmin(world, 'Grace');
-    const identifier = await request(world.access, { profile: 'ada' });
-    await decideAs(world, grace, identifier, APPROVAL);
+    const { world, grace, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
     await visit(world, '/developers');
-    const page = textOf(await keyPageOf(world, grace, identifier));
+    const page = await read();
     expect(page).toContain('but the mail with the secret was not accepted.');
     expect(page).toContain('550 5.1.1 mailbox of the marked-server is full');
     expect(page).toContain('The key is pending as before.');
@@ -100,19 +107,17 @@ describe('how an approval went is on the key’s page', () => {
     ]);
     // Approving again, once the mailbox has room, makes the key work.
     delete failures.rcpt;
-    await decideAs(world, grace, identifier, APPROVAL);
+    await approve();
     expect((await keyPageOf(world, grace, identifier)).status).toBe(200);
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
   });
 
   test('not confirmed: the connection was lost where the mail may have been taken', async () => {
     const smtp = await startBrokenSmtp({ dot: 'close' });
-    const world = await worldMailingTo(smtp.port);
-    const grace = signInAdmin(world, 'Grace');
-    const identifier = await request(world.access, { profile: 'ada' });
-    await decideAs(world, grace, identifier, APPROVAL);
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
     await visit(world, '/developers');
-    const page = textOf(await keyPageOf(world, grace, identifier));
+    const page = await read();
     expect(page).toContain('but nobody knows whether the mail with the secret was delivered.');
     expect(page).toContain('closed the connection before it confirmed the message');
     expect(showKey(world.access, identifier).state).toBe('pending');
@@ -120,10 +125,9 @@ describe('how an approval went is on the key’s page', () => {
 
   test('decided otherwise meanwhile: by whom, and that the secret never works', async () => {
     const smtp = await slowSmtp();
-    const world = await worldMailingTo(smtp.port);
-    const [grace, hopper] = [signInAdmin(world, 'Grace'), signInAdmin(world, 'Hopper')];
-    const identifier = await request(world.access, { profile: 'ada' });
-    await decideAs(world, grace, identifier, APPROVAL);
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    const hopper = signInAdmin(world, 'Hopper');
+    await approve();
     await smtp.arrived;
     await decideAs(world, hopper, identifier, [
       ['operation', 'reject'],
@@ -131,7 +135,7 @@ describe('how an approval went is on the key’s page', () => {
     ]);
     smtp.open();
     await visit(world, '/developers');
-    const page = textOf(await keyPageOf(world, grace, identifier));
+    const page = await read();
     expect(page).toContain(
       'While the mail with the secret was on its way, the request was rejected by admin Hopper. If that mail arrives, the secret in it will never work.',
     );
@@ -140,15 +144,13 @@ describe('how an approval went is on the key’s page', () => {
 
   test('the address was changed meanwhile: the attempt is void, and the request says so', async () => {
     const smtp = await slowSmtp();
-    const world = await worldMailingTo(smtp.port);
-    const grace = signInAdmin(world, 'Grace');
-    const identifier = await request(world.access, { profile: 'ada' });
-    await decideAs(world, grace, identifier, APPROVAL);
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
     await smtp.arrived;
     await importLines(world.access, [{ id: 7, username: 'ada', email: 'other@example.org' }]);
     smtp.open();
     await visit(world, '/developers');
-    const page = textOf(await keyPageOf(world, grace, identifier));
+    const page = await read();
     expect(page).toContain('the address of its owner was changed');
     expect(page).toContain(
       'The e-mail address of this profile was changed 2026-01-01 00:00 UTC, after this was requested.',
@@ -158,9 +160,7 @@ describe('how an approval went is on the key’s page', () => {
 
   test('the address was changed once the passkey had answered: nothing is mailed, and the page shows the key anew', async () => {
     const smtp = await startSmtp();
-    const world = await worldMailingTo(smtp.port);
-    const grace = signInAdmin(world, 'Grace');
-    const identifier = await request(world.access, { profile: 'ada' });
+    const { world, grace, identifier } = await waitingKey(smtp);
     const page = await askToDecide(world, grace, identifier, APPROVAL);
     // The mailer is asked for once before the passkey's answer is used up, and once after.
     const { mailer } = world.access;
@@ -179,9 +179,7 @@ describe('how an approval went is on the key’s page', () => {
 
   test('the process died while mailing: not confirmed once its lease is over, and approving again works', async () => {
     const smtp = await slowSmtp();
-    const world = await worldMailingTo(smtp.port);
-    const grace = signInAdmin(world, 'Grace');
-    const identifier = await request(world.access, { profile: 'ada' });
+    const { world, grace, identifier, approve } = await waitingKey(smtp);
     // Nobody finishes what was begun: as after a kill.
     const page = await askToDecide(world, grace, identifier, APPROVAL);
     const dead = { ...world.pages, background: { running: new Set<Promise<void>>(), giveUp: new AbortController() } };
@@ -191,7 +189,7 @@ describe('how an approval went is on the key’s page', () => {
     expect(await result()).toBe('open');
     world.clock.advance(world.access.approvalLeaseMs);
     expect(await result()).toBe('not confirmed');
-    expect((await decideAs(world, grace, identifier, APPROVAL)).status).toBe(303);
+    expect((await approve()).status).toBe(303);
     smtp.open();
     await visit(world, '/developers');
     // The dead one comes back to life: its secret never works.
@@ -227,10 +225,8 @@ describe('when the server stops', () => {
 
   test('one that is under way is waited for, then stored as not confirmed; its mail never works', async () => {
     const smtp = await slowSmtp();
-    const world = await worldMailingTo(smtp.port);
-    const grace = signInAdmin(world, 'Grace');
-    const identifier = await request(world.access, { profile: 'ada' });
-    await decideAs(world, grace, identifier, APPROVAL);
+    const { world, grace, identifier, approve } = await waitingKey(smtp);
+    await approve();
     await smtp.arrived;
     await stopBackground(world.pages.background, 10);
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });

@@ -4,6 +4,7 @@ import { html } from '../../../html.ts';
 import { publicPath } from '../../../request/public-path.ts';
 import { oneValue } from '../../form.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../../html/fields.ts';
+import { notePage } from '../../html/note-page.ts';
 import { timeText } from '../../html/time.ts';
 import enrolScript from '../../passkeys/enrol.browser.js' with { type: 'text' };
 import { PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../../passkeys/passkey-form.ts';
@@ -19,7 +20,7 @@ const TITLE = 'Register a passkey';
 export function enrolPage(visit: Visit): Page {
   const { config } = visit.access;
   const fault = passkeyFault(visit);
-  if (fault !== null) return { title: TITLE, body: html`<h1>${TITLE}</h1><p class="note">${fault}</p>` };
+  if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
     scripts: [enrolScript],

@@ -3,6 +3,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { html } from '../../../html.ts';
 import { publicPath } from '../../../request/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../../html/fields.ts';
+import { notePage } from '../../html/note-page.ts';
 import { nextOf, withNext } from '../../next.ts';
 import { assertionIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { goOnSignedIn } from '../../signed-in.ts';
@@ -54,7 +55,7 @@ ${passkeyForm({
 function show(visit: Visit, faults: Faults): Page {
   const { config } = visit.access;
   const fault = passkeyFault(visit);
-  if (fault !== null) return { title: TITLE, body: html`<h1>${TITLE}</h1><p class="note">${fault}</p>` };
+  if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
