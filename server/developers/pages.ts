@@ -1,19 +1,18 @@
 import type { Access } from '../../shared/access/access.ts';
 import type { Session } from '../../shared/access/session-row.ts';
 import { noteUse, readSession } from '../../shared/access/sessions.ts';
+import type { Config } from '../../shared/config/config.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
 import { publicPath } from '../request/public-path.ts';
 import { createThrottleMemory, joinThrottle } from '../request/throttle.ts';
 import { createBackground, runInBackground, stopBackground } from './background.ts';
 import { readCookie, removeCookie, setCookie, signInFault } from './cookies.ts';
-import { refuseCrossSite } from './cross-site.ts';
-import { flashText } from './flash.ts';
-import { type FieldKinds, type Form, readForm, readQuery } from './form.ts';
-import { EMPTY_POLICY, layPage, type Visitor } from './html/layout.ts';
-import { chooseMethod, type Found, findRoutes, isPagePath } from './match.ts';
+import { EMPTY_POLICY, layPage } from './html/layout.ts';
+import { type Found, isPagePath } from './match.ts';
 import type { PageAnswer, PageRequest } from './messages.ts';
 import { withNext } from './next.ts';
-import { ANY_PAGE, pageHeaders, type Refused, refusePage } from './refusals.ts';
+import { newProgress, type Progress, readRequest, refusedOf, visitorOf } from './progress.ts';
+import { pageHeaders, refusePage } from './refusals.ts';
 import { PAGE_ROUTES } from './routes.ts';
 import type { Outcome, Page, Pages, Visit } from './visit.ts';
 
@@ -22,15 +21,6 @@ const FLASH_SECONDS = 60;
 
 /** How many sets of addresses are remembered that have sent found secrets, or have asked for tokens: 32 addresses each. */
 const TRY_SETS = 64;
-
-/** What is known of a request on its way to its route; the answer to a refusal shows it. */
-type Progress = {
-  template: string;
-  found: Found | null;
-  session: Session | null;
-  flash: string | null;
-  form: Form | null;
-};
 
 /** Makes what answers pages. `report` tells the log. */
 export function createPages(access: Access, report: Pages['report']): Pages {
@@ -53,7 +43,7 @@ export function stopPages(pages: Pages): Promise<void> {
 
 /** Answers a request for a page. Never throws: whatever goes wrong is answered with a page too. */
 export async function answerPage(pages: Pages, request: PageRequest): Promise<PageAnswer> {
-  const progress: Progress = { template: ANY_PAGE, found: null, session: null, flash: null, form: null };
+  const progress = newProgress();
   try {
     const visit = openVisit(pages, request, progress);
     if ('seeOther' in visit) return answerOutcome(pages, request, progress, visit);
@@ -65,22 +55,30 @@ export async function answerPage(pages: Pages, request: PageRequest): Promise<Pa
 }
 
 /**
- * Takes a request through its checks, in this order: who sends a form, the path, the method, the form, who is signed in.
- * Where somebody has to sign in for a page, returns the way there. Throws the refusal of a check that fails.
+ * The answer to a request that no page could be asked for, because of this error. What was typed is still there, as with
+ * every other refusal. Never throws.
+ */
+export function refuseUnopened(config: Config, request: PageRequest, error: unknown): PageAnswer {
+  const progress = newProgress();
+  // Nobody has looked who is signed in.
+  const refuse = (cause: unknown) => refusePage(config, cause, { ...refusedOf(request, progress), visitor: null });
+  try {
+    readRequest(config, request, progress);
+    return refuse(error);
+  } catch (refusal) {
+    return refuse(refusal);
+  }
+}
+
+/**
+ * Takes a request through all its checks: after those of {@link readRequest}, who is signed in. Where somebody has to sign
+ * in for a page, returns the way there. Throws the refusal of a check that fails.
  */
 function openVisit(pages: Pages, request: PageRequest, progress: Progress): Visit | { seeOther: string } {
   const { access } = pages;
   const { config } = access;
   const { headers } = request;
-  const isPost = request.method === 'POST';
-  if (isPost) refuseCrossSite(headers, config.publicUrl);
-  const routes = findRoutes(PAGE_ROUTES, request.path);
-  progress.template = (routes[0] as Found).route.path;
-  progress.found = chooseMethod(routes, request.method);
-  const { route, params } = progress.found;
-  const form = isPost ? readFormOf(request, route.fields ?? {}) : new Map();
-  progress.form = isPost ? form : null;
-  const query = readQuery(request.query, route.query ?? []);
+  const { route, params, form, isPost, query } = readRequest(config, request, progress);
   progress.session = sessionOf(pages, request);
   progress.flash = readCookie(config, headers.cookie, 'flash');
   const person = progress.session?.person ?? null;
@@ -100,12 +98,6 @@ function wantedPage({ isPage }: Pages, path: string, query: Visit['query']): str
   const pairs = [...query].flatMap(([name, value]) => (value === '' ? [] : [`${name}=${encodeURIComponent(value)}`]));
   const whole = `${path}?${pairs.join('&')}`;
   return isPage(whole) ? whole : path;
-}
-
-function readFormOf({ body, bodyFault }: PageRequest, fields: FieldKinds): Form {
-  if (bodyFault === 'bad_form' || bodyFault === 'form_too_long' || bodyFault === 'not_a_form')
-    throw new AppError(bodyFault);
-  return readForm(body ?? '', fields);
 }
 
 /** The session of the cookie; null too where nobody may sign in. Its use is noted once the page is sent. */
@@ -156,28 +148,4 @@ function redirect(pages: Pages, { seeOther, flash }: Extract<Outcome, { seeOther
 
 function setCookieHeader(value: string): [string, string] {
   return ['Set-Cookie', value];
-}
-
-function visitorOf(request: PageRequest, { session, flash }: Progress): Visitor {
-  const person = session?.person ?? null;
-  return {
-    kind: person?.kind ?? null,
-    ...(person?.kind === 'admin' && { name: person.name }),
-    flash: flashText(flash),
-    path: request.path,
-  };
-}
-
-/** What the page of a refusal shows. Only a form that came from this very site is offered to be sent again. */
-function refusedOf(request: PageRequest, progress: Progress): Refused {
-  const { template, found, form } = progress;
-  const fields = found?.route.fields ?? {};
-  const sent = [...(form ?? [])];
-  const shown = new Map(sent.filter(([name]) => fields[name] === 'one' || fields[name] === 'many'));
-  const isWhole = sent.every(([name]) => fields[name] !== 'secret');
-  return {
-    template,
-    visitor: visitorOf(request, { ...progress, flash: null }),
-    ...(sent.length > 0 && { again: isWhole ? { path: request.path, form: shown } : 'by going back' }),
-  };
 }

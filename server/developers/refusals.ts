@@ -5,6 +5,7 @@ import { type Html, html } from '../html.ts';
 import { publicPath } from '../request/public-path.ts';
 import { shownOf } from '../request/refusals.ts';
 import { describeFault } from '../watching/log.ts';
+import { removeCookie } from './cookies.ts';
 import type { Form } from './form.ts';
 import { layPage, type Visitor } from './html/layout.ts';
 import type { PageAnswer } from './messages.ts';
@@ -24,23 +25,30 @@ export type Refused = {
    * with a secret in it is not repeated.
    */
   again?: { path: string; form: Form } | 'by going back';
+  /** Whether the browser was to be signed out: it forgets its session all the same. */
+  signsOut?: boolean;
 };
 
 /** Makes the page that tells of an error: with the sentence and status that a program would get. Never throws. */
 export function refusePage(
   config: Config,
   error: unknown,
-  { template = ANY_PAGE, visitor = null, again }: Refused = {},
+  { template = ANY_PAGE, visitor = null, again, signsOut = false }: Refused = {},
 ): PageAnswer {
   const { code, status, sentence, headers, fault } = readRefusal(config, error);
   const { text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${sentence}</p>${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,
+    body: html`<h1>${titleOf(status)}</h1><p>${sentence}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,
   });
   return {
     status,
-    headers: [...pageHeaders(contentSecurityPolicy), ['X-Error-Code', code], ...Object.entries(headers)],
+    headers: [
+      ...pageHeaders(contentSecurityPolicy),
+      ['X-Error-Code', code],
+      ...Object.entries(headers),
+      ...(signsOut ? [['Set-Cookie', removeCookie(config, 'session')] as [string, string]] : []),
+    ],
     body: text,
     template,
     refusal: code,
@@ -115,3 +123,5 @@ ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}
 }
 
 const GO_BACK = html`<p>What you sent is not repeated here. When the trouble is over, go back to the page before this one, and send it again.</p>`;
+
+const FORGOTTEN = html`<p>This browser is signed out all the same: it has forgotten its session.</p>`;

@@ -27,6 +27,9 @@ import { DECISION_FIELDS } from './passkeys/decision-form.ts';
 import { ASSERTION_FIELDS, REGISTRATION_FIELDS } from './passkeys/passkey-form.ts';
 import type { PageRoute } from './visit.ts';
 
+/** Where a browser is signed out, which it is also where the end of its session can't be stored. */
+export const SIGN_OUT_PATH = '/developers/sign-out';
+
 /** What owners do with their keys. */
 const OWNERS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/keys', who: 'owner', act: keys },
@@ -127,7 +130,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   },
   { method: 'GET', path: '/developers/enter', who: 'anyone', query: ['ticket'], act: enterPage },
   { method: 'POST', path: '/developers/enter', who: 'anyone', fields: { ticket: 'secret' }, act: enter },
-  { method: 'POST', path: '/developers/sign-out', who: 'anyone', act: signOut },
+  { method: 'POST', path: SIGN_OUT_PATH, who: 'anyone', act: signOut },
   { method: 'GET', path: '/developers/sessions', who: 'signed in', act: sessions },
   { method: 'POST', path: '/developers/sessions/end-all', who: 'signed in', act: endAll },
   { method: 'POST', path: '/developers/sessions/:id/end', who: 'signed in', act: endOne },

@@ -2,8 +2,7 @@ import type { Config } from '../../../shared/config/config.ts';
 import { answerCall } from '../../manage/answer.ts';
 import { refuseCall } from '../../manage/refusals.ts';
 import type { PageAnswer, PageRequest } from '../messages.ts';
-import { answerPage } from '../pages.ts';
-import { refusePage } from '../refusals.ts';
+import { answerPage, refuseUnopened } from '../pages.ts';
 import type { Pages } from '../visit.ts';
 
 /** Answers whatever the platform thread is asked: pages, and JSON under `/manage`. Never throws. */
@@ -13,7 +12,7 @@ export async function answerRequest(pages: Pages, request: PageRequest): Promise
 
 /** Makes the answer to an error, as a page or as JSON. Never throws. */
 export function refuseRequest(config: Config, request: PageRequest, error: unknown): PageAnswer {
-  return isCall(request) ? refuseCall(config, error) : refusePage(config, error);
+  return isCall(request) ? refuseCall(config, error) : refuseUnopened(config, request, error);
 }
 
 function isCall({ path }: PageRequest): boolean {

@@ -9,7 +9,7 @@ import { createLog } from '../../../server/watching/log.ts';
 import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { serverOn, startTestServer } from '../../support/http.ts';
-import { fetchPage, signInOwner } from '../../support/pages.ts';
+import { fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -98,7 +98,9 @@ test('what waits too long is refused as something that may have been done, as it
   const body = new URLSearchParams({ name: 'ada', address: 'ada@example.org', next: '' });
   const answer = await fetchPage(server, '/developers/sign-in', { method: 'POST', body });
   expect([answer.status, answer.headers.get('x-error-code')]).toEqual([503, 'busy']);
-  expect(await answer.text()).toContain('What you sent may have been done all the same');
+  const page = await answer.text();
+  expect(page).toContain('What you sent may have been done all the same');
+  expect(sentAgain(page)).toEqual([...body]);
   const requestId = answer.headers.get('x-request-id') as string;
   expect(lines.find((line) => line.includes(requestId))).toContain('The thread for pages took too long');
   beside.sqlite.run('ROLLBACK');
@@ -118,6 +120,20 @@ test('a database that can’t be opened is a page, and opened by the next reques
   const answer = await fetchPage(server, '/developers');
   const page = await answer.text();
   expect([answer.status, page.includes('sessions file')]).toEqual([500, false]);
+  // What was typed is still there, a foreign form is refused for that first, and whoever signs out is signed out here.
+  const send = async (path: string, body: string, headers: Record<string, string> = {}) => {
+    const sent = await fetchPage(server, path, { method: 'POST', body, headers });
+    return { code: sent.headers.get('x-error-code'), cookies: sent.headers.getSetCookie(), text: await sent.text() };
+  };
+  const typed = await send('/developers/sign-in', 'name=ada&address=b&next=');
+  expect([typed.code, sentAgain(typed.text)[0]]).toEqual(['internal', ['name', 'ada']]);
+  const foreign = { 'sec-fetch-site': 'same-site' };
+  expect(await send('/developers/sign-out', '', foreign)).toMatchObject({ code: 'cross_site', cookies: [] });
+  expect(await send('/developers/sign-out', '')).toEqual({
+    code: 'internal',
+    cookies: ['session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'],
+    text: expect.stringContaining('This browser is signed out all the same'),
+  });
   expect(server.log.some(({ level, cause }) => level === 'error' && String(cause).includes('sessions'))).toBe(true);
   await Bun.file(`${config.databasePath}.sessions`).delete();
   expect((await fetchPage(server, '/developers')).status).toBe(200);
