@@ -13,7 +13,7 @@ export type Platform = {
    * not started again yet. Never throws.
    */
   ask: (request: PageRequest) => Promise<PageAnswer>;
-  /** Starts the thread where none runs, so that it deletes who was signed in long ago. */
+  /** Has the thread open the files where it has not, so that it deletes who was signed in long ago. */
   wake: () => void;
   /** Says that the server begins to stop: no approval is begun any more, and pages are answered as before. */
   beginStop: () => void;
@@ -105,9 +105,9 @@ async function ask(state: State, request: PageRequest): Promise<PageAnswer> {
 }
 
 function wake(state: State): void {
-  if (state.thread !== null || state.isStopping) return;
+  if (state.isStopping) return;
   try {
-    state.thread = start(state);
+    state.thread ??= start(state);
     tell(state.thread, { kind: 'wake' });
   } catch {
     // It has just died, and is woken the next time.

@@ -159,8 +159,14 @@ test('whoever deletes the sessions file of a running server signs everybody out'
 });
 
 test('where nobody asks for a page the thread is woken to delete who was signed in long ago, if anybody ever was', async () => {
-  const { platform, deps, threads } = await serverWithThreads();
+  const { platform, deps, threads, lines } = await serverWithThreads();
   insertProfile(deps.db, { id: 7 });
+  // The thread does not give up where the file can't be opened at first.
+  const broken = Bun.file(`${deps.config.databasePath}.sessions`);
+  await broken.write('not a sessions file, but long enough to be taken for one. '.repeat(20));
+  platform.wake();
+  while (!lines.join('').includes('Sessions that are over could not be deleted.')) await Bun.sleep(10);
+  await broken.delete();
   const sessions = openSessionsFile(deps.config.databasePath);
   // The test's clock is of the first day of 2026, and the thread has the time of day.
   signInOwner({ ...deps, sessions }, 7);
