@@ -3,6 +3,9 @@ import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
 
+/** So many days of usage are shown of a key. */
+export const USAGE_DAYS = 30;
+
 /** What each outcome of a request is called. */
 const WORDS: Readonly<Record<UsageOutcome, string>> = {
   ok: 'Answered',

@@ -5,22 +5,19 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../request/public-path.ts';
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
-import { usageChart } from '../html/usage-chart.ts';
+import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
 import { written } from '../html/written.ts';
 import { bannedNote, ownKeyPath, ownProfile } from '../own-profile.ts';
 import { performHere } from '../perform.ts';
 import type { Page, Visit } from '../visit.ts';
 import { stateInWords } from './key-state.ts';
 
-/** So many days of usage are shown. */
-const DAYS = 30;
-
 /** `GET /developers/keys/:identifier`: everything about one of one's own keys, and what can be done with it. */
 export async function keyPage(visit: Visit): Promise<Page> {
   const identifier = visit.params.identifier as string;
   const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: DAYS }) : null;
+  const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
   const owner = ownProfile(visit);
   const linkTo = ownKeyPath(visit);
   return {

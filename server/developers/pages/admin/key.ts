@@ -15,15 +15,12 @@ import { factList, grantFacts, requestFacts, stateTag } from '../../html/key-fac
 import { historyTable } from '../../html/key-history.ts';
 import { keyTable } from '../../html/key-table.ts';
 import { timeText } from '../../html/time.ts';
-import { usageChart } from '../../html/usage-chart.ts';
+import { USAGE_DAYS, usageChart } from '../../html/usage-chart.ts';
 import { written } from '../../html/written.ts';
 import { decisionForms } from '../../passkeys/decision-fields.ts';
 import { performHere } from '../../perform.ts';
 import type { Page, Visit } from '../../visit.ts';
 import { decidedNote } from './decided.ts';
-
-/** So many days of usage are shown. */
-const DAYS = 30;
 
 /** `GET /developers/admin/keys/:identifier`: everything to decide on, and the forms to do it. Throws `not_found`. */
 export function adminKeyPage(visit: Visit): Promise<Page> {
@@ -41,7 +38,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   const attempt = attemptStatus(key, history, linkTo(identifier));
   const decided = await decidedNote(visit);
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: DAYS }) : null;
+  const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
   const forms = decisionForms({
     key,
     shown,
@@ -102,11 +99,11 @@ async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promis
   const table = keyTable({ keys: others, lastUses, caption: 'Pending ones first, then the oldest first', linkTo });
   const uses: Html[] = [];
   for (const key of others.filter(({ state }) => state === 'Active')) {
-    const { days } = await performHere(visit, OPERATIONS.usage, { identifier: key.identifier, days: DAYS });
+    const { days } = await performHere(visit, OPERATIONS.usage, { identifier: key.identifier, days: USAGE_DAYS });
     const total = days.reduce((sum, day) => sum + USAGE_OUTCOMES.reduce((all, outcome) => all + day[outcome], 0), 0);
     const answered = days.reduce((sum, { ok }) => sum + ok, 0);
     uses.push(
-      html`<li>${key.identifier}: ${total} requests in the last ${DAYS} days, ${answered} of them answered.</li>`,
+      html`<li>${key.identifier}: ${total} requests in the last ${USAGE_DAYS} days, ${answered} of them answered.</li>`,
     );
   }
   return html`<h2>Other keys of this profile</h2>${table}${uses.length === 0 ? '' : html`<ul>${uses}</ul>`}`;
