@@ -2,7 +2,7 @@ import { CLI_CLIENT_ID } from '../../shared/access/cli-codes.ts';
 import { hashOf } from '../../shared/access/tokens.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';
-import { type PageWorld, unescaped, visit } from './pages.ts';
+import { type PageWorld, visit } from './pages.ts';
 import { noteMail } from './secret-search.ts';
 
 /** The secret of a `profilectl` that asks to be let in, where a test needs no other one. */
@@ -34,7 +34,8 @@ export function cliPath(changes: Record<string, string | null> = {}): string {
 /** The address to which a page sends the browser on at once, or null. */
 export function goOnIn(body: string): URL | null {
   const address = /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(body)?.[1];
-  return address === undefined ? null : new URL(unescaped(address));
+  // All else in it is percent-encoded.
+  return address === undefined ? null : new URL(address.replaceAll('&amp;', '&'));
 }
 
 /** Lets a `profilectl` in as the page's form does; returns the code. */

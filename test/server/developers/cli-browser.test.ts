@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     const { token } = exchangeCliCode(world.access, { code, redirectUri, verifier: VERIFIER }, CLIENT);
     noteMail(token);
     expect(readPersonToken(world.access, token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
-  }, 30_000);
+  }, 60_000);
 
   test('tells profilectl that it is not let in, shows a code to paste, and has nothing that axe finds', async () => {
     const { told, redirectUri } = listen();
@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     noteToken(new URL(link ?? '').searchParams.get('code') ?? '');
     await page.goto(`${OWN}/developers/sessions`);
     await look(page, 1280);
-  }, 30_000);
+  }, 60_000);
 
   test('is let in by no page of a sibling host, which sends the whole form or frames the page', async () => {
     const { page } = await openPage(SIBLING, WIDE);
@@ -174,5 +174,5 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await heading(page, 'Paste this code');
     noteToken((await page.locator('code.whole').textContent()) ?? '');
     expect(codes()).not.toEqual(before);
-  }, 30_000);
+  }, 60_000);
 });

@@ -160,7 +160,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
   });
   // Otherwise the steps would not try what they are for.
   expect([tokens > 20, reuses > 5]).toEqual([true, true]);
-}, 30_000);
+}, 60_000);
 
 test('a code works until its fifth minute, and not where the clock was set back', async () => {
   const { access, clock, ada } = await world();
