@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { settleBackground } from '../../../server/developers/background.ts';
 import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { confirmPasskey } from '../../../shared/access/passkeys.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { adminToSign } from '../../../shared/access/sessions.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
@@ -10,6 +13,7 @@ import { addAuthenticator, hasChromium, type OpenPage, startBrowser, toolsOf } f
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { expectUsable } from '../../support/looking.ts';
+import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
 import { useKey } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
 import { type SmtpFailures, startSmtp } from '../../support/smtp.ts';
@@ -122,6 +126,41 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await keyboard.press('Enter');
     await page.getByText('The request is rejected').waitFor();
     expect(showKey(access, identifier).state).toBe('rejected');
+  }, 60_000);
+
+  test('lets exactly what his profilectl elsewhere asks for through, and refuses what he did not ask for', async () => {
+    await importLines(access, [{ id: 10, username: 'dora', email: 'dora@example.org' }]);
+    const identifier = await request(access, { profile: 'dora' });
+    const { page, troubles } = await enrolAndSignIn('Lovelace');
+    const signed = adminToSign(access, 'Lovelace') as Signed;
+    const token = personTokenFor(access, signed, '<script>mark()</script><img src=x onerror=mark()>');
+    const ask = (operation: string, body: object) =>
+      call(server, `/manage/v1/keys/${identifier}/${operation}`, token, { body });
+    const addressOf = async (answer: Response) => ((await answer.json()) as { address: string }).address;
+    const rejection = await addressOf(await ask('reject', { reason: 'No.' }));
+    const approval = await addressOf(await ask('approve', { expiresAt: '2026-12-31T00:00:00Z' }));
+    await page.goto(rejection);
+    await expectUsable(page);
+    await button(page, 'Refuse').click();
+    await page.getByText('You have refused this; nothing was done.').waitFor();
+    await expectUsable(page);
+    await expectRefused(await ask('reject', { reason: 'No.' }), 403, 'decision_refused');
+    // Signed out, he comes back to the page after signing in.
+    await button(page, 'Sign out').click();
+    await page.goto(approval);
+    await button(page, 'Sign in with a passkey').click();
+    for (const part of ['dora@example.org', '2026-12-31 00:00 UTC', '<script>mark()</script>']) {
+      await page.getByText(part).first().waitFor();
+    }
+    expect([await page.evaluate('typeof mark'), await page.locator('img').count()]).toEqual(['undefined', 0]);
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('You have let this through.').waitFor();
+    await expectUsable(page);
+    expect(showKey(access, identifier).state).toBe('pending');
+    expect((await ask('approve', { expiresAt: '2026-12-31T00:00:00Z' })).status).toBe(202);
+    await settleBackground(world.pages.background);
+    expect(showKey(access, identifier)).toMatchObject({ state: 'Active', expiresAt: '2026-12-31T00:00:00.000Z' });
+    expect(troubles).toEqual([]);
   }, 60_000);
 
   test('is told in words what stands in the way of a passkey', async () => {
