@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Person } from '../shared/actor.ts';
 import { type Config, checkDatabasePath, readConfig } from '../shared/config/config.ts';
 import { type Environment, environmentWarnings, readEnvironment } from '../shared/config/environment.ts';
+import type { Source } from '../shared/config/variables.ts';
 import type { Opened } from '../shared/db/connect.ts';
 import type { OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
@@ -37,14 +38,19 @@ export function warnOfEnvironment(environment: Environment): void {
   for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
 }
 
+/** The variables, with those of `--env-file`, unchecked, after {@link warnOfEnvironment}. Throws `bad_config`. */
+export function variablesOf({ envFile }: Globals): Source {
+  const environment = readEnvironment(envFile);
+  warnOfEnvironment(environment);
+  return environment.source;
+}
+
 /**
  * Reads and checks the environment, with `--env-file` and `--db`. Before it throws, it warns on stderr of variables that
  * are probably mistyped, because that may be why another one is missing. Throws `bad_config`.
  */
 export function configOf(globals: Globals): Config {
-  const environment = readEnvironment(globals.envFile);
-  warnOfEnvironment(environment);
-  const config = readConfig(environment.source);
+  const config = readConfig(variablesOf(globals));
   return globals.db === undefined ? config : { ...config, databasePath: checkDatabasePath('--db', globals.db) };
 }
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { readEnvironment } from '../shared/config/environment.ts';
 import type { Source } from '../shared/config/variables.ts';
 import { AppError } from '../shared/errors.ts';
-import { type Globals, globalsOf, warnOfEnvironment } from './context.ts';
+import { type Globals, globalsOf, variablesOf } from './context.ts';
 import { canAsk, notice, print, printJson } from './output.ts';
 import { readSecret } from './read-secret.ts';
 import { hasBrowser } from './remote/browser.ts';
@@ -36,18 +35,17 @@ Examples:
     )
     .action(async (argument: string | undefined, options: Options) => {
       const globals = globalsOf(command);
-      const environment = readEnvironment(globals.envFile);
-      warnOfEnvironment(environment);
-      const url = serverNamed(command, argument, environment.source);
+      const source = variablesOf(globals);
+      const url = serverNamed(command, argument, source);
       if (url === null) {
         throw new AppError('usage', 'Name the server: profilectl login https://api.example.org');
       }
       // Before a token is made that could not be stored.
       readLogins();
-      if (options.withToken === true) return storeLogin({ url, token: await readToken() }, globals, environment.source);
+      if (options.withToken === true) return storeLogin({ url, token: await readToken() }, globals, source);
       const host = { url, token: await getToken(url, options.browser) };
       try {
-        await storeLogin(host, globals, environment.source);
+        await storeLogin(host, globals, source);
       } catch (error) {
         // Nobody has this token but this process.
         await endQuietly(host);

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { readEnvironment } from '../shared/config/environment.ts';
 import { AppError } from '../shared/errors.ts';
-import { globalsOf } from './context.ts';
+import { globalsOf, variablesOf } from './context.ts';
 import { notice, print, printJson } from './output.ts';
 import { changeLogins, type Login, readLogins } from './remote/hosts.ts';
 import { endToken } from './remote/token.ts';
@@ -22,13 +21,13 @@ Examples:
   profilectl logout https://api.example.org`,
     )
     .action(async (argument: string | undefined) => {
-      const { json, envFile } = globalsOf(command);
-      const { source } = readEnvironment(envFile);
+      const globals = globalsOf(command);
+      const source = variablesOf(globals);
       const url = serverNamed(command, argument, source) ?? onlyLogin();
       const login = readLogins().get(url);
       if (login === undefined) throw new AppError('not_logged_in', `You are not logged in at ${url}.`);
       const isEnded = await endAndRemove(url, login);
-      if (json) printJson({ host: url, removed: true, ended: isEnded });
+      if (globals.json) printJson({ host: url, removed: true, ended: isEnded });
       else print(`Logged out at ${url}.`);
       if (!isEnded) notice('The token of a backend goes on working: "profilectl tokens remove" on the box ends it.');
       if (source.PROFILECTL_TOKEN) notice('Warning: PROFILECTL_TOKEN is still set, and is used for requests.');

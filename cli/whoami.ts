@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { readEnvironment } from '../shared/config/environment.ts';
-import { globalsOf, warnOfEnvironment } from './context.ts';
+import { globalsOf, variablesOf } from './context.ts';
 import { print, printJson } from './output.ts';
 import { identityText, readIdentity } from './remote/token.ts';
 import { onlyLogin, serverNamed, tokenFor } from './remote/way.ts';
@@ -18,13 +17,11 @@ Examples:
   profilectl whoami --host https://api.example.org --json`,
     )
     .action(async () => {
-      const { json, envFile } = globalsOf(command);
-      const environment = readEnvironment(envFile);
-      warnOfEnvironment(environment);
-      const { source } = environment;
+      const globals = globalsOf(command);
+      const source = variablesOf(globals);
       const url = serverNamed(command, undefined, source) ?? onlyLogin();
       const identity = await readIdentity({ url, token: tokenFor(url, source) });
-      if (json) printJson({ host: url, ...identity });
+      if (globals.json) printJson({ host: url, ...identity });
       else {
         const from = source.PROFILECTL_TOKEN ? ', by PROFILECTL_TOKEN' : '';
         print(`${identityText(identity)}, at ${url}${from}`);
