@@ -38,6 +38,11 @@ export function goOnIn(body: string): URL | null {
   return address === undefined ? null : new URL(address.replaceAll('&amp;', '&'));
 }
 
+/** The code on a page that lets a `profilectl` in: in the address to which it leads, or to be pasted. Null on other pages. */
+export function codeIn(body: string): string | null {
+  return goOnIn(body)?.searchParams.get('code') ?? /<code class="whole">([\w-]{43})<\/code>/.exec(body)?.[1] ?? null;
+}
+
 /** Lets a `profilectl` in as the page's form does; returns the code. */
 export async function consentTo(
   world: Pick<PageWorld, 'pages'>,
@@ -49,8 +54,8 @@ export async function consentTo(
     form: [...hiddenIn(page), ['decision', 'let in']],
     cookie,
   });
-  const code = goOnIn(body)?.searchParams.get('code') ?? /<code class="whole">([\w-]{43})<\/code>/.exec(body)?.[1];
-  if (code === undefined || code === null) throw new Error('The page has no code.');
+  const code = codeIn(body);
+  if (code === null) throw new Error('The page has no code.');
   return code;
 }
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { PageAnswer } from '../../server/developers/messages.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from './cli.ts';
-import { fetchPage, unescaped } from './pages.ts';
+import { codeIn, goOnIn } from './login.ts';
+import { fetchPage } from './pages.ts';
 import { noteOutput, noteToken } from './secret-search.ts';
 import { tempFolder } from './world.ts';
 
@@ -78,9 +79,7 @@ export async function decideOn(address: string, cookie: string, decision: 'let i
   const body = new URLSearchParams(fields).toString();
   const answer = await fetchPage({ url: origin }, pathname, { method: 'POST', headers, body });
   const text = await answer.text();
-  const goOn = unescaped(/<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(text)?.[1] ?? '') || null;
-  const pasted = /<code class="whole">([\w-]{43})<\/code>/.exec(text)?.[1] ?? null;
-  const code = goOn === null ? pasted : new URL(goOn).searchParams.get('code');
+  const [goOn, code] = [goOnIn(text)?.href ?? null, codeIn(text)];
   if (code !== null) noteToken(code);
   return { goOn, code };
 }

@@ -78,10 +78,9 @@ test('an admin pastes the code of the page into a hidden prompt, for twelve hour
   const laptop = newLaptop();
   const terminal = openTerminal(['login', url, '--no-browser', '--json'], laptop.variables);
   await terminal.see('The code that the page shows then');
-  const [address = ''] =
-    /https?:\S+\/developers\/cli\?[\s\S]+?(?=\r?\n[^\S]*\S* ?The code|\r?\n.*The code)/.exec(terminal.screen()) ?? [];
+  const [address = ''] = /https?:\S+\/developers\/cli\?\S+/.exec(terminal.screen()) ?? [];
   const { cookie } = signInAdmin(world, 'Grace');
-  const { goOn, code } = await decideOn(address.replaceAll(/\s/g, ''), cookie, 'let in');
+  const { goOn, code } = await decideOn(address, cookie, 'let in');
   expect(goOn).toBeNull();
   terminal.type(`short${KEY.enter}`);
   await terminal.see('That is not a code of this page: those have 43 letters, digits, - and _.');
