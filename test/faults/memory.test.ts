@@ -12,7 +12,7 @@ test('memory does not grow with the file', async () => {
     expect(result?.importGrowth).toBeLessThan(64 * MIB);
     expect(result?.exportGrowth).toBeLessThan(64 * MIB);
   }
-}, 60_000);
+}, 120_000);
 
 async function run(mode: string): Promise<Record<string, number>> {
   const words = [process.execPath, join(import.meta.dir, 'memory-child.ts'), join(tempFolder(), 'profiles.db'), mode];

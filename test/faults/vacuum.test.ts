@@ -70,7 +70,7 @@ test('of 15 000 that are re-imported at random and erased in three ways, a vacuu
   expect([...erased].filter((id) => found.has(id))).toEqual([]);
   expect(found.size).toBe(ids.length - erased.size);
   expect(checkDatabase(deps.db)).toMatchObject({ faults: [], profiles: found.size });
-}, 60_000);
+}, 120_000);
 
 test('killed at any moment it leaves the database as it was, nothing beside it, and the next one ends well', async () => {
   const deps = testDeps();
