@@ -102,11 +102,11 @@ const ADMINS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/admin/log', who: 'admin', query: ['before'], act: log },
 ];
 
-/** The decision counts as secret, so that a form that is offered to be sent again asks for it anew. */
+/** The decision is used up, so that a form that is offered to be sent again asks for it anew. */
 const CLI_FIELDS: FieldKinds = {
   ...Object.fromEntries(CLI_PARAMETERS.map((name) => [name, 'one'])),
   shown: 'one',
-  decision: 'secret',
+  decision: 'used up',
 };
 
 /** All pages and forms under `/developers`. Tests try every refusal on every entry. */
