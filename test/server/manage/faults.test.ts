@@ -1,0 +1,131 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { answerRequest } from '../../../server/developers/thread/answer.ts';
+import type { ManageRoute } from '../../../server/manage/call.ts';
+import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { enrol, signIn } from '../../support/admins.ts';
+import { getRaw } from '../../support/http.ts';
+import { issue, request } from '../../support/keys.ts';
+import { call, checkCall, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
+import { ownerWorld } from '../../support/owner-pages.ts';
+import { serverOfPages } from '../../support/pages.ts';
+
+// What every path that takes a token answers where the fault is not the client's, or before anybody is asked.
+
+const world = await ownerWorld({ PUBLIC_URL: 'https://api.example.org', TRUSTED_PROXIES: '127.0.0.1' });
+const { access } = world;
+const gate = Promise.withResolvers<void>();
+let state: 'well' | 'silent' | 'held' = 'well';
+let held = 0;
+const server = await serverOfPages(world, {
+  platform: {
+    ask: async (asked) => {
+      // As where the thread does not answer.
+      if (state === 'silent') throw new AppError('busy');
+      if (state === 'held') {
+        held++;
+        await gate.promise;
+      }
+      return answerRequest(world.pages, asked);
+    },
+    wake: () => undefined,
+    beginStop: () => undefined,
+    stop: async () => undefined,
+  },
+});
+// So that a locked file is given up soon.
+for (const sqlite of [access.sessions.sqlite, access.db.$client]) sqlite.run('PRAGMA busy_timeout = 20');
+const [pending, active] = [
+  await request(access, { profile: 'ada' }),
+  (await issue(access, { profile: 'ada' })).identifier,
+];
+const platform = tokenFor(access);
+const owner = personTokenFor(access, ownerToSign(access, 7) as Signed);
+const admin = personTokenFor(access, signIn(access, enrol(access, 'Grace')).signed);
+
+const tokenOf = ({ who }: ManageRoute) => (who === 'person' ? owner : platform);
+
+function ask(
+  { method, path }: Pick<ManageRoute, 'method' | 'path'>,
+  token: string,
+  body: object = {},
+  headers: Record<string, string> = {},
+) {
+  return call(server, path, token, {
+    method,
+    ...(method !== 'GET' && { body }),
+    headers: { 'X-Forwarded-Proto': 'https', ...headers },
+  });
+}
+
+for (const route of MANAGE_ROUTES) {
+  const token = tokenOf(route);
+
+  test(`${route.method} ${route.path}: plain HTTP, no host, a thread that does not answer, and a fault`, async () => {
+    await expectRefused(await ask(route, token, {}, { 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
+    const raw = await getRaw(server, route.path, ['Host: ', 'Content-Length: 0'], route.method);
+    await checkCall(route.method, route.path, new Response(raw.body, raw));
+    expect([raw.status, raw.headers.get('x-error-code')]).toEqual([400, 'bad_request']);
+    state = 'silent';
+    const silent = await ask(route, token);
+    state = 'well';
+    expect(silent.headers.get('retry-after')).toBe('1');
+    await expectRefused(silent, 503, 'busy');
+    const tables = [
+      [access.db.$client, 'platform_tokens'],
+      [access.sessions.sqlite, 'person_tokens'],
+    ] as const;
+    for (const [sqlite, table] of tables) sqlite.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
+    const sentence = await expectRefused(await ask(route, token), 500, 'internal');
+    for (const [sqlite, table] of tables) sqlite.run(`ALTER TABLE no_${table} RENAME TO ${table}`);
+    expect(sentence).not.toMatch(/profiles\.db|SQL|sessions file|no such table/);
+  });
+}
+
+test('while a file is locked, nothing that writes into it is done', async () => {
+  const paths = (identifier: string) => `/manage/v1/keys/${identifier}`;
+  const fields = { name: 'Bot', description: 'x'.repeat(80), permissions: ['api.lookup'] };
+  const inMain: [Pick<ManageRoute, 'method' | 'path'>, string, object][] = [
+    [{ method: 'POST', path: '/manage/v1/keys' }, owner, fields],
+    [{ method: 'PATCH', path: paths(pending) }, owner, { name: 'New' }],
+    [{ method: 'POST', path: `${paths(pending)}/withdraw` }, owner, {}],
+    [{ method: 'POST', path: `${paths(active)}/revoke` }, owner, {}],
+  ];
+  const inSessions: typeof inMain = [
+    [{ method: 'POST', path: `${paths(pending)}/approve` }, admin, {}],
+    [{ method: 'POST', path: `${paths(pending)}/reject` }, admin, { reason: 'No.' }],
+    [{ method: 'POST', path: `${paths(active)}/change` }, admin, { expiresAt: '2027-01-01T00:00:00Z' }],
+    [{ method: 'POST', path: `${paths(active)}/revoke` }, admin, { reason: 'Leaked.' }],
+  ];
+  for (const [file, asked] of [
+    [access.config.databasePath, inMain],
+    [access.sessions.path, inSessions],
+  ] as const) {
+    using other = new Database(file);
+    other.run('BEGIN IMMEDIATE');
+    for (const [route, token, body] of asked) await expectRefused(await ask(route, token, body), 503, 'busy');
+    other.run('ROLLBACK');
+  }
+  // Once it is not locked, all of it can be done.
+  for (const [route, token, body] of inSessions) {
+    expect((await ask(route, token, body)).headers.get('x-error-code')).toBe('decision_needed');
+  }
+  for (const [route, token, body] of inMain) expect((await ask(route, token, body)).ok).toBe(true);
+});
+
+test('as many requests as may be under way', async () => {
+  state = 'held';
+  const me = { method: 'GET', path: '/manage/v1/me' } as const;
+  const waiting = Array.from({ length: 32 }, () => ask(me, platform));
+  while (held < waiting.length) await Bun.sleep(10);
+  for (const route of MANAGE_ROUTES) {
+    const late = await ask(route, tokenOf(route));
+    expect(late.headers.get('retry-after')).toBe('1');
+    await expectRefused(late, 503, 'too_many_pages');
+  }
+  gate.resolve();
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(32).fill(200));
+});
