@@ -42,8 +42,8 @@ type Row = Omit<AskedDecision, 'decision'> & { asked: string; shown: string };
 const ROW = `id, asked, shown, state, machine, client_address AS address, made_at AS madeAtMs`;
 
 /**
- * Asks for a decision with an admin's token. Returns its id while it waits for the admin, the same one each time; or the
- * person that may take it, once, where he has let it through. Throws `changed_since` where the key is not any more as it was
+ * Asks for a decision with an admin's token. Returns its id, the same one each time, and once, where the admin has let it
+ * through, the person that may take it; null while it waits for him. Throws `changed_since` where the key is not any more as it was
  * when this was asked first, `decision_refused` once where the admin has refused, `too_many_challenges` where too many of this
  * token wait, and `busy` where another request carries it out at this moment.
  */
@@ -52,7 +52,7 @@ export function askDecision(
   { identifier: token, signed, machine }: PersonToken & { signed: SignedAdmin },
   decision: Decision,
   address: string,
-): { id: string } | { person: Person } {
+): { id: string; person: Person | null } {
   const nowMs = access.clock.nowMs();
   const asked = decisionText({ ...decision, shown: '' });
   const find = (sqlite: Sqlite) => findWaiting(sqlite, token, asked, nowMs);
@@ -65,11 +65,11 @@ export function askDecision(
     end(access, found);
     throw new AppError('changed_since', CHANGED);
   }
-  if (found?.state === 'open') return { id: found.id };
-  if (found?.state === 'confirmed') return { person: use(access, found, signed) };
+  if (found?.state === 'open') return { id: found.id, person: null };
+  if (found?.state === 'confirmed') return { id: found.id, person: use(access, found, signed) };
   return writeSessions(access.sessions, (sqlite) => {
     const again = find(sqlite);
-    if (again !== null) return { id: again.id };
+    if (again !== null) return { id: again.id, person: null };
     const { waiting } = sqlite
       .query<{ waiting: number }, [string, number]>(
         "SELECT count(*) AS waiting FROM cli_decisions WHERE token = ? AND state = 'open' AND made_at > ?",
@@ -83,7 +83,7 @@ export function askDecision(
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')`,
       )
       .run(id, token, signed.name, signed.generation, asked, decision.shown, machine, address, nowMs);
-    return { id };
+    return { id, person: null };
   });
 }
 
@@ -108,6 +108,11 @@ function findWaiting(sqlite: Sqlite, token: string, asked: string, nowMs: number
 function use(access: Access, row: Row, { name }: SignedAdmin): Person {
   if (move(access, row.id, 'confirmed', 'used')) return { kind: 'admin', name, hasAsserted: true, shown: row.shown };
   throw new AppError('busy', 'Another request carries this decision out; look at the key.', { isForClient: true });
+}
+
+/** Lets a decision that was used up be carried out after all, where a locked file has kept it from being done. */
+export function giveBackDecision(access: Access, id: string): void {
+  move(access, id, 'used', 'confirmed');
 }
 
 function end(access: Access, { id, state }: Row): void {

@@ -1,5 +1,5 @@
 import type { SignedAdmin } from '../../../shared/access/assertions.ts';
-import { askDecision } from '../../../shared/access/cli-decisions.ts';
+import { askDecision, giveBackDecision } from '../../../shared/access/cli-decisions.ts';
 import type { PersonToken } from '../../../shared/access/person-tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseIsoTime } from '../../../shared/iso-time.ts';
@@ -81,9 +81,15 @@ async function decide<Input extends { identifier: string }>(
   const decision = { ...read(), identifier, shown };
   await refuseImpossible(pages, decision);
   // Only admins have passed the checks of the operation.
-  const asked = askDecision(access, token as PersonToken & { signed: SignedAdmin }, decision, request.address);
-  if ('id' in asked) throw decisionNeeded(call, asked.id);
-  await carryOut(pages, asked.person, decision);
+  const adminsToken = token as PersonToken & { signed: SignedAdmin };
+  const { id, person } = askDecision(access, adminsToken, decision, request.address);
+  if (person === null) throw decisionNeeded(call, id);
+  try {
+    await carryOut(pages, person, decision);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'busy') giveBackDecision(access, id);
+    throw error;
+  }
   return { status: ACCEPTED, body: await keyOf(call, identifier) };
 }
 

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/developers/background.ts';
 import { inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
@@ -426,6 +427,23 @@ test('what somebody else decides meanwhile on a page ends it', async () => {
   );
   expect((await open(path)).status).toBe(200);
   expect(mailedSecrets(access, identifier)).toEqual([]);
+});
+
+test('a decision that a locked database keeps from being carried out is not used up', async () => {
+  access.db.$client.run('PRAGMA busy_timeout = 20');
+  using other = new Database(access.config.databasePath);
+  for (const operation of OPERATIONS) {
+    const identifier = await keyFor(operation);
+    const decision = DECISIONS[operation] as Decision;
+    await confirmed(identifier, decision);
+    const before = traces();
+    other.run('BEGIN IMMEDIATE');
+    await expectRefused(await ask(identifier, decision), 503, 'busy');
+    other.run('ROLLBACK');
+    expect(traces()).toBe(before);
+    expect((await ask(identifier, decision)).status).toBe(202);
+    await settleBackground(world.pages.background);
+  }
 });
 
 test('while the server stops no approval begins, and a login has so many decisions waiting at most', async () => {

@@ -29,7 +29,7 @@ test('of two processes that carry a decision out at once one may', async () => {
   const shown = shownState(access, identifier);
   for (let round = 0; round < ROUNDS; round++) {
     const decision: Decision = { operation: 'revoke', identifier, reason: `Reason ${round}.`, shown };
-    const asked = askDecision(access, token, decision, CLIENT.address) as { id: string };
+    const asked = askDecision(access, token, decision, CLIENT.address);
     const options = beginDecision(access, signed, readAskedDecision(access, signed, asked.id).decision, CLIENT);
     confirmAskedDecision(access, signed, asked.id, grace.assert(options.challenge));
     for (const { send } of children) send(JSON.stringify({ token, decision }));

@@ -16,7 +16,7 @@ const access = { ...createDeps(db, config), sessions: openSessionsFile(config.da
 function ask(line: string): string {
   const { token, decision } = JSON.parse(line);
   try {
-    return 'person' in askDecision(access, token, decision, '192.0.2.7') ? 'taken' : 'asked';
+    return askDecision(access, token, decision, '192.0.2.7').person === null ? 'asked' : 'taken';
   } catch (error) {
     return error instanceof AppError ? error.code : String(error);
   }
