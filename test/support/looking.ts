@@ -7,7 +7,7 @@ const OF_THE_WINDOW = ['color-contrast', 'target-size', 'scrollable-region-focus
 
 /** What has to be 24 pixels high: everything that is pressed or filled in, but for links inside a text. */
 const TARGETS =
-  'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea, summary';
+  'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
  * Expects that everybody can use the page as it is, in a wide light window and in a narrow dark one, which see all widths
