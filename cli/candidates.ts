@@ -3,8 +3,9 @@ import type { Db } from '../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../shared/db/key-columns.ts';
 import { PLATFORM_RIGHTS } from '../shared/db/people-columns.ts';
 import { AppError } from '../shared/errors.ts';
+import type { KeyName } from '../shared/keys/names.ts';
 import { cleanForTerminal } from '../shared/text.ts';
-import { configOf } from './context.ts';
+import { configOf, type Globals } from './context.ts';
 
 /** A word that may come next on a command line, with a short description. */
 export type Candidate = { value: string; about: string };
@@ -13,7 +14,7 @@ export type Candidate = { value: string; about: string };
 export const FILES = ':files';
 
 /** The state of an unfinished command line: its command, the number of arguments, and the flag that still needs a value. */
-type Place = { command: Command; args: number; flag: Option | null; db?: string; envFile?: string };
+type Place = { command: Command; args: number; flag: Option | null } & Pick<Globals, 'db' | 'host' | 'envFile'>;
 
 /**
  * Returns what the last word may be completed to: subcommands, flags or values. `words` are the words after the program's
@@ -38,6 +39,7 @@ function follow(program: Command, words: readonly string[]): Place {
     }
     if (place.flag !== null) {
       if (place.flag.long === '--db') place.db = word;
+      if (place.flag.long === '--host') place.host = word;
       if (place.flag.long === '--env-file') place.envFile = word;
       // A flag of several values takes words until the next flag.
       if (!place.flag.variadic) place.flag = null;
@@ -101,13 +103,21 @@ const STATES: Record<string, KeyState[]> = {
 };
 
 async function identifiers(place: Place, states: readonly KeyState[]): Promise<Candidate[]> {
-  const { keyNames } = await import('../shared/keys/names.ts');
-  return fromDatabase(place, (db) =>
-    keyNames(db, states).map(({ identifier, state, profile, name }) => ({
-      value: identifier,
-      about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`),
-    })),
-  );
+  return unlessRefused(async () => {
+    const { pathOf } = await import('./remote/place.ts');
+    const { wayFor } = await import('./remote/way.ts');
+    const way = await wayFor(place, pathOf(place.command));
+    if (way.kind === 'box') {
+      const { keyNames } = await import('../shared/keys/names.ts');
+      return readDatabase(place, (db) => keyNames(db, states).map(keyCandidate));
+    }
+    const { keyNamesAt } = await import('./remote/key-names.ts');
+    return (await keyNamesAt(way.host, states)).map(keyCandidate);
+  });
+}
+
+function keyCandidate({ identifier, state, profile, name }: KeyName): Candidate {
+  return { value: cleanForTerminal(identifier), about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`) };
 }
 
 async function admins(place: Place): Promise<Candidate[]> {
@@ -122,19 +132,27 @@ async function tokens(place: Place): Promise<Candidate[]> {
   );
 }
 
-async function fromDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[]): Promise<Candidate[]> {
+function fromDatabase(place: Place, read: (db: Db) => Candidate[]): Promise<Candidate[]> {
+  return unlessRefused(() => readDatabase(place, read));
+}
+
+async function readDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[]): Promise<Candidate[]> {
+  const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
+  const { openDatabase } = await import('../shared/db/open.ts');
+  const { withTables } = await import('../shared/db/tables.ts');
+  const opened = openDatabase(databasePath, 'use');
   try {
-    const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
-    const { openDatabase } = await import('../shared/db/open.ts');
-    const { withTables } = await import('../shared/db/tables.ts');
-    const opened = openDatabase(databasePath, 'use');
-    try {
-      return read(withTables(opened));
-    } finally {
-      opened.$client.close();
-    }
+    return read(withTables(opened));
+  } finally {
+    opened.$client.close();
+  }
+}
+
+async function unlessRefused(find: () => Promise<Candidate[]>): Promise<Candidate[]> {
+  try {
+    return await find();
   } catch (error) {
-    // Without a readable database there are no identifiers to offer; the command itself will say what is wrong.
+    // Without a readable database, or an answer, there is nothing to offer; the command itself will say what is wrong.
     if (error instanceof AppError) return [];
     throw error;
   }

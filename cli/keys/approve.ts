@@ -6,9 +6,10 @@ import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { globalsOf } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
-import { type KeysContext, withKeys } from './context.ts';
-import { askGrant, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
+import type { KeysContext } from './context.ts';
+import { askGrant, EXPIRES_SYNTAX, type GrantOptions, mailedText, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys approve`: it approves a request, and the owner gets the secret by mail. Without an identifier it asks about each
  * pending request. */
@@ -31,6 +32,8 @@ On a terminal the request is laid out, what is not given is asked for, and nothi
 that the secret goes to; where mail can't be sent, that is said before the first question. Without an identifier it
 goes through the queue, the oldest request first: approve, reject with a reason, skip, or stop there.
 Off a terminal, or with --yes, an identifier is needed, and what is absent takes its default.
+At a server elsewhere (--host, or a login) the browser opens for your passkey, once for each approval; so it does for
+"change", "reject" and "revoke".
 
 Examples:
   profilectl keys approve
@@ -57,7 +60,7 @@ Examples:
         const { performAndPrint } = await import('./perform.ts');
         const grant = isAsked ? await decide(context, identifier, given) : given;
         const { mailedTo } = await performAndPrint(context, OPERATIONS.approve, { identifier, ...grant });
-        if (isAsked) notice(`The secret was mailed to ${mailedTo}.`);
+        if (isAsked) notice(mailedText(mailedTo));
       });
     });
 }

@@ -3,9 +3,10 @@ import { AppError } from '../../shared/errors.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
-import { type KeysContext, withKeys } from './context.ts';
+import type { KeysContext } from './context.ts';
 import { askChange, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys change`: an admin changes the permissions, the rate limits or the expiry of an Active key. */
 export function addTo(parent: Command): void {

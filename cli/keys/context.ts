@@ -1,18 +1,33 @@
-import type { Command } from 'commander';
 import type { Clock } from '../../shared/clock.ts';
 import type { RateLimit } from '../../shared/limits/rate-limit.ts';
 import type { Operation } from '../../shared/operations.ts';
-import { type Globals, withContext } from '../context.ts';
+import type { Globals } from '../context.ts';
 
-/** What the commands of keys need. They do not know whether it is done in the database of this machine. */
+/** What a command hears and says while something is done. */
+export type While = {
+  /** Tells the person at the terminal something on stderr. */
+  say: (text: string) => void;
+  /** Aborted by Ctrl-C: nothing more is to be begun then. */
+  signal: AbortSignal;
+};
+
+/** What the commands of keys need. They do not know whether it is done in the database of this machine or by a server. */
 export type KeysContext = Globals & {
   clock: Clock;
+  /** The address of the server that is asked; null on the box. */
+  server: string | null;
   /** Does an operation as the person of this command. Throws what `perform` of `shared/operations.ts` throws. */
-  perform: <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) => Promise<Output>;
+  perform: <Input extends object, Output>(
+    operation: Operation<Input, Output>,
+    input: Input,
+    during?: While,
+  ) => Promise<Output>;
+  /** The profile whose owner the person of this command is; null where it is somebody else. */
+  ownProfile: () => Promise<string | null>;
   /** Throws `refused` or `try_later` where no mail can be sent now. */
   checkMailer: () => Promise<void>;
-  /** Throws what would keep this key from being approved now. Returns the address that its secret would go to. */
-  checkApproval: (identifier: string) => Promise<string>;
+  /** Throws what would keep this key from being approved now. Returns the address of its secret, null where only the server knows. */
+  checkApproval: (identifier: string) => Promise<string | null>;
   /** Throws `not_found` or `refused` where this profile can't have one more key. */
   checkProfile: (profile: string) => void;
   /** The rate limits that an approval grants where none are given; `successorOf` is the key that is replaced, or null. */
@@ -20,24 +35,3 @@ export type KeysContext = Globals & {
   /** How long an attempt to approve a key keeps others from it, in milliseconds. */
   approvalLeaseMs: number;
 };
-
-/** Runs a command of keys. Throws what {@link withContext} and the command throw. */
-export async function withKeys<T>(command: Command, act: (context: KeysContext) => Promise<T> | T): Promise<T> {
-  return withContext(command, 'use', async ({ deps, actor, ...globals }) => {
-    const { perform } = await import('../../shared/operations.ts');
-    const { checkApproval, checkMailer } = await import('../../shared/keys/approve.ts');
-    const { checkProfile } = await import('../../shared/keys/lifecycle.ts');
-    const { usualRateLimits } = await import('../../shared/keys/successor.ts');
-    const { clock, approvalLeaseMs } = deps;
-    return act({
-      ...globals,
-      clock,
-      approvalLeaseMs,
-      perform: (operation, input) => perform(deps, actor, operation, input),
-      checkMailer: () => checkMailer(deps),
-      checkApproval: (identifier) => checkApproval(deps, identifier),
-      checkProfile: (profile) => checkProfile(deps, profile),
-      usualRateLimits: async (successorOf) => usualRateLimits(deps, successorOf),
-    });
-  });
-}

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { needed } from '../values.ts';
-import { withKeys } from './context.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys edit`, which renames a key. */
 export function addTo(parent: Command): void {

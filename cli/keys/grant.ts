@@ -41,16 +41,23 @@ export async function askGrant(
   context: KeysContext,
   key: KeyView,
   given: Grant,
-  address: string,
+  address: string | null,
 ): Promise<Grant | null> {
   const { confirm } = await import('../prompts.ts');
   const grant = await askForGrant(context, key, given);
   const retirement =
     grant.retireOldAtMs === null ? '' : `, end the old key ${key.successorOf} at ${isoTime(grant.retireOldAtMs)}`;
   const question = `Grant ${grantText(grant)}${retirement}, and mail the secret?`;
-  notice(`The secret will be mailed to ${address}.`);
+  notice(`The secret will be mailed to ${address ?? OWNERS_ADDRESS}.`);
   return (await confirm(question)) ? grant : null;
 }
+
+/** Says where a secret was mailed to; only the box knows the address. */
+export function mailedText(address: string | undefined): string {
+  return `The secret was mailed to ${address ?? OWNERS_ADDRESS}.`;
+}
+
+const OWNERS_ADDRESS = 'the address of the profile';
 
 type Granted = { permissions: readonly string[]; rateLimits: readonly RateLimit[]; expiresAtMs: number | null };
 

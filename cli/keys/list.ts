@@ -3,8 +3,8 @@ import { KEY_STATES, type KeyState } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import { parseSpan } from '../../shared/keys/expiry.ts';
 import { print, printJson } from '../output.ts';
-import { withKeys } from './context.ts';
 import { keysText } from './print.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys list`, which lists pending keys first, and the oldest first. */
 export function addTo(parent: Command): void {

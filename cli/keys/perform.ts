@@ -3,7 +3,7 @@ import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, type Operation } from '../../shared/operations.ts';
 import { notice, print, printJson } from '../output.ts';
-import { waitForMail } from '../waiting.ts';
+import { waitWhile } from '../waiting.ts';
 import type { KeysContext } from './context.ts';
 
 /**
@@ -23,22 +23,29 @@ export async function performAndPrint<Input extends object>(
 }
 
 /**
- * Performs an operation that changes a key, and prints its warnings to stderr. While a mail is being sent, a
- * terminal shows the wait. Returns the operation's result. Throws what `perform` throws, and `cancelled` after Ctrl-C with
- * the state of the key.
+ * Performs an operation that changes a key, and prints its warnings to stderr, after the address of the server where that is
+ * elsewhere. A terminal shows the wait. Returns the operation's result. Throws what `perform` throws, and `cancelled` after
+ * Ctrl-C with the state of the key.
  */
 export async function performAndWait<Input extends object>(
   context: KeysContext,
   operation: Operation<Input, Outcome>,
   input: Input & { identifier?: string; profile?: string },
 ): Promise<Outcome> {
-  const { clock } = context;
+  const { clock, server } = context;
+  const { identifier, profile } = input;
   const begunMs = clock.nowMs();
-  const act = context.perform(operation, input);
-  const outcome = await waitForMail(clock, act, async () =>
-    input.identifier === undefined
-      ? `Interrupted; the request is pending, and "profilectl keys list --profile ${input.profile}" shows it. Whether the admin was told is not known.`
-      : interruptedText(context, await show(context, input.identifier), begunMs),
+  const stopping = new AbortController();
+  if (server !== null) notice(`On ${server}:`);
+  const outcome = await waitWhile(
+    clock,
+    (say) => context.perform(operation, input, { say, signal: stopping.signal }),
+    async () => {
+      stopping.abort();
+      if (identifier === undefined) return requestText(server, profile);
+      return interruptedText(context, operation.name, await show(context, identifier), begunMs);
+    },
+    server === null ? undefined : 'server',
   );
   if (outcome.warning !== null) notice(`Warning: ${outcome.warning}`);
   return outcome;
@@ -48,17 +55,37 @@ async function show({ perform }: KeysContext, identifier: string): Promise<KeyVi
   return (await perform(OPERATIONS.show, { identifier })).key;
 }
 
-/** The state of a key after Ctrl-C. The attempt to approve it keeps others away until its lease is over. */
+/** What is known of a request after Ctrl-C. */
+function requestText(server: string | null, profile: string | undefined): string {
+  return server === null
+    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${profile}" shows it. Whether the admin was told is not known.`
+    : 'Interrupted; whether the request arrived is not known: "profilectl keys list" shows it where it did.';
+}
+
+/** The state of a key after Ctrl-C. On the box, an attempt to approve it keeps others away until its lease is over. */
 function interruptedText(
-  { approvalLeaseMs }: KeysContext,
+  { approvalLeaseMs, server }: KeysContext,
+  operation: string,
   { identifier, state, attempt }: KeyView,
   begunMs: number,
 ): string {
-  if (state === 'Active') return `Interrupted; key ${identifier} is Active, and the mail with its secret is out.`;
-  if (state !== 'pending') return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
+  const inspect = `"profilectl keys show ${identifier}" tells`;
+  if (operation === 'change' || operation === 'edit') {
+    return `Interrupted; key ${identifier} is ${state}. ${inspect} whether it was changed.`;
+  }
+  if (state === 'Active' && operation === 'approve') {
+    return `Interrupted; key ${identifier} is Active, and the mail with its secret is out.`;
+  }
+  if (state !== 'pending' && state !== 'Active') {
+    return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
+  }
+  if (attempt?.result === 'open' && server !== null) {
+    return `Interrupted; the server goes on to mail the secret of key ${identifier}. ${inspect} how that ends.`;
+  }
   // An older attempt belongs to somebody else and goes on.
-  if (attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs)
-    return `Interrupted; key ${identifier} is pending as before.`;
+  if (attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
+    return `Interrupted; key ${identifier} is ${state} as before.`;
+  }
   const until = isoTime(Date.parse(attempt.startedAt) + approvalLeaseMs);
   return `Interrupted; key ${identifier} is pending still. If the mail arrives, the secret in it will never work; approve again after ${until} to send a new one.`;
 }

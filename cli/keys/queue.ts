@@ -8,7 +8,7 @@ import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { whileMailIsChecked } from '../waiting.ts';
 import type { KeysContext } from './context.ts';
-import { askGrant } from './grant.ts';
+import { askGrant, mailedText } from './grant.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
 
@@ -121,7 +121,7 @@ async function approve(context: KeysContext, key: KeyView, given: Grant): Promis
   const grant = await askGrant(context, key, grantable, address);
   if (grant === null) return false;
   const { mailedTo } = await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });
-  notice(`The secret was mailed to ${mailedTo}.`);
+  notice(mailedText(mailedTo));
   return true;
 }
 

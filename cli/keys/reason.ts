@@ -1,6 +1,5 @@
-import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import { refuseMove } from '../../shared/keys/record.ts';
-import { OPERATIONS, type Operation } from '../../shared/operations.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { columnsOf, notice } from '../output.ts';
 import { confirmOrYes, isAsking, needed } from '../values.ts';
 import type { KeysContext } from './context.ts';
@@ -23,21 +22,32 @@ export async function endWithReason(
   identifier: string,
   given: string | undefined,
 ): Promise<void> {
-  const operation: Operation<{ identifier: string; reason: string }, Outcome> = OPERATIONS[move];
+  const end = (reason: string | undefined) =>
+    move === 'revoke'
+      ? performAndPrint(context, OPERATIONS.revoke, { identifier, reason: reason ?? null })
+      : performAndPrint(context, OPERATIONS.reject, { identifier, reason: needed(reason, '--reason') });
+  const isOptional = move === 'revoke' && given === undefined && (await context.ownProfile()) !== null;
   if (!isAsking(context.yes)) {
-    await performAndPrint(context, operation, { identifier, reason: needed(given, '--reason') });
+    await end(isOptional ? undefined : needed(given, '--reason'));
     return;
   }
   const { key } = await context.perform(OPERATIONS.show, { identifier });
   refuseMove(key, move);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
-  const reason = given ?? (await askReason(move));
+  const reason = given ?? (await askReason(move, isOptional));
   await confirmOrYes(false, QUESTIONS[move]);
-  await performAndPrint(context, operation, { identifier, reason });
+  await end(reason);
 }
 
-async function askReason(move: 'reject' | 'revoke'): Promise<string> {
+/** Asks for a reason; an owner may leave it empty. */
+async function askReason(move: 'reject' | 'revoke', isOptional: boolean): Promise<string> {
   const { askText } = await import('../prompts.ts');
   const { fault } = OPERATIONS[move].input.reason;
-  return askText({ message: 'Reason', hint: 'As the owner will read it.', isLong: true, fault });
+  const hint = isOptional ? 'Optional: Enter for none.' : 'As the owner will read it.';
+  return askText({
+    message: 'Reason',
+    hint,
+    isLong: true,
+    fault: (text) => (isOptional && text === '' ? null : fault(text)),
+  });
 }

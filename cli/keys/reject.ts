@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { withKeys } from './context.ts';
 import { REASON_HELP } from './reason-help.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys reject`: an admin rejects a pending request and gives the reason. */
 export function addTo(parent: Command): void {

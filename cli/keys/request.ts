@@ -3,8 +3,9 @@ import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import { canAsk } from '../output.ts';
 import { needed } from '../values.ts';
-import { type KeysContext, withKeys } from './context.ts';
+import type { KeysContext } from './context.ts';
 import type { RequestInput } from './request-questions.ts';
+import { withKeys } from './with-keys.ts';
 
 type Options = {
   profile?: string;
@@ -35,7 +36,7 @@ export function addTo(parent: Command): void {
       `
 Asks for what is missing on a terminal, long texts in EDITOR where that is set, and shows the whole before it is sent.
 Prints the identifier and "pending". What is not given for a successor is taken from the key that it is to replace; both
-work until an admin, or the expiry, ends the old one.
+work until an admin, or the expiry, ends the old one. At a server where you are logged in the profile is your own.
 
 Examples:
   profilectl keys request
@@ -48,7 +49,7 @@ Examples:
       withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
-        const given = await prefill(context, options.successorOf, await readGiven(options));
+        const given = await prefill(context, options.successorOf, await readGiven(options, await context.ownProfile()));
         // If the description comes from stdin, stdin can't also be used for answers.
         const mayAsk = canAsk() && !context.yes && options.descriptionFile !== '-';
         // The person has not seen yet which fields the successor takes over.
@@ -60,9 +61,16 @@ Examples:
     );
 }
 
-/** Reads the fields of a request from the flags, the description from its file. Throws `usage`. */
-async function readGiven({ descriptionFile, permission, ...texts }: Options): Promise<RequestInput> {
-  const given = { ...texts, ...(permission && { permissions: permission as Permission[] }) };
+/** Reads the fields of a request from the flags, the description from its file; an owner's profile is his own. Throws `usage`. */
+async function readGiven(
+  { descriptionFile, permission, ...texts }: Options,
+  ownProfile: string | null,
+): Promise<RequestInput> {
+  const given = {
+    ...(ownProfile !== null && { profile: ownProfile }),
+    ...texts,
+    ...(permission && { permissions: permission as Permission[] }),
+  };
   if (descriptionFile === undefined) return given;
   if (given.description !== undefined) {
     throw new AppError('usage', '--description and --description-file may not both be given.');

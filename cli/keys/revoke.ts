@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { withKeys } from './context.ts';
 import { REASON_HELP } from './reason-help.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys revoke`: an admin revokes an Active key and gives the reason, which is mailed to the key's owner. */
 export function addTo(parent: Command): void {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { columnsOf, print, printJson } from '../output.ts';
-import { withKeys } from './context.ts';
 import { historyText, keyText } from './print.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys show`, which shows everything about one key, with its history. */
 export function addTo(parent: Command): void {

@@ -4,7 +4,7 @@ import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tally.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import { counted, print, printJson } from '../output.ts';
 import { outputColumns } from '../stdout.ts';
-import { withKeys } from './context.ts';
+import { withKeys } from './with-keys.ts';
 
 const DEFAULT_DAYS = 30;
 

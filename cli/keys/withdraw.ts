@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withKeys } from './context.ts';
+import { withKeys } from './with-keys.ts';
 
 /** Adds `keys withdraw`: an owner withdraws a pending request. */
 export function addTo(parent: Command): void {

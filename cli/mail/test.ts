@@ -25,8 +25,12 @@ Example:
       const config = configOf(globals);
       const { createMailDeps } = await import('../../shared/deps.ts');
       const { tryMail } = await import('../../shared/upkeep/mail-test.ts');
-      const { waitForMail } = await import('../waiting.ts');
-      await waitForMail(systemClock, tryMail(createMailDeps(config), address), async () => INTERRUPTED);
+      const { waitWhile } = await import('../waiting.ts');
+      await waitWhile(
+        systemClock,
+        () => tryMail(createMailDeps(config), address),
+        async () => INTERRUPTED,
+      );
       const where = config.mail?.kind === 'folder' ? { folder: config.mail.folder } : { server: serverOf(config.mail) };
       if (globals.json) printJson({ to: address, accepted: true, ...where });
       else if (where.folder !== undefined) print(`Written to the folder ${where.folder}.`);

@@ -4,7 +4,7 @@ import { readEnvironment } from '../../shared/config/environment.ts';
 import { checkServerUrl, remoteHost, remoteToken } from '../../shared/config/remote.ts';
 import { type Source, VARIABLES } from '../../shared/config/variables.ts';
 import { AppError } from '../../shared/errors.ts';
-import { globalsOf, warnOfEnvironment } from '../context.ts';
+import { type Globals, globalsOf, warnOfEnvironment } from '../context.ts';
 import { readLogins } from './hosts.ts';
 import { pathOf } from './place.ts';
 
@@ -23,14 +23,21 @@ type Choice = { kind: 'box' } | { kind: 'host'; url: string } | { kind: 'unclear
  * that is not exactly one, `not_logged_in` where there is no token for the server, and what `readLogins` throws.
  */
 export async function wayOf(command: Command): Promise<Way> {
-  const { db, host, envFile } = globalsOf(command);
+  return wayFor(globalsOf(command), pathOf(command));
+}
+
+/** The same for a command whose options are known, by its words such as `keys list`. */
+export async function wayFor(
+  { db, host, envFile }: Pick<Globals, 'db' | 'host' | 'envFile'>,
+  path: string,
+): Promise<Way> {
   if (db !== undefined && host !== undefined) {
     throw new AppError('usage', `--db ${db} and --host ${host} can't both be meant; leave one out.`);
   }
   if (db !== undefined) return { kind: 'box' };
   const environment = readEnvironment(envFile);
   const { source } = environment;
-  const choice = host === undefined ? choose(command, source) : hostAt(checkServerUrl('--host', host));
+  const choice = host === undefined ? choose(path, source) : hostAt(checkServerUrl('--host', host));
   // On the box the warnings are given together with the rest of the configuration.
   if (choice.kind === 'box') return choice;
   warnOfEnvironment(environment);
@@ -81,11 +88,11 @@ function hostAt(url: string): Choice {
 }
 
 /** Chooses where neither `--db` nor `--host` is given. */
-function choose(command: Command, source: Source): Choice {
+function choose(path: string, source: Source): Choice {
   const database = databaseHere(source);
   const named = remoteHost(source);
   // An import may change every profile, so it asks no server that nobody named; and it makes a database where none is.
-  const isImport = pathOf(command) === 'profiles import';
+  const isImport = path === 'profiles import';
   if (isImport && named === null && database !== null) return BOX;
   const servers = named === null ? [...readLogins().keys()] : [named];
   if (database !== null) {

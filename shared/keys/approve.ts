@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { isVoidedByAddress } from './address-change.ts';
+import { notConfirmedText, refusedText } from './approval.ts';
 import {
   type Attempt,
   activateKey,
@@ -142,13 +143,10 @@ async function deliver(
   if (delivery.outcome === 'refused') {
     throw new AppError(
       delivery.permanent ? 'refused' : 'try_later',
-      `${delivery.reason} Key ${key.identifier} is pending as before.${hint}`,
+      `${refusedText(key.identifier, delivery.reason)}${hint}`,
     );
   }
-  throw new AppError(
-    'try_later',
-    `${delivery.reason} Delivery is not confirmed: key ${key.identifier} stays pending, and the secret in that mail, if it arrives, will never work. Approve again to send a new one.${hint}`,
-  );
+  throw new AppError('try_later', `${notConfirmedText(key.identifier, delivery.reason)}${hint}`);
 }
 
 function tryToClose(

@@ -39,12 +39,14 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
     const key = requireActive(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
     const changed = setGrant(tx, key, grant, act);
-    if (changed === null)
-      return { identifier, noticeIds: [], warning: 'The key had all of this already; nothing was changed.' };
+    if (changed === null) return { identifier, noticeIds: [], warning: ALREADY_SO };
     const notice = { identifier, kind: 'change', about: { event: changed.event }, atMs: act.atMs } as const;
     return { identifier, noticeIds: addNotices(tx, deps.config, notice) };
   });
 }
+
+/** What whoever changes a key is told where it was so already. */
+export const ALREADY_SO = 'The key had all of this already; nothing was changed.';
 
 /** Says before anybody is asked for more that a key can't be changed. Throws `not_found`, `refused` (it is not Active). */
 export function checkChangeable({ db, clock }: Pick<Deps, 'db' | 'clock'>, identifier: string): void {

@@ -1,0 +1,13 @@
+import type { KeyState } from '../../shared/db/key-columns.ts';
+import type { KeyName } from '../../shared/keys/names.ts';
+import { type AskedHost, askHost } from './client.ts';
+
+/** Nobody waits longer for the TAB key, in milliseconds. */
+const PATIENCE_MS = 2_000;
+
+/** The first 50 keys at a server in one of these states (in all where none is given). Throws what `askHost` throws. */
+export async function keyNamesAt(host: AskedHost, states: readonly KeyState[]): Promise<KeyName[]> {
+  const query = { state: states.length === 0 ? undefined : states.join(',') };
+  const { body } = await askHost(host, { method: 'GET', path: '/keys', query, patienceMs: PATIENCE_MS });
+  return Array.isArray(body.keys) ? (body.keys as KeyName[]) : [];
+}

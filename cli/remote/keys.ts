@@ -1,0 +1,172 @@
+import { DAY_MS, isoTime, systemClock } from '../../shared/clock.ts';
+import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
+import type { Grant } from '../../shared/keys/attempt.ts';
+import { ALREADY_SO, type KeyChange } from '../../shared/keys/change.ts';
+import type { Outcome } from '../../shared/keys/lifecycle.ts';
+import { noSuchKey, refuseMove } from '../../shared/keys/record.ts';
+import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
+import type { RateLimit } from '../../shared/limits/rate-limit.ts';
+import type { Operation } from '../../shared/operations.ts';
+import type { ListInput, ListOutput } from '../../shared/usage/listed.ts';
+import type { UsageView } from '../../shared/usage/usage-view.ts';
+import type { Globals } from '../context.ts';
+import type { KeysContext, While } from '../keys/context.ts';
+import { notice } from '../output.ts';
+import { waitForAttempt } from './attempt.ts';
+import { type AskedHost, askHost, type HostAnswer, type Question } from './client.ts';
+import { askUntilDecided } from './decide.ts';
+import { strangeAnswer } from './refused-answer.ts';
+
+// The operations on keys, asked of a server elsewhere as requests under /manage/v1/keys.
+
+/** What the commands of keys need, at a server elsewhere, which knows by the token who asks. */
+export function keysAt(host: AskedHost): Omit<KeysContext, keyof Globals> {
+  const { perform, show } = operationsAt(host);
+  let asked: Promise<HostAnswer> | null = null;
+  const me = async () => {
+    asked ??= askHost(host, { method: 'GET', path: '/me' });
+    return (await asked).body;
+  };
+  return {
+    clock: systemClock,
+    approvalLeaseMs: APPROVAL_LEASE_MS,
+    server: host.url,
+    perform,
+    ownProfile: async () => {
+      const { kind, profile } = await me();
+      return kind === 'owner' && typeof profile === 'string' ? profile : null;
+    },
+    // The server finds out and says so when it is asked to approve.
+    checkMailer: async () => {},
+    checkApproval: async (identifier) => {
+      refuseMove((await show(identifier)).key, 'approve');
+      return null;
+    },
+    checkProfile: () => {},
+    usualRateLimits: async (successorOf) => {
+      if (successorOf !== null) return (await show(successorOf)).key.rateLimits;
+      return ((await me()).defaultRateLimits ?? []) as RateLimit[];
+    },
+  };
+}
+
+/** Does one operation. */
+type Act = (input: never, during: While) => Promise<unknown>;
+
+function operationsAt(host: AskedHost) {
+  const ask = (question: Question) => askHost(host, question);
+  const show = async (identifier: string) => {
+    const answer = await ask({ method: 'GET', path: pathOf(identifier) });
+    const { history, ...key } = keyIn(host, answer) as KeyView & { history: HistoryView[] };
+    return { key, history };
+  };
+  const send = async (question: Question): Promise<Outcome> => ({
+    identifier: keyIn(host, await ask(question)).identifier,
+    warning: null,
+  });
+  const decide = async (identifier: string, move: string, json: object, during: While): Promise<KeyView> => {
+    const question = { method: 'POST', path: `${pathOf(identifier)}/${move}`, json } as const;
+    return keyIn(host, await askUntilDecided(host, question, during));
+  };
+  const acts: Record<string, Act> = {
+    list: (input: ListInput) => listAt(host, input),
+    show: ({ identifier }: { identifier: string }) => show(identifier),
+    usage: async ({ identifier, days }: { identifier: string; days: number }) =>
+      (await ask({ method: 'GET', path: `${pathOf(identifier)}/usage`, query: { days: String(days) } }))
+        .body as unknown as UsageView,
+    request: (input: object) => send({ method: 'POST', path: '/keys', json: input }),
+    edit: ({ identifier, name }: { identifier: string; name: string }) =>
+      send({ method: 'PATCH', path: pathOf(identifier), json: { name } }),
+    withdraw: ({ identifier }: { identifier: string }) =>
+      send({ method: 'POST', path: `${pathOf(identifier)}/withdraw`, json: {} }),
+    approve: async ({ identifier, ...grant }: { identifier: string } & Grant, during) => {
+      const begun = await decide(identifier, 'approve', grantJson(grant), during);
+      return waitForAttempt(begun, () => show(identifier), during.signal);
+    },
+    change: async ({ identifier, ...change }: { identifier: string } & KeyChange, during) => {
+      const { key: before } = await show(identifier);
+      const after = await decide(identifier, 'change', grantJson(change), during);
+      return { identifier, warning: Bun.deepEquals(before, after) ? ALREADY_SO : null };
+    },
+    reject: async ({ identifier, reason }: { identifier: string; reason: string }, during) =>
+      outcomeOf(await decide(identifier, 'reject', { reason }, during)),
+    revoke: async ({ identifier, reason }: { identifier: string; reason?: string }, during) =>
+      outcomeOf(await decide(identifier, 'revoke', { reason }, during)),
+  };
+  const perform = async <Input extends object, Output>(
+    { name }: Operation<Input, Output>,
+    input: Input,
+    during: While = { say: notice, signal: new AbortController().signal },
+  ): Promise<Output> => {
+    const act = acts[name] as Act;
+    return (await act(input as never, during)) as Output;
+  };
+  return { perform, show };
+}
+
+/** All keys that match, page by page. Throws `refused` where the pages have no end. */
+async function listAt(host: AskedHost, { states, profile, unusedForMs }: ListInput): Promise<ListOutput> {
+  const keys: KeyView[] = [];
+  const lastUses = new Map<string, number>();
+  const unused = unusedForMs === undefined ? undefined : spanText(unusedForMs);
+  const seen = new Set<string>();
+  for (let cursor: string | undefined; ; ) {
+    const query = { state: states?.join(','), profile, unused, cursor };
+    const answer = await askHost(host, { method: 'GET', path: '/keys', query });
+    const { keys: page, lastUses: uses } = answer.body as { keys: KeyView[]; lastUses: Record<string, string> };
+    if (!Array.isArray(page) || !page.every(isKey)) throw strangeAnswer(host.url, answer.status);
+    keys.push(...page);
+    for (const [identifier, at] of Object.entries(uses ?? {})) lastUses.set(identifier, Date.parse(at));
+    const next = nextCursor(answer.headers.get('link'));
+    if (next === null) return { keys, lastUses, next: null };
+    if (seen.has(next)) throw strangeAnswer(host.url, answer.status);
+    seen.add(next);
+    cursor = next;
+  }
+}
+
+/** The cursor of the next page (RFC 8288), null on the last one. Its address itself is not used: it may be anywhere. */
+function nextCursor(link: string | null): string | null {
+  const [, address] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
+  return address === undefined ? null : (URL.parse(address)?.searchParams.get('cursor') ?? null);
+}
+
+function spanText(spanMs: number): string {
+  return spanMs % DAY_MS === 0 ? `${spanMs / DAY_MS}d` : `${Math.floor(spanMs / 1000)}s`;
+}
+
+/** Throws `not_found` for what is no identifier, such as `..`, which would lead to another path. */
+function pathOf(identifier: string): string {
+  if (!/^[0-9A-Za-z]{8}$/.test(identifier)) throw noSuchKey();
+  return `/keys/${identifier}`;
+}
+
+/** The key of an answer. Throws `refused` where it has none. */
+function keyIn(host: AskedHost, { status, body }: HostAnswer): KeyView {
+  if (isKey(body)) return body;
+  throw strangeAnswer(host.url, status);
+}
+
+/** Whether a server has sent a key: the members that every part of the program uses are lists and texts. */
+function isKey(value: unknown): value is KeyView {
+  if (typeof value !== 'object' || value === null) return false;
+  const { identifier, state, permissions, requestedPermissions, rateLimits } = value as Record<string, unknown>;
+  return (
+    typeof identifier === 'string' &&
+    typeof state === 'string' &&
+    [permissions, requestedPermissions, rateLimits].every(Array.isArray)
+  );
+}
+
+function outcomeOf({ identifier }: KeyView): Outcome {
+  return { identifier, warning: null };
+}
+
+/** A grant as JSON: its times are ISO 8601. What is undefined is left out. */
+function grantJson({ permissions, rateLimits, expiresAtMs, retireOldAtMs }: KeyChange & Pick<Grant, 'retireOldAtMs'>) {
+  return { permissions, rateLimits, expiresAt: timeText(expiresAtMs), retireOldAt: timeText(retireOldAtMs) };
+}
+
+function timeText(ms: number | null | undefined): string | null | undefined {
+  return typeof ms === 'number' ? isoTime(ms) : ms;
+}
