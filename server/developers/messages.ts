@@ -48,17 +48,23 @@ export type PlatformEvent = { level: 'info' | 'warn' | 'error'; message: string;
 
 /**
  * A message to the platform thread: the configuration, which comes first; a request with its number; the order to open the
- * files, which every request opens too; the notice that the server begins to stop; the order to finish what is under way.
+ * files, which every request opens too; the order to send the mails that are due; the notice that the server begins to stop;
+ * the order to finish what is under way.
  */
 export type ToPlatform =
   | { kind: 'start'; config: Config }
   | { kind: 'page'; id: number; request: PageRequest }
   | { kind: 'wake' }
+  | { kind: 'mails' }
   | { kind: 'stopping' }
   | { kind: 'stop' };
 
-/** A message from the platform thread: an answer, something to log, or that it has finished. */
+/** What came of the mails: whether the mail server should be left alone for a while, or why they could not be looked for. */
+export type MailsEnd = { isToPause: boolean } | { code: ErrorCode; sentence: string; cause: string | undefined };
+
+/** A message from the platform thread: an answer, what came of mails, something to log, or that it has finished. */
 export type FromPlatform =
   | { kind: 'answer'; id: number; answer: PageAnswer }
+  | { kind: 'mails'; end: MailsEnd }
   | { kind: 'event'; event: PlatformEvent }
   | { kind: 'stopped' };

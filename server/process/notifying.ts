@@ -1,11 +1,13 @@
 import type { AppError } from '../../shared/errors.ts';
-import { sendDueNotices } from '../../shared/notices/deliver.ts';
+import { prepareNotices } from '../../shared/notices/deliver.ts';
 import type { Service } from './service.ts';
 
 /** The search for mails without a secret that are due, which goes on as long as the server runs. */
 export type Notifying = {
   readonly deps: Service['deps'];
   readonly log: Service['log'];
+  /** Sends what is due, in another thread. */
+  readonly send: () => Promise<boolean>;
   isStopping: boolean;
   /** When to look for keys that expire soon, by the monotonic clock. */
   remindAtMs: number;
@@ -28,11 +30,15 @@ const REMIND_MS = 3_600_000;
 
 const STOP_MS = 10_000;
 
-/** Searches at once and then again and again, and sends the mails. What goes wrong is logged, and tried again. */
-export function startNotifying({ deps, log }: Pick<Service, 'deps' | 'log'>): Notifying {
+/**
+ * Searches at once and then again and again, and has `send` send the mails that are due; it resolves to whether to wait a
+ * while before the next ones. What goes wrong is logged, and tried again.
+ */
+export function startNotifying({ deps, log }: Pick<Service, 'deps' | 'log'>, send: Notifying['send']): Notifying {
   const notifying: Notifying = {
     deps,
     log,
+    send,
     isStopping: false,
     remindAtMs: deps.clock.monotonicMs(),
     lastFault: null,
@@ -59,9 +65,7 @@ async function search(notifying: Notifying): Promise<void> {
   try {
     const nowMs = deps.clock.monotonicMs();
     const withReminders = nowMs >= notifying.remindAtMs;
-    const report = (level: 'info' | 'warn' | 'error', message: string, cause?: unknown) =>
-      log.event(level, message, { cause });
-    isToPause = await sendDueNotices(deps, report, withReminders, () => notifying.isStopping);
+    isToPause = prepareNotices(deps, withReminders) ? await notifying.send() : false;
     if (withReminders) notifying.remindAtMs = nowMs + REMIND_MS;
     notifying.lastFault = null;
   } catch (cause) {

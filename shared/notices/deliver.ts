@@ -70,27 +70,48 @@ function warningOf(sqlite: Sqlite, nowMs: number, noticeIds: readonly number[]):
   return `The notice was not delivered yet. ${waiting.fault ?? 'An earlier one to the same recipient comes first.'} ${AGAIN}`;
 }
 
-/**
- * The server's part: stores the reminders that are due where `withReminders` says so, drops what is too old, and sends what
- * is due, one after the other; ends early once `isStopping`. It uses a connection of its own that waits for no lock, and
- * never makes a request wait for a mail. Resolves to whether the mail server should be left alone for a while. Throws
- * `busy`, and `refused` where the database can't be written; what was not sent stays due.
- */
+/** The server's part: {@link prepareNotices}, then {@link sendNotices} where any is due. Throws what these throw. */
 export async function sendDueNotices(
   deps: ServerDeps,
   report: Report,
   withReminders: boolean,
   isStopping = () => false,
 ): Promise<boolean> {
+  return prepareNotices(deps, withReminders) ? sendNotices(deps, report, isStopping) : false;
+}
+
+/**
+ * Stores the reminders that are due where `withReminders` says so, and returns whether any notice is due. Throws `busy`, and
+ * `refused` where the database can't be written.
+ */
+export function prepareNotices({ db, clock, config }: ServerDeps, withReminders: boolean): boolean {
+  if (withReminders && config.mail !== null) {
+    const sqlite = openBeside(config.databasePath);
+    try {
+      storeReminders(sqlite, clock.nowMs());
+    } finally {
+      sqlite.close();
+    }
+  }
+  return hasDueNotice(db.$client, clock.nowMs());
+}
+
+/**
+ * Drops what is too old, and sends what is due, one after the other; ends early once `isStopping`. It uses a connection of
+ * its own that waits for no lock. Each mail takes the thread some milliseconds, and its disk two flushes: no thread that
+ * answers lookups calls this. Resolves to whether the mail server should be left alone for a while. Throws `busy`, and
+ * `refused` where the database can't be written; what was not sent stays due.
+ */
+export async function sendNotices(
+  deps: Pick<ServerDeps, 'clock' | 'config' | 'mailer'>,
+  report: Report,
+  isStopping = () => false,
+): Promise<boolean> {
   const { clock, config } = deps;
-  const isWanted = withReminders && config.mail !== null;
-  if (!isWanted && !hasDueNotice(deps.db.$client, clock.nowMs())) return false;
   const sqlite = openBeside(config.databasePath);
   try {
     // What is claimed, and what came of it, survives a power cut.
     sqlite.run('PRAGMA synchronous = FULL');
-    if (isWanted) storeReminders(sqlite, clock.nowMs());
-    if (!hasDueNotice(sqlite, clock.nowMs())) return false;
     for (const dropped of dropOldNotices(sqlite, clock.nowMs())) {
       const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;
       report('warn', `${mail} could not be delivered for three days and was dropped.`);

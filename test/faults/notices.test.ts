@@ -128,20 +128,22 @@ test.skipIf(NO_MOUNT !== null)(
 );
 
 test('a server whose mail server hangs stops within its time, and the next one sends the mail', async () => {
-  const never = new Promise<never>(() => undefined);
   const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const smtp = await startSmtp({
+    onMessage: () => {
+      begun.resolve();
+      return held.promise;
+    },
+  });
   const deps = testDeps();
   insertProfile(deps.db);
   const identifier = await request(deps);
   await profilectl(['keys', 'reject', identifier, '--reason', 'No.'], {
     variables: { DATABASE_PATH: deps.config.databasePath },
   });
-  const hang = () => {
-    begun.resolve();
-    return never;
-  };
   const log = { write: () => undefined, drain: async () => undefined };
-  const hanging = { ...deps, mailer: async () => ({ send: hang, check: hang }) };
+  const hanging = { ...deps, config: testConfig(variablesOf(deps.config.databasePath, smtp.url)) };
   const server = await startServer(hanging, { port: 0, log });
   afterAll(server.stop);
   await begun.promise;
@@ -150,4 +152,5 @@ test('a server whose mail server hangs stops within its time, and the next one s
   const sent: string[] = [];
   await sendDueNotices({ ...deps, clock }, (_level, text) => void sent.push(text), false);
   expect(sent).toEqual([`The rejection mail about key ${identifier} was sent.`]);
+  held.resolve();
 }, 60_000);

@@ -8,6 +8,7 @@ import type { ServerOptions } from '../../server/process/running-server.ts';
 import type { Access } from '../../shared/access/access.ts';
 import type { Signed } from '../../shared/access/session-row.ts';
 import { beginSession, ownerToSign } from '../../shared/access/sessions.ts';
+import { sendNotices } from '../../shared/notices/deliver.ts';
 import { testAccess } from './access.ts';
 import { serverOn, type TestServer } from './http.ts';
 import { noteCookies } from './secret-search.ts';
@@ -92,6 +93,7 @@ export async function serverOfPages(world: PageWorld, options: ServerOptions = {
   const platform: Platform = {
     ask: (request) => answerRequest(world.pages, request),
     wake: () => {},
+    sendMails: () => sendNotices(world.access, () => undefined),
     beginStop: () => {
       world.pages.isStopping = true;
     },

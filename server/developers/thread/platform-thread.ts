@@ -1,5 +1,8 @@
 import { closeAccess, openAccess, renewSessions } from '../../../shared/access/open.ts';
 import type { Config } from '../../../shared/config/config.ts';
+import { createMailDeps } from '../../../shared/deps.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { sendNotices } from '../../../shared/notices/deliver.ts';
 import { describeFault } from '../../watching/log.ts';
 import type { FromPlatform, PlatformEvent, ToPlatform } from '../messages.ts';
 import { createPages, stopPages } from '../pages.ts';
@@ -8,8 +11,8 @@ import type { Pages } from '../visit.ts';
 import { answerRequest, refuseRequest } from './answer.ts';
 import { giveWay } from './give-way.ts';
 
-// This file runs in the platform thread, which answers all pages under /developers. It has its own connections to the
-// database, so that no write of a page keeps a lookup waiting.
+// This file runs in the platform thread, which answers all pages under /developers and sends the mails that are due. It has
+// its own connections to the database, so that no write of a page or for a mail keeps a lookup waiting.
 
 declare const self: { onmessage: (event: { data: ToPlatform }) => void };
 
@@ -27,6 +30,7 @@ self.onmessage = ({ data }) => {
   if (data.kind === 'start') thread.config = data.config;
   else if (data.kind === 'page') void answer(data);
   else if (data.kind === 'wake') wake();
+  else if (data.kind === 'mails') void sendMails();
   else if (data.kind === 'stopping') beginStop();
   else void stop();
 };
@@ -53,6 +57,17 @@ function wake(): void {
     thread.pages ??= openPages(thread.config as Config);
   } catch (cause) {
     report('warn', 'Sessions that are over could not be deleted.', cause);
+  }
+}
+
+async function sendMails(): Promise<void> {
+  try {
+    const deps = createMailDeps(thread.config as Config);
+    post({ kind: 'mails', end: { isToPause: await sendNotices(deps, report, () => thread.isStopping) } });
+  } catch (error) {
+    const fault = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
+    const cause = fault.cause === undefined ? undefined : describeFault(fault.cause);
+    post({ kind: 'mails', end: { code: fault.code, sentence: fault.message, cause } });
   }
 }
 

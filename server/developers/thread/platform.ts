@@ -1,12 +1,11 @@
-import type { Clock } from '../../../shared/clock.ts';
-import type { Config } from '../../../shared/config/config.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Log } from '../../watching/log.ts';
-import type { FromPlatform, PageAnswer, PageRequest, ToPlatform } from '../messages.ts';
+import type { FromPlatform, MailsEnd, PageAnswer, PageRequest, ToPlatform } from '../messages.ts';
+import type { PlatformParts, State, Thread } from './platform-state.ts';
 
 // This file runs in the main thread, and is all that a server without a visitor loads of the pages.
 
-/** Answers requests for pages under `/developers`, for the whole server. */
+/** Answers requests for pages under `/developers`, and sends mails that are due, for the whole server. */
 export type Platform = {
   /**
    * Answers a request; with a refusal where the thread dies over it, does not answer within 8 seconds, or has just died and is
@@ -15,45 +14,15 @@ export type Platform = {
   ask: (request: PageRequest) => Promise<PageAnswer>;
   /** Has the thread open the files where it has not, so that it deletes who was signed in long ago. */
   wake: () => void;
+  /**
+   * Sends the mails that are due. Resolves to whether to wait a while before the next ones: where the mail server takes
+   * nothing, or the thread dies over them. Throws the errors of `sendNotices`.
+   */
+  sendMails: () => Promise<boolean>;
   /** Says that the server begins to stop: no approval is begun any more, and pages are answered as before. */
   beginStop: () => void;
   /** Finishes what pages have begun, then ends the thread; called when no request is in flight any more. */
   stop: () => Promise<void>;
-};
-
-/** What the platform thread works with, and where it tells what went wrong. */
-export type PlatformParts = {
-  config: () => Config;
-  clock: Clock;
-  log: Log;
-  /** Called with each thread that is started; tests use it. */
-  onThread?: (worker: Worker) => void;
-  /** Makes the thread; tests make one that hangs. */
-  makeWorker?: () => Worker;
-  /** How long a request waits for its answer, in milliseconds, by default {@link ANSWER_MS}; tests wait shorter. */
-  answerMs?: number;
-};
-
-/** A thread that answers pages, as the main thread sees it. */
-type Thread = {
-  readonly worker: Worker;
-  readonly startedAtMs: number;
-  /** Whom to answer, by the number of the request. */
-  readonly open: Map<number, PromiseWithResolvers<PageAnswer>>;
-  /** Resolves when the thread has finished after the order to stop, or has ended for whatever reason. */
-  readonly ended: PromiseWithResolvers<void>;
-  /** How many requests it has answered. */
-  answers: number;
-  lastError: string | null;
-};
-
-/** The thread, if one runs, and the number of the last request. */
-type State = {
-  readonly parts: PlatformParts;
-  thread: Thread | null;
-  requests: number;
-  isStopping: boolean;
-  diedAtMs: number;
 };
 
 /** After a death within this time of its start, a thread is not started again for as long. */
@@ -81,6 +50,7 @@ export function createPlatform(parts: PlatformParts): Platform {
       }
     },
     wake: () => wake(state),
+    sendMails: () => sendMails(state),
     beginStop: () => {
       state.isStopping = true;
       if (state.thread !== null) tell(state.thread, { kind: 'stopping' });
@@ -118,6 +88,14 @@ function answerMsOf({ parts }: State): number {
   return parts.answerMs ?? ANSWER_MS;
 }
 
+async function sendMails(state: State): Promise<boolean> {
+  state.thread ??= start(state);
+  const { thread } = state;
+  thread.mails ??= Promise.withResolvers();
+  tell(thread, { kind: 'mails' });
+  return thread.mails.promise;
+}
+
 /**
  * Refuses a request that has waited too long. Where the thread answers nothing for as long again, it is ended; looking twice
  * keeps a thread alive whose whole process was stopped for a while.
@@ -152,6 +130,7 @@ function start(state: State): Thread {
     open: new Map(),
     ended: Promise.withResolvers(),
     answers: 0,
+    mails: null,
     lastError: null,
   };
   thread.worker.onmessage = ({ data }: MessageEvent<FromPlatform>) => take(thread, log, data);
@@ -172,15 +151,24 @@ function take(thread: Thread, log: Log, message: FromPlatform): void {
     thread.answers++;
     thread.open.get(message.id)?.resolve(message.answer);
     thread.open.delete(message.id);
+  } else if (message.kind === 'mails') {
+    endMails(thread, message.end);
   } else if (message.kind === 'event') {
     const { level, message: text, cause } = message.event;
     log.event(level, text, cause === undefined ? {} : { cause });
   } else thread.ended.resolve();
 }
 
+function endMails(thread: Thread, end: MailsEnd): void {
+  if ('isToPause' in end) thread.mails?.resolve(end.isToPause);
+  else thread.mails?.reject(new AppError(end.code, end.sentence, { cause: end.cause }));
+  thread.mails = null;
+}
+
 /** Refuses what the thread has not answered. The next request starts a new thread. Does nothing where that is done already. */
 function removeThread(state: State, thread: Thread): void {
   thread.ended.resolve();
+  thread.mails?.resolve(true);
   if (state.thread !== thread) return;
   state.thread = null;
   const { clock, log } = state.parts;

@@ -1,21 +1,24 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
+import { join } from 'node:path';
 import { createBackground, runInBackground, stopBackground } from '../../../server/developers/background.ts';
 import { NICENESS } from '../../../server/developers/thread/give-way.ts';
-import { createPlatform, type PlatformParts } from '../../../server/developers/thread/platform.ts';
+import { createPlatform } from '../../../server/developers/thread/platform.ts';
+import type { PlatformParts } from '../../../server/developers/thread/platform-state.ts';
 import { startWaking } from '../../../server/developers/thread/waking.ts';
 import { createLog } from '../../../server/watching/log.ts';
 import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { systemClock } from '../../../shared/clock.ts';
+import { write } from '../../../shared/db/write.ts';
+import { addSignInNotice } from '../../../shared/notices/people.ts';
 import { serverOn, startTestServer } from '../../support/http.ts';
 import { fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 /** A server whose platform threads are seen, in the order of their start. */
-async function serverWithThreads(parts: Partial<PlatformParts> = {}) {
-  const deps = { ...testDeps(), clock: testClock() };
+async function serverWithThreads(parts: Partial<PlatformParts> = {}, deps = { ...testDeps(), clock: testClock() }) {
   const threads: Worker[] = [];
   const lines: string[] = [];
   const platform = createPlatform({
@@ -26,6 +29,16 @@ async function serverWithThreads(parts: Partial<PlatformParts> = {}) {
     ...parts,
   });
   return { server: await serverOn(deps, undefined, { platform }), platform, deps, threads, lines };
+}
+
+/** The same, where a mail is due when the server starts; `mails` are the files that it was written to. */
+async function serverWithDueMail(parts: Partial<PlatformParts> = {}) {
+  const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
+  insertProfile(deps.db, { id: 1 });
+  const signIn = { profileId: 1, atMs: deps.clock.nowMs(), address: '192.0.2.7', agent: 'A browser' };
+  write(deps.db, (tx) => addSignInNotice(tx, deps.config, signIn));
+  const mails = () => readdirSync(join(deps.folder, 'mail')).filter((name) => name.endsWith('.eml'));
+  return { ...(await serverWithThreads(parts, deps)), mails };
 }
 
 test('the thread is started by the first request for a page, and once', async () => {
@@ -65,6 +78,25 @@ test('a thread that dies is told of, and started again by a later request; nobod
   expect(threads.length).toBe(2);
   expect(lines.join('')).toContain('The thread for pages died; the next request starts it again.');
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});
+
+test('mails that are due are sent by this thread and not by one that answers lookups, though nobody asks for a page', async () => {
+  const { server, threads, mails, lines } = await serverWithDueMail();
+  while (!lines.join('').includes('The new-sign-in mail about')) await Bun.sleep(10);
+  expect(mails()).toEqual([expect.stringContaining('new-sign-in')]);
+  expect(threads.length).toBe(1);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});
+
+test('a thread that dies over mails holds up neither the next mails nor the stop', async () => {
+  const dying = URL.createObjectURL(
+    new Blob(['self.onmessage = ({ data }) => data.kind === "mails" && process.exit(1);']),
+  );
+  const { server, threads, lines } = await serverWithDueMail({ makeWorker: () => new Worker(dying) });
+  while (!lines.join('').includes('The thread for pages died')) await Bun.sleep(10);
+  expect(threads.length).toBe(1);
+  await server.stop();
+  expect(JSON.stringify(server.log)).not.toContain('Mails could not be looked for.');
 });
 
 test('a thread that hangs keeps nobody waiting, and is replaced', async () => {

@@ -25,6 +25,7 @@ const server = await serverOfPages(world, {
       return answerRequest(world.pages, request);
     },
     wake: () => undefined,
+    sendMails: async () => false,
     beginStop: () => undefined,
     stop: async () => undefined,
   },
