@@ -1,20 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Bench, CORE, run } from './bench.ts';
-import { freePort } from './commands.ts';
-import { copyOf, generate, keyCount } from './database.ts';
+import type { Bench } from './bench.ts';
+import { copyOf, generate } from './database.ts';
 import { openLoop, openLoopFigures } from './latency.ts';
 import { formatRequest, load, traffic } from './load.ts';
 import { alternate, ratiosOf, type Turn } from './measure.ts';
 import type { OpenLoopReport } from './open-loop.ts';
-import { isBanned, profileBody, usernameOf } from './profiles.ts';
+import { profileBody } from './profiles.ts';
 import { hotIds, lookup } from './questions.ts';
 import { brief, intervalFigures, median, type Result } from './results.ts';
-import { startOurs } from './servers.ts';
-import type { VisitorsJob, VisitorsReport } from './visitors.ts';
-
-/** So many visits begin each second; each is a sign-in, a request and a decision. */
-const VISITS_PER_SECOND = 20;
+import type { VisitorsReport } from './visitors.ts';
+import { ownersWithoutKeys, startForVisitors, VISITS_PER_SECOND, visit } from './visits.ts';
 
 /** So many lookups are measured in a round at least; a third more are sent while everything warms up. */
 const LEAST_LOOKUPS = 200_000;
@@ -32,16 +26,7 @@ export async function platformBeside(bench: Bench): Promise<Result[]> {
     bench,
     ids.map((id) => lookup(id)),
   );
-  const port = freePort();
-  const settings = {
-    PORT: String(port),
-    // A passkey needs a name.
-    PUBLIC_URL: `http://localhost:${port}`,
-    // Visitors come from many addresses, as from behind a proxy.
-    TRUSTED_PROXIES: '127.0.0.1',
-    MAIL_URL: `file:${join(bench.folder, 'mails')}`,
-  };
-  const ours = await startOurs(bench, database, settings);
+  const { ours, settings } = await startForVisitors(bench, database);
   const maximum = (seed: number) => load(bench, ours, asked, { seconds: bench.seconds + 1, seed, isOurs: true });
   await maximum(1); // Warms up.
   const perSecond = (await maximum(2)).perSecond / 2;
@@ -56,8 +41,7 @@ export async function platformBeside(bench: Bench): Promise<Result[]> {
   const visits: VisitorsReport[] = [];
   const beside: Turn<OpenLoopReport> = async () => {
     const some = owners.splice(0, VISITS_PER_SECOND * seconds);
-    const job = { ...settings, DATABASE_PATH: database, owners: some, perSecond: VISITS_PER_SECOND };
-    const [report, visited] = await Promise.all([measure(), visit(bench, job)]);
+    const [report, visited] = await Promise.all([measure(), visit(bench, settings, some)]);
     visits.push(visited);
     return report;
   };
@@ -83,20 +67,4 @@ function resultOf(reports: Record<'alone' | 'beside', OpenLoopReport[]>, visits:
     samples: all.reduce((sum, { samples }) => sum + samples, 0),
     faults: [...all.flatMap(({ wrong }) => wrong), ...visits.flatMap(({ faults }) => faults)],
   };
-}
-
-/** Owners who have no key yet; each visits once. */
-function ownersWithoutKeys({ profiles }: Bench): { name: string; address: string }[] {
-  const ids = Array.from({ length: profiles }, (_, at) => at + 1).filter((id) => id > keyCount(profiles) / 3);
-  const able = ids.filter((id) => !isBanned(id));
-  return able.map((id) => ({ name: usernameOf(id), address: `owner${id}@example.org` }));
-}
-
-async function visit(bench: Bench, job: VisitorsJob): Promise<VisitorsReport> {
-  const file = join(bench.folder, `visitors-${Bun.randomUUIDv7()}.json`);
-  const output = `${file}.txt`;
-  writeFileSync(file, JSON.stringify(job));
-  const words = ['nice', '-n', '5', process.execPath, join(import.meta.dir, 'visitors.ts'), file];
-  await run(bench, words, { core: CORE.client, output });
-  return JSON.parse(readFileSync(output, 'utf8'));
 }

@@ -5,12 +5,13 @@ import { testConfig } from '../support/world.ts';
 import { type Bench, CORE, moveTo } from './bench.ts';
 import { firstAnswer } from './commands.ts';
 import { copyOf, generate } from './database.ts';
-import { ask, type Load, load, type Question, type Traffic, traffic } from './load.ts';
+import { ask, cpuSeconds, type Load, load, type Question, type Traffic, traffic } from './load.ts';
 import { alternate, checksOf, figuresOf, loading, ratiosOf } from './measure.ts';
 import { memoryOf } from './memory.ts';
 import { boardPages, hotIds, lookup } from './questions.ts';
 import { brief, countText, intervalFigures, median, type Result } from './results.ts';
 import { startOurs, type Target } from './servers.ts';
+import { ownersWithoutKeys, startForVisitors, VISITS_PER_SECOND, visit } from './visits.ts';
 
 // What the Developer Platform costs those who don't use it, and what a page of it costs.
 
@@ -25,7 +26,8 @@ const OFF = { DEVELOPER_PLATFORM: 'off' };
 /** Lookups with the Developer Platform on and off, start and memory with it and without, and a page of keys. */
 export async function platform(bench: Bench): Promise<Result[]> {
   const database = copyOf(bench, await generate(bench));
-  return [await hotLookups(bench, database), ...(await starts(bench, database)), await keysPage(bench, database)];
+  const lookups = await hotLookups(bench, database);
+  return [lookups, ...(await starts(bench, database)), await keysPage(bench, database), await visits(bench, database)];
 }
 
 /** Processor time of a hot lookup, after the first page was asked for, so that its thread is there. */
@@ -101,6 +103,46 @@ async function keysPage(bench: Bench, database: string): Promise<Result> {
     ratios,
     figures: { ...figuresOf(loads), ...intervalFigures(ratios) },
     ...checksOf(loads.page, loads.board),
+  };
+}
+
+/** So many visits warm the pages up, so that hardly any of their functions is still to be compiled. */
+const WARMING_VISITS = 200;
+
+/**
+ * Processor time of a visit, against that of a leaderboard page of fifty: 6 requests, the mail with the code and the one
+ * with the secret. The mails that tell of the visit are sent some seconds later, in whatever round that is.
+ */
+async function visits(bench: Bench, database: string): Promise<Result> {
+  const board = traffic(bench, boardPages(bench.profiles));
+  const { ours, settings } = await startForVisitors(bench, database);
+  const owners = ownersWithoutKeys(bench);
+  const faults: string[] = [];
+  const visitAll = async (count: number) => {
+    const before = cpuSeconds(ours.pid);
+    const some = owners.splice(0, count);
+    faults.push(...(await visit(bench, settings, some)).faults);
+    return ((cpuSeconds(ours.pid) - before) * 1e6) / some.length;
+  };
+  await visitAll(WARMING_VISITS);
+  const micros = await alternate(bench, {
+    visit: ({ seconds }) => visitAll(VISITS_PER_SECOND * seconds),
+    board: async (turn) => (await load(bench, ours, board, { ...turn, isOurs: true })).cpuMicros,
+  });
+  await ours.stop();
+  const ratios = ratiosOf(micros.visit, micros.board);
+  return {
+    name: 'platform-visit',
+    what: 'a visit of 6 requests and 2 mails, processor time ÷ leaderboard pages of 50',
+    goal: null,
+    ratios,
+    figures: {
+      'visit cpuMs': brief(median(micros.visit) / 1000),
+      'board cpuMicros': brief(median(micros.board)),
+      ...intervalFigures(ratios),
+    },
+    samples: 0,
+    faults,
   };
 }
 
