@@ -32,6 +32,7 @@ const server = await serverOfPages(world, {
       return answerRequest(world.pages, asked);
     },
     wake: () => undefined,
+    sendMails: async () => false,
     beginStop: () => undefined,
     stop: async () => undefined,
   },
