@@ -173,7 +173,7 @@ test('a hostile folder changes nothing: no bunfig.toml, .env, tsconfig.json, pac
   expect(missing.stderr).toStartWith(
     `Warning: The file ${join(folder, '.env')} is not read; --env-file .env reads it.\n`,
   );
-  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('no database at data/profiles.db') });
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('no database at data/profiles.db') });
   expect(await run(folder, ['profiles', 'import', 'profiles.jsonl'])).toMatchObject({ code: 0 });
   const server = await serve(folder, ['serve'], { PORT: '0' });
   expect(server.url).toStartWith('http://127.0.0.1:');

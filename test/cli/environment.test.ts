@@ -44,7 +44,7 @@ describe('a .env in the current folder', () => {
 
 test('a mistyped name is told before the fault that follows from it', async () => {
   const variables = { HOST: '0.0.0.0', PUBLIC_ULR: 'https://lookup.example.org' };
-  const { code, stderr } = await profilectl(['keys', 'list'], { variables });
+  const { code, stderr } = await profilectl(['keys', 'list', '--db', '/nowhere.db'], { variables });
   expect(code).toBe(2);
   expect(stderr).toMatch(/^Warning: The environment sets PUBLIC_ULR, .* mean PUBLIC_URL\?\nPUBLIC_URL must be set/);
 });
