@@ -1,13 +1,16 @@
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
+import { addressedDocument } from '../api-doc/served.ts';
 import type { PageAnswer } from '../developers/messages.ts';
 import made from './openapi.json';
 import { DOCUMENT_PATH } from './routes.ts';
 
-/** Answers `GET /manage/openapi.json`: the committed document with the server's own address. Throws `method_not_allowed`. */
-export function answerDocument({ publicUrl }: Pick<Config, 'publicUrl'>, method: string): PageAnswer {
+/** Answers `GET /manage/openapi.json`: the committed document with the server's own address and its contact. Throws `method_not_allowed`. */
+export function answerDocument(
+  { publicUrl, contact }: Pick<Config, 'publicUrl' | 'contact'>,
+  method: string,
+): PageAnswer {
   if (method !== 'GET' && method !== 'HEAD') throw new AppError('method_not_allowed');
-  const address = JSON.stringify(publicUrl).slice(1, -1);
   return {
     status: 200,
     headers: [
@@ -15,7 +18,7 @@ export function answerDocument({ publicUrl }: Pick<Config, 'publicUrl'>, method:
       ['Cache-Control', 'no-store'],
       ['X-Content-Type-Options', 'nosniff'],
     ],
-    body: JSON.stringify(made).replaceAll(made.servers[0]?.url as string, () => address),
+    body: JSON.stringify(addressedDocument(made, publicUrl, contact)),
     template: DOCUMENT_PATH,
     refusal: null,
     fault: null,

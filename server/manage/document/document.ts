@@ -11,7 +11,11 @@ import { MANAGE_DOCS, type ManageDoc, objectOf } from './operations.ts';
 import { COMMON, OTHER, responsesOf } from './refusals.ts';
 
 /** An operation with the body that it takes. */
-export type ManageOperation = Operation & { requestBody?: { required: true; content: Record<string, object> } };
+export type ManageOperation = Operation & {
+  /** The right that a token of a platform needs. It is no role of `security`, which some tools take for a fault. */
+  'x-right'?: string;
+  requestBody?: { required: true; content: Record<string, object> };
+};
 
 /** The document of `/manage/v1`, which is OpenAPI 3.1. */
 export type ManageApi = Omit<OpenApi, 'paths'> & {
@@ -70,7 +74,11 @@ function documentOf(): ManageApi {
       headers: Object.fromEntries(Object.entries(used).filter(([name]) => names.includes(name))),
       responses: {},
       securitySchemes: {
-        platform: { type: 'http', scheme: 'bearer', description: 'A token of a platform; the roles are the rights.' },
+        platform: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token of a platform; `x-right` is the right that it needs.',
+        },
         person: { type: 'http', scheme: 'bearer', description: 'A token of an owner or an admin.' },
       },
     },
@@ -92,7 +100,7 @@ function pathsOf(routes: readonly (ManageRoute | LoginRoute)[]): ManageApi['path
 }
 
 /** What a route asks of the token: in words, for tools, and by which refusals it says no. */
-type Need = { sentence: string; security: Operation['security']; refusals: ManageDoc['refusals'] };
+type Need = { sentence: string; security: Operation['security']; right?: string; refusals: ManageDoc['refusals'] };
 
 const NO_TOKEN: Need = {
   sentence: 'Takes no token as bearer.',
@@ -110,7 +118,7 @@ function needOf(who: Admitted): Need {
   }
   const right = who.platform;
   const sentence = `Needs a token of a platform with the right \`${right}\`.`;
-  return { sentence, security: [{ platform: [right] }], refusals: [...both, 'forbidden', 'insufficient_scope'] };
+  return { sentence, security: [{ platform: [] }], right, refusals: [...both, 'forbidden', 'insufficient_scope'] };
 }
 
 function operationOf(route: ManageRoute | LoginRoute): ManageOperation {
@@ -124,6 +132,7 @@ function operationOf(route: ManageRoute | LoginRoute): ManageOperation {
     summary: doc.summary,
     description: `${doc.description} ${need.sentence}`,
     security: need.security,
+    ...(need.right !== undefined && { 'x-right': need.right }),
     ...(doc.parameters && { parameters: doc.parameters }),
     ...(doc.request && {
       requestBody: { required: true, content: { [doc.request.type]: { schema: doc.request.schema } } },

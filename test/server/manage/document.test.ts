@@ -52,13 +52,15 @@ test('it is committed as `bun run openapi` writes it', () => {
 test('it has every route with the token and the right that it needs', () => {
   const { paths } = JSON.parse(manageDocumentText()) as ManageApi;
   const shown = Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { security }]) => [method.toUpperCase(), path, security]),
+    Object.entries(operations).map(([method, operation]) => {
+      return [method.toUpperCase(), path, operation.security, operation['x-right']];
+    }),
   );
   const any = [{ platform: [] }, { person: [] }];
   const wanted = MANAGE_ROUTES.map(({ method, path, who }) => {
-    const security = who === 'any' ? any : who === 'person' ? [{ person: [] }] : [{ platform: [who.platform] }];
-    return [method, documentPath(path), security];
+    const security = who === 'any' ? any : who === 'person' ? [{ person: [] }] : [{ platform: [] }];
+    return [method, documentPath(path), security, typeof who === 'string' ? undefined : who.platform];
   });
-  const logins = LOGIN_ROUTES.map(({ method, path }) => [method, path, []]);
+  const logins = LOGIN_ROUTES.map(({ method, path }) => [method, path, [], undefined]);
   expect(shown.sort()).toEqual([...wanted, ...logins].sort());
 });
