@@ -15,6 +15,8 @@ export type Field = {
   /** What the field is called in sentences. */
   label: string;
   isRequired: boolean;
+  /** Whether an empty text counts as left out where the field need not be there, as forms send it. */
+  mayBeEmpty: boolean;
   /** A sentence that says what is wrong with a value, which may be of any type; null where nothing is. */
   fault: (value: unknown) => string | null;
 };
@@ -25,7 +27,7 @@ export const FIELDS = {
   profile: required('profile', (value) => textTypeFault('profile', value)),
   name: textField(TEXT_RULES.name),
   description: textField(TEXT_RULES.description),
-  permissions: required(
+  permissions: listField(
     'list of permissions',
     (value) => textsTypeFault('list of permissions', value) ?? permissionsFault(value as string[]),
   ),
@@ -34,13 +36,13 @@ export const FIELDS = {
   ),
   expectedUsage: optional(textField(TEXT_RULES.expectedUsage)),
   reason: textField(TEXT_RULES.reason),
-  rateLimits: required('list of rate limits', rateLimitsFault),
+  rateLimits: listField('list of rate limits', rateLimitsFault),
   expiresAtMs: timeField('expiry'),
   successorOf: required('identifier of the key to succeed', (value) =>
     textTypeFault('identifier of the key to succeed', value),
   ),
   retireOldAtMs: timeField('end of the old key'),
-  states: required('list of states', (value) =>
+  states: listField('list of states', (value) =>
     Array.isArray(value) && value.every((state) => isKeyState(state))
       ? null
       : `A state must be one of ${KEY_STATES.join(', ')}.`,
@@ -72,7 +74,7 @@ export function optional(field: Field): Field {
 
 /**
  * Throws `usage` with the first thing that is wrong with an input. A field that is undefined or null is left out; one
- * that need not be there may be empty too.
+ * that need not be there and is no list may be an empty text too.
  */
 export function checkInput(fields: Readonly<Record<string, Field>>, input: Readonly<Record<string, unknown>>): void {
   for (const sentence of inputFaults(fields, input).values()) throw new AppError('usage', sentence);
@@ -84,9 +86,9 @@ export function inputFaults(
   input: Readonly<Record<string, unknown>>,
 ): Map<string, string> {
   const faults = new Map<string, string>();
-  for (const [name, { label, isRequired, fault }] of Object.entries(fields)) {
+  for (const [name, { label, isRequired, mayBeEmpty, fault }] of Object.entries(fields)) {
     const value = input[name] ?? null;
-    const isLeftOut = value === null || (value === '' && !isRequired);
+    const isLeftOut = value === null || (value === '' && !isRequired && mayBeEmpty);
     const missing = value === null && isRequired ? `The ${label} is missing.` : null;
     const sentence = missing ?? (isLeftOut ? null : fault(value));
     if (sentence !== null) faults.set(name, sentence);
@@ -95,7 +97,11 @@ export function inputFaults(
 }
 
 function required(label: string, fault: Field['fault']): Field {
-  return { label, isRequired: true, fault };
+  return { label, isRequired: true, mayBeEmpty: true, fault };
+}
+
+function listField(label: string, fault: Field['fault']): Field {
+  return { ...required(label, fault), mayBeEmpty: false };
 }
 
 function textField(rule: TextRule): Field {

@@ -293,6 +293,9 @@ describe('a token alone never decides', () => {
     const wrong: [string, Decision][] = [
       [pending, ['approve', { rateLimits: [] }]],
       [pending, ['approve', { rateLimits: '60/1m' }]],
+      [pending, ['approve', { rateLimits: '' }]],
+      [pending, ['approve', { permissions: '' }]],
+      [active, ['change', { permissions: '', expiresAt: null }]],
       [pending, ['approve', { permissions: [] }]],
       [pending, ['approve', { expiresAt: '2020-01-01T00:00:00Z' }]],
       [pending, ['approve', { expiresAt: 'soon' }]],
