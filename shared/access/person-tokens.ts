@@ -95,18 +95,24 @@ export function beginPersonToken(
  * where the person is not the same any more: another address, an erased profile, a removed admin.
  */
 export function readPersonToken(access: Access, token: string): PersonToken | null {
-  const text = readTokenText(token);
-  if (text?.prefix !== 'plt') return null;
-  const row = readSessions(access.sessions, (sqlite) =>
-    sqlite.query<Row, [string]>(`SELECT ${ROW} FROM person_tokens WHERE identifier = ?`).get(text.identifier),
-  );
-  if (row === null || !isSameHash(row.tokenHash, hashOf(token))) return null;
+  const row = findRow(access, token);
+  if (row === null) return null;
   if (endOf(row, access.clock.nowMs(), PERSON_TOKEN_PERIODS) !== null) return null;
   const signed = signedOf(row);
   if (!isStillSigned(access, signed)) return null;
   const { identifier, machine, startedAt, lastUsedAt } = row;
   const endsAtMs = startedAt + PERSON_TOKEN_PERIODS[signed.kind].mostMs;
   return { identifier, signed, person: personOf(signed), machine, lastUsedAtMs: lastUsedAt, endsAtMs };
+}
+
+/** The row of a token, alive or not; null for every other text. */
+function findRow({ sessions }: Access, token: string): Row | null {
+  const text = readTokenText(token);
+  if (text?.prefix !== 'plt') return null;
+  const row = readSessions(sessions, (sqlite) =>
+    sqlite.query<Row, [string]>(`SELECT ${ROW} FROM person_tokens WHERE identifier = ?`).get(text.identifier),
+  );
+  return row !== null && isSameHash(row.tokenHash, hashOf(token)) ? row : null;
 }
 
 /** Notes that a token was used now; called after the answer. Writes at most once a minute. */
@@ -117,6 +123,15 @@ export function notePersonTokenUse(access: Access, { identifier, lastUsedAtMs }:
 /** Ends one of this person's tokens. Returns whether there was a living one with this identifier. */
 export function endPersonToken(access: Access, signed: Signed, identifier: string): boolean {
   return endThose(access, TABLE, signed, 'identifier = ?', identifier) > 0;
+}
+
+/**
+ * Ends the token that somebody gives back; does nothing for every other text. Also one that is not alive just now, which could
+ * live again once the clock is put right or the profile has its former address back.
+ */
+export function endShownToken(access: Access, token: string): void {
+  const row = findRow(access, token);
+  if (row !== null) endPersonToken(access, signedOf(row), row.identifier);
 }
 
 /** Does what {@link endPersonToken} does, inside a transaction of the caller, who flushes what is written. */

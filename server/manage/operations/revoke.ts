@@ -1,4 +1,4 @@
-import { endPersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
+import { endShownToken } from '../../../shared/access/person-tokens.ts';
 import { readTokenText } from '../../../shared/access/token-text.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Answered } from '../call.ts';
@@ -14,7 +14,6 @@ export function revoke({ pages: { access }, parameters }: LoginCall): Answered {
     const sentence = 'The token of a platform is ended by its operator, with profilectl tokens remove.';
     throw new AppError('unsupported_token_type', sentence);
   }
-  const token = readPersonToken(access, sent);
-  if (token !== null) endPersonToken(access, token.signed, token.identifier);
+  endShownToken(access, sent);
   return { body: {} };
 }

@@ -5,6 +5,7 @@ import { endAllCliLogins } from '../../../shared/access/cli-codes.ts';
 import {
   beginPersonToken,
   endPersonToken,
+  endShownToken,
   listPersonTokens,
   MOST_TOKENS_LISTED,
   notePersonTokenUse,
@@ -188,4 +189,20 @@ test('an ended token is shown for 30 days, and however many ended since, one tha
   expect(listPersonTokens(access, ada)).toEqual([]);
   sweepSessions(access.db, clock, access.sessions);
   expect(access.sessions.sqlite.query('SELECT count(*) FROM person_tokens').values()).toEqual([[0]]);
+});
+
+test('a token that was given back stays ended, also where it was not alive at that moment', async () => {
+  const { access, clock, ada, bob, begin, isAlive } = await world();
+  const [early, moved, other] = [begin(ada), begin(bob), begin(ada)];
+  clock.advance(-HOUR_MS);
+  endShownToken(access, early.token);
+  clock.advance(HOUR_MS);
+  await importLines(access, [{ ...BOB, email: 'new@example.org' }]);
+  endShownToken(access, moved.token);
+  await importLines(access, [BOB]);
+  // The identifier is no secret: it alone ends nothing.
+  for (const wrong of [other.identifier, `${other.token.slice(0, -1)}~`, newTokenText('plt', notedRandom).token, '']) {
+    endShownToken(access, wrong);
+  }
+  expect([early, moved, other].map(isAlive)).toEqual([false, false, true]);
 });
