@@ -31,8 +31,11 @@ export const CLI_CODE_MS = 5 * 60_000;
 /** How long a code that was used is remembered, so that a second use ends the token, in milliseconds. */
 const USED_MS = DAY_MS;
 
-/** The most codes that may be open at a time, and so many of one person, where a new one takes the place of the oldest. */
-export const MOST_CLI_CODES = { all: 1_000, person: 5 } as const;
+/**
+ * The most codes that may be open at a time, and so many of one person, where a new one takes the place of the oldest; and how
+ * many of one person become a token within a day, each of which is a row for months and a mail.
+ */
+export const MOST_CLI_CODES = { all: 1_000, person: 5, day: 20 } as const;
 
 /** What somebody consents to. */
 export type CliConsent = {
@@ -49,7 +52,10 @@ export type CliExchange = { code: string; redirectUri: string | null; verifier: 
 
 type Row = SignedColumns & CliConsent & { madeAt: number; tokenMade: string | null };
 
-/** Makes a code, 43 characters of base64url, for whoever is signed in. Throws `too_many_pages` where too many are open. */
+/**
+ * Makes a code, 43 characters of base64url, for whoever is signed in. Throws `too_many_pages` where too many are open, and
+ * `too_many_requests` where this person has logged in too often today.
+ */
 export function makeCliCode(access: Access, signed: Signed, consent: CliConsent): string {
   const code = newToken(access.random);
   const nowMs = access.clock.nowMs();
@@ -57,6 +63,7 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
   const { codeChallenge, redirectUri, machine } = consent;
   writeSessions(access.sessions, (sqlite) => {
     dropOldCliCodes(sqlite, nowMs);
+    refuseMany(sqlite, signed, nowMs);
     makeRoom(sqlite, signed);
     sqlite
       .query('INSERT INTO cli_codes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)')
@@ -66,6 +73,19 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
       );
   });
   return code;
+}
+
+/** Throws `too_many_requests` where too many codes of a person have become a token, until the first of them is forgotten. */
+function refuseMany(sqlite: Sqlite, signed: Signed, nowMs: number): void {
+  const { used, first } = sqlite
+    .query<{ used: number; first: number }, Value[]>(
+      `SELECT count(*) AS used, min(made_at) AS first FROM cli_codes WHERE token_made IS NOT NULL AND ${personsRows(signed)}`,
+    )
+    .get(...personsValues(signed)) as { used: number; first: number };
+  if (used < MOST_CLI_CODES.day) return;
+  const sentence = `You have let profilectl in ${MOST_CLI_CODES.day} times within a day; try again later.`;
+  const retryAfterSeconds = Math.ceil((first + USED_MS - nowMs) / 1000);
+  throw new AppError('too_many_requests', sentence, { retryAfterSeconds });
 }
 
 /** Drops the oldest open codes of a person who would have too many. Throws `too_many_pages` where all have too many. */

@@ -232,3 +232,17 @@ test('one person has 5 open codes, of which the oldest gives way; all have 1 000
   clock.advance(CLI_CODE_MS);
   expect(exchange(access, make(access, ada))).not.toBeNull();
 });
+
+test('one person logs in 20 times a day at most, and others do not wait for it', async () => {
+  const { access, clock, ada, bob } = await world();
+  for (let count = 0; count < MOST_CLI_CODES.day; count++) {
+    expect(exchange(access, make(access, ada))).not.toBeNull();
+    clock.advance(60_000);
+  }
+  const late = await refusal(() => make(access, ada));
+  const firstIsForgottenIn = DAY_MS / 1000 - MOST_CLI_CODES.day * 60;
+  expect(late).toMatchObject({ code: 'too_many_requests', details: { retryAfterSeconds: firstIsForgottenIn } });
+  expect(exchange(access, make(access, bob))).not.toBeNull();
+  clock.advance(firstIsForgottenIn * 1000);
+  expect(exchange(access, make(access, ada))).not.toBeNull();
+});
