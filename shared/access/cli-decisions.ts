@@ -6,7 +6,7 @@ import type { Access } from './access.ts';
 import { consumeAssertion, type SignedAdmin } from './assertions.ts';
 import { LIVES_FOR_MS } from './challenges.ts';
 import { type Decision, decisionText } from './decision.ts';
-import { isWithin } from './periods.ts';
+import { isWithin, MAX_BACK_MS } from './periods.ts';
 import type { PersonToken } from './person-tokens.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
 import type { Assertion } from './webauthn.ts';
@@ -71,10 +71,10 @@ export function askDecision(
     const again = find(sqlite);
     if (again !== null) return { id: again.id, person: null };
     const { waiting } = sqlite
-      .query<{ waiting: number }, [string, number]>(
-        "SELECT count(*) AS waiting FROM cli_decisions WHERE token = ? AND state = 'open' AND made_at > ?",
+      .query<{ waiting: number }, [string, number, number]>(
+        `SELECT count(*) AS waiting FROM cli_decisions WHERE token = ? AND state = 'open' AND ${IN_TIME}`,
       )
-      .get(token, nowMs - LIVES_FOR_MS) as { waiting: number };
+      .get(token, ...timesAround(nowMs)) as { waiting: number };
     if (waiting >= MOST_WAITING) throw tooMany();
     const id = newIdentifier(access.random);
     sqlite
@@ -95,13 +95,20 @@ function tooMany(): AppError {
 }
 
 function findWaiting(sqlite: Sqlite, token: string, asked: string, nowMs: number): Row | null {
-  const row = sqlite
-    .query<Row, [string, string]>(
+  return sqlite
+    .query<Row, [string, string, number, number]>(
       `SELECT ${ROW} FROM cli_decisions WHERE token = ? AND asked = ? AND state IN ('open', 'confirmed', 'refused')
-         ORDER BY made_at DESC, id LIMIT 1`,
+         AND ${IN_TIME} ORDER BY made_at DESC, id LIMIT 1`,
     )
-    .get(token, asked);
-  return row !== null && isWithin(row.madeAtMs, LIVES_FOR_MS, nowMs) ? row : null;
+    .get(token, asked, ...timesAround(nowMs));
+}
+
+/** What `isWithin` says, as a condition: a row that a clock has made which was ahead must not hide the others. */
+const IN_TIME = 'made_at > ? AND made_at <= ?';
+
+/** The values for {@link IN_TIME}. */
+function timesAround(nowMs: number): [number, number] {
+  return [nowMs - LIVES_FOR_MS, nowMs + MAX_BACK_MS];
 }
 
 /** Uses a confirmed decision up: of several requests at once one gets the person, the others `busy`. */

@@ -1,7 +1,12 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { beginDecision, type SignedAdmin } from '../../../shared/access/assertions.ts';
-import { askDecision, confirmAskedDecision, readAskedDecision } from '../../../shared/access/cli-decisions.ts';
+import {
+  askDecision,
+  confirmAskedDecision,
+  MOST_WAITING,
+  readAskedDecision,
+} from '../../../shared/access/cli-decisions.ts';
 import type { Decision } from '../../../shared/access/decision.ts';
 import { beginPersonToken, type PersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
 import { systemClock } from '../../../shared/clock.ts';
@@ -12,8 +17,32 @@ import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';
 import { noteMail } from '../../support/secret-search.ts';
+import { testClock } from '../../support/world.ts';
 
 const ROUNDS = 20;
+
+test('after the clock was set back, a decision of before does not hide the one that was asked for since', async () => {
+  const clock = testClock();
+  const access = testAccess({ clock, variables: { PUBLIC_URL: 'http://localhost:3000' } });
+  await importLines(access, [{ id: 1, username: 'ada', email: 'ada@example.org' }]);
+  const { identifier } = await issue(access, { profile: 'ada' });
+  const { signed } = signIn(access, enrol(access, 'Grace'));
+  const made = beginPersonToken(access, signed, { machine: 'laptop', client: CLIENT });
+  noteMail(made.token);
+  const token = readPersonToken(access, made.token) as PersonToken & { signed: SignedAdmin };
+  const decision: Decision = {
+    operation: 'revoke',
+    identifier,
+    reason: 'Leaked.',
+    shown: shownState(access, identifier),
+  };
+  const ask = () => (askDecision(access, token, decision, CLIENT.address) as { id: string }).id;
+  const before = ask();
+  clock.advance(-2 * 60_000);
+  const since = ask();
+  expect(since).not.toBe(before);
+  for (let time = 0; time <= MOST_WAITING; time++) expect(ask()).toBe(since);
+});
 
 test('of two processes that carry a decision out at once one may', async () => {
   const access = testAccess({ clock: systemClock, variables: { PUBLIC_URL: 'http://localhost:3000' } });
