@@ -1,3 +1,4 @@
+import { isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { CLIENT_ID } from './asking.ts';
@@ -29,9 +30,12 @@ export async function readIdentity(host: Host): Promise<Identity> {
   const { body } = await askHost(host, { method: 'GET', path: '/me' });
   const { kind, name, token, endsAt = null } = body;
   const isKind = kind === 'owner' || kind === 'admin' || kind === 'platform';
-  const isTime = endsAt === null || (typeof endsAt === 'string' && !Number.isNaN(Date.parse(endsAt)));
+  const endsAtMs = typeof endsAt === 'string' ? Date.parse(endsAt) : null;
+  const isTime = endsAt === null || (endsAtMs !== null && !Number.isNaN(endsAtMs));
   if (!isKind || typeof name !== 'string' || typeof token !== 'string' || !isTime) throw strangeAnswer(host.url);
-  return { kind, name: cleanForTerminal(name), token: cleanForTerminal(token), endsAt: endsAt as string | null };
+  // Written anew: texts that can be read as a time may have anything in brackets.
+  const isoEnd = endsAtMs === null ? null : isoTime(endsAtMs);
+  return { kind, name: cleanForTerminal(name), token: cleanForTerminal(token), endsAt: isoEnd };
 }
 
 /**
