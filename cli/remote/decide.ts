@@ -1,6 +1,5 @@
 import { systemClock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
-import { isLoopback } from '../../shared/net.ts';
 import type { While } from '../keys/context.ts';
 import { hasBrowser, openBrowser } from './browser.ts';
 import { type AskedHost, askHost, type HostAnswer, type Question } from './client.ts';
@@ -53,10 +52,14 @@ function showPage(address: string, say: While['say']): void {
   if (hasBrowser()) void openBrowser(address);
 }
 
-/** The address of the page. Throws `refused` for one that a browser should not be given. */
+/**
+ * The address of the page. Throws `refused` for everything but a page of a decision at this server, compared as a text: what a
+ * browser here opens may be anywhere, on this machine too.
+ */
 function pageIn({ url }: AskedHost, { status, body: { address } }: HostAnswer): string {
-  const page = typeof address === 'string' ? URL.parse(address) : null;
-  const isLocal = page !== null && isLoopback(page.hostname.replace(/^\[|\]$/g, ''));
-  if (page?.protocol === 'https:' || (page?.protocol === 'http:' && isLocal)) return page.href;
+  const pages = `${url}/developers/cli/decisions/`;
+  const isPage =
+    typeof address === 'string' && address.startsWith(pages) && /^[0-9A-Za-z]{8}$/.test(address.slice(pages.length));
+  if (isPage) return address;
   throw strangeAnswer(url, status);
 }

@@ -9,6 +9,9 @@ import { refusal } from '../../support/refusal.ts';
 
 const QUESTION = { method: 'POST', path: '/keys/k7Qm2XaB/reject', json: { reason: 'No.' } } as const;
 
+/** Where decisions have their pages. */
+const PAGES = '/developers/cli/decisions/';
+
 function serverOf(answer: (request: Request) => Response) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
   afterAll(() => server.stop(true));
@@ -20,40 +23,52 @@ const needed = (address: string) =>
   Response.json({ error: 'Needed.', address }, { status: 403, headers: { 'X-Error-Code': 'decision_needed' } });
 
 /** What was said, and the refusal, where a request waits for its decision. */
-async function waitAt(answer: () => Response, signal = new AbortController().signal) {
+async function waitAt(answer: (url: string) => Response, signal = new AbortController().signal) {
   const said: string[] = [];
-  const during = { say: (text: string) => void said.push(text), signal };
-  const { code, message } = await refusal(askUntilDecided(serverOf(answer), QUESTION, during));
+  const during = { say: (text: string) => void said.push(text.replaceAll(host.url, '<server>')), signal };
+  const host = serverOf(() => answer(host.url));
+  const { code, message } = await refusal(askUntilDecided(host, QUESTION, during));
   return { said, exitCode: exitCodeOf(code), message };
 }
 
 test('a decision whose five minutes are over is told, and not the next one waited for', async () => {
   let asked = 0;
-  const { said, exitCode, message } = await waitAt(() => needed(`https://api.example.org/d/${asked++ > 1 ? 2 : 1}`));
+  const { said, exitCode, message } = await waitAt((url) => needed(`${url}${PAGES}k7Qm2Xa${asked++ > 1 ? 'C' : 'B'}`));
   expect([exitCode, message]).toEqual([
     75,
     'Nobody has decided on that page within five minutes; nothing was changed.',
   ]);
   expect(said).toEqual([
-    'Your passkey is needed for this. Open this page within five minutes, and decide there:\nhttps://api.example.org/d/1',
+    'Your passkey is needed for this. Open this page within five minutes, and decide there:\n<server>/developers/cli/decisions/k7Qm2XaB',
   ]);
 });
 
 test('nothing is asked any more after Ctrl-C', async () => {
   const stopping = new AbortController();
   let asked = 0;
-  const answer = () => {
+  const answer = (url: string) => {
     asked++;
     stopping.abort();
-    return needed('https://api.example.org/d/1');
+    return needed(`${url}${PAGES}k7Qm2XaB`);
   };
   expect((await waitAt(answer, stopping.signal)).exitCode).toBe(130);
   expect(asked).toBe(1);
 });
 
-test('an address that no browser should be given is not shown', async () => {
-  for (const address of ['file:///etc/passwd', 'http://api.example.org/d/1', 'calculator:', '', 7 as never]) {
-    const { said, exitCode, message } = await waitAt(() => needed(address));
+test('a page is shown and opened only where it is one of this server’s decisions', async () => {
+  const others: ((url: string) => string)[] = [
+    ...['file:///etc/passwd', 'calculator:', '', 7 as never].map((address) => () => address),
+    () => `https://api.example.org${PAGES}k7Qm2XaB`,
+    // Something else that listens on this machine, where a look may be enough to do harm.
+    () => `http://127.0.0.1:631${PAGES}k7Qm2XaB`,
+    (url) => `${url}@evil.example${PAGES}k7Qm2XaB`,
+    (url) => `${url}/developers/sign-out`,
+    (url) => `${url}${PAGES}../../../away`,
+    (url) => `${url}${PAGES}k7Qm2XaB?more`,
+    (url) => `${url}${PAGES}k7Qm2XaB\n`,
+  ];
+  for (const addressAt of others) {
+    const { said, exitCode, message } = await waitAt((url) => needed(addressAt(url)));
     expect([said, exitCode]).toEqual([[], 1]);
     expect(message).toContain('not from Profile Lookup');
   }
