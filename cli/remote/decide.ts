@@ -61,8 +61,5 @@ function pageIn({ url }: AskedHost, { status, body: { address } }: HostAnswer): 
   const isPage =
     typeof address === 'string' && address.startsWith(pages) && /^[0-9A-Za-z]{8}$/.test(address.slice(pages.length));
   if (isPage) return address;
-  const other = typeof address === 'string' ? URL.parse(address)?.origin : undefined;
-  if (other === undefined || other === 'null' || url.startsWith(other)) throw strangeAnswer(url, status);
-  const sentence = `${url} names a page of ${other} for this, which was not opened; give --host as its PUBLIC_URL is.`;
-  throw new AppError('refused', sentence);
+  throw strangeAnswer(url, status);
 }

@@ -6,7 +6,6 @@ import { signIn } from './admins.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from './cli.ts';
 import { personTokenFor } from './manage.ts';
 import { ask, type PageWorld, serverOfPages, visit } from './pages.ts';
-import { freePort } from './proxy.ts';
 import { noteOutput } from './secret-search.ts';
 
 /** The address of a page that lets one decision through, as `profilectl` prints it. */
@@ -14,9 +13,7 @@ const PAGE = /^https?:\S+?(\/developers\/cli\/decisions\/\w{8})$/m;
 
 /** A server, with the admin Grace and the owner of the profile `ada` (id 7), whose `profilectl` are let in. */
 export async function remoteWorld(variables: Record<string, string> = {}) {
-  const port = freePort();
-  const url = `http://localhost:${port}`;
-  const world = await adminWorld({ PUBLIC_URL: url, ...variables });
+  const world = await adminWorld(variables);
   const { access, clock } = world;
   // The commands go by the machine's clock.
   clock.advance(Date.now() - clock.nowMs());
@@ -24,7 +21,7 @@ export async function remoteWorld(variables: Record<string, string> = {}) {
   return {
     world,
     access,
-    server: { ...(await serverOfPages(world, { port })), url },
+    server: await serverOfPages(world),
     grace,
     adminToken: personTokenFor(access, signIn(access, grace.authenticator).signed),
     ownerToken: personTokenFor(access, ownerToSign(access, 7) as Signed),

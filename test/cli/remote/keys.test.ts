@@ -183,7 +183,7 @@ describe('at a server', () => {
       expect(done).toMatchObject({ code: 0, stdout: `${identifier} rejected\n` });
       expect(done.stderr).toMatch(
         new RegExp(
-          `^On ${server.url}:\nYour passkey is needed for this\\. Open this page within five minutes, and decide there:\n${server.url}/developers/cli/decisions/\\w{8}\n$`,
+          `^On ${server.url}:\nYour passkey is needed for this\\. Open this page within five minutes, and decide there:\nhttp://localhost:3000/developers/cli/decisions/\\w{8}\n$`,
         ),
       );
       expect(await at(ownerToken, ['keys', 'show', identifier])).toMatchObject({ code: 0, stderr: '' });
