@@ -1,5 +1,6 @@
 import { systemClock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
+import { isLoopback } from '../../shared/net.ts';
 import type { While } from '../keys/context.ts';
 import { hasBrowser, openBrowser } from './browser.ts';
 import { type AskedHost, askHost, type HostAnswer, type Question } from './client.ts';
@@ -18,9 +19,9 @@ const LIVES_FOR_MS = 300_000;
 const PAUSE_MS = { first: 250, longest: 2_000 };
 
 /**
- * Sends a request. Where it needs a decision, tells the page, opens it in the browser of this machine where there is one, and
- * sends the same again until the admin has decided there. Returns the answer. Throws `try_later` where that takes longer than
- * five minutes, and what `askHost` throws.
+ * Sends a request. Where it needs a decision, tells the page, opens it in the browser of this machine where there is one and
+ * the page is of the server that was asked, and sends the same again until the admin has decided there. Returns the answer.
+ * Throws `try_later` where that takes longer than five minutes, and what `askHost` throws.
  */
 export async function askUntilDecided(
   host: AskedHost,
@@ -33,7 +34,7 @@ export async function askUntilDecided(
     const answer = await askHost(host, { ...question, returned: [NEEDED] });
     if (answer.headers.get('x-error-code') !== NEEDED) return answer;
     const address = pageIn(host, answer);
-    if (page === null) showPage(address, say);
+    if (page === null) showPage(address, isOf(host, address), say);
     // Another page is that of another decision: the time of the first one is over.
     if ((page ?? address) !== address || systemClock.monotonicMs() - begunMs > LIVES_FOR_MS) throw tooLate();
     page = address;
@@ -46,20 +47,33 @@ function tooLate(): AppError {
   return new AppError('try_later', 'Nobody has decided on that page within five minutes; nothing was changed.');
 }
 
-function showPage(address: string, say: While['say']): void {
+function showPage(address: string, mayOpen: boolean, say: While['say']): void {
   say(`Your passkey is needed for this. Open this page within five minutes, and decide there:\n${address}`);
   // Where it can't be opened, the address is there to be copied.
-  if (hasBrowser()) void openBrowser(address);
+  if (mayOpen && hasBrowser()) void openBrowser(address);
+}
+
+/** Where a decision has its page: its path below the server's address. */
+const PAGE = /\/developers\/cli\/decisions\/[0-9A-Za-z]{8}$/;
+
+/** The address of the page. Throws `refused` for one that is no page of a decision. */
+function pageIn({ url }: AskedHost, { status, body: { address } }: HostAnswer): string {
+  const page = typeof address === 'string' && PAGE.test(address) ? URL.parse(address) : null;
+  const isLocal = page !== null && isLoopback(page.hostname.replace(/^\[|\]$/g, ''));
+  if (
+    page !== null &&
+    page.href === address &&
+    (page.protocol === 'https:' || (page.protocol === 'http:' && isLocal))
+  ) {
+    return address;
+  }
+  throw strangeAnswer(url, status);
 }
 
 /**
- * The address of the page. Throws `refused` for everything but a page of a decision at this server, compared as a text: what a
- * browser here opens may be anywhere, on this machine too.
+ * Whether an address is of the server that was asked, compared as a text. Another one may be right, where a server is asked by
+ * another name than its PUBLIC_URL; but the browser is given none that a server makes up, on this machine least of all.
  */
-function pageIn({ url }: AskedHost, { status, body: { address } }: HostAnswer): string {
-  const pages = `${url}/developers/cli/decisions/`;
-  const isPage =
-    typeof address === 'string' && address.startsWith(pages) && /^[0-9A-Za-z]{8}$/.test(address.slice(pages.length));
-  if (isPage) return address;
-  throw strangeAnswer(url, status);
+function isOf({ url }: AskedHost, address: string): boolean {
+  return address.replace(PAGE, '') === url;
 }

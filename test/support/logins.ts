@@ -19,14 +19,15 @@ export function newLaptop(variables: Record<string, string> = {}): Laptop {
   return { variables: { XDG_CONFIG_HOME: folder, ...variables }, file: join(folder, 'profilectl/hosts.json') };
 }
 
-/** A machine whose browser writes the address that it is given into a file, and shows nothing. */
-export function newDesktop(): Laptop & { opened: () => Promise<string> } {
+/** A machine whose browser writes the address that it is given into a file, and shows nothing; `opened` waits for it. */
+export function newDesktop(): Laptop & { opened: () => Promise<string>; isOpened: () => boolean } {
   const file = join(tempFolder(), 'address');
   const opened = async () => {
     for (let tries = 0; !existsSync(file) && tries < 1_000; tries++) await Bun.sleep(10);
     return readFileSync(file, 'utf8');
   };
-  return { ...newLaptop({ BROWSER: `f() { printf %s "$1" >${file}.new && mv ${file}.new ${file}; }; f` }), opened };
+  const laptop = newLaptop({ BROWSER: `f() { printf %s "$1" >${file}.new && mv ${file}.new ${file}; }; f` });
+  return { ...laptop, opened, isOpened: () => existsSync(file) };
 }
 
 /** A login that is under way in a process without a terminal. */

@@ -1,8 +1,11 @@
 import { afterAll, expect, test } from 'bun:test';
 import { askUntilDecided } from '../../../cli/remote/decide.ts';
+import { keyNamesAt } from '../../../cli/remote/key-names.ts';
 import { keysAt } from '../../../cli/remote/keys.ts';
 import { exitCodeOf } from '../../../shared/errors.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
+import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
+import { newDesktop } from '../../support/logins.ts';
 import { refusal } from '../../support/refusal.ts';
 
 // Servers whose answers about keys and decisions are not those of ours.
@@ -55,12 +58,12 @@ test('nothing is asked any more after Ctrl-C', async () => {
   expect(asked).toBe(1);
 });
 
-test('a page is shown and opened only where it is one of this server’s decisions', async () => {
+test('an address that is no page of a decision is not shown', async () => {
   const others: ((url: string) => string)[] = [
     ...['file:///etc/passwd', 'calculator:', '', 7 as never].map((address) => () => address),
-    () => `https://api.example.org${PAGES}k7Qm2XaB`,
-    // Something else that listens on this machine, where a look may be enough to do harm.
-    () => `http://127.0.0.1:631${PAGES}k7Qm2XaB`,
+    () => `http://api.example.org${PAGES}k7Qm2XaB`,
+    () => `https://api.example.org/away#${PAGES}../k7Qm2XaB`,
+    () => `https://api.example.org/%0a\u001b[2J${PAGES}k7Qm2XaB`,
     (url) => `${url}@evil.example${PAGES}k7Qm2XaB`,
     (url) => `${url}/developers/sign-out`,
     (url) => `${url}${PAGES}../../../away`,
@@ -71,6 +74,31 @@ test('a page is shown and opened only where it is one of this server’s decisio
     const { said, exitCode, message } = await waitAt((url) => needed(addressAt(url)));
     expect([said, exitCode]).toEqual([[], 1]);
     expect(message).toContain('not from Profile Lookup');
+  }
+});
+
+test('the browser is given a page of the server that was asked, and none elsewhere, which is shown only', async () => {
+  const key = { identifier: 'k7Qm2XaB', state: 'pending', permissions: [], requestedPermissions: [], rateLimits: [] };
+  const reject = ['keys', 'reject', key.identifier, '--reason', 'No.', '--yes'];
+  // Something else on this machine, to which a look may do harm.
+  for (const other of ['http://127.0.0.1:9', null]) {
+    const desktop = newDesktop();
+    const third = Promise.withResolvers<void>();
+    let asked = 0;
+    const { url, token } = serverOf((request) => {
+      if (request.method === 'GET') return Response.json(key);
+      if (++asked === 3) third.resolve();
+      return needed(`${other ?? url}${PAGES}k7Qm2XaB`);
+    });
+    const child = Bun.spawn(profilectlWords([...reject, '--host', url]), {
+      env: cleanEnvironment({ ...desktop.variables, PROFILECTL_TOKEN: token }),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await Promise.race([third.promise, child.exited]);
+    child.kill();
+    expect(await new Response(child.stderr).text()).toContain(`\n${other ?? url}${PAGES}k7Qm2XaB\n`);
+    if (other === null) expect(await desktop.opened()).toBe(`${url}${PAGES}k7Qm2XaB`);
+    else expect(desktop.isOpened()).toBe(false);
   }
 });
 
@@ -101,4 +129,17 @@ test('a list is asked for page by page, at the server that was named', async () 
   const { keys } = await keysAt(host).perform(OPERATIONS.list, { states: ['pending', 'Active'] });
   expect(keys.map(({ identifier }) => identifier)).toEqual(['one', 'two']);
   expect(asked).toEqual(['?state=pending%2CActive', '?state=pending%2CActive&cursor=a%2Bb']);
+});
+
+test('the shell completes no word that is not an identifier, whatever a server calls its keys', async () => {
+  const key = { identifier: 'k7Qm2XaB', state: 'Active', profile: null, name: 'Bot' };
+  const others = [
+    null,
+    7,
+    {},
+    { ...key, name: 7 },
+    ...['$(reboot)', 'k7Qm2Xa ', '', 7].map((identifier) => ({ ...key, identifier })),
+  ];
+  const host = serverOf(() => Response.json({ keys: [...others, key] }));
+  expect(await keyNamesAt(host, [])).toEqual([key as never]);
 });
