@@ -1,5 +1,6 @@
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
 import type { Applied } from '../../shared/profiles/write/apply.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
 import { type AskedHost, askHost, type HostAnswer } from './client.ts';
 import { strangeAnswer } from './refused-answer.ts';
 
@@ -92,7 +93,9 @@ function readEnd(host: AskedHost, { status, body }: HostAnswer, lines: number): 
   }
   const counts = { imported, deleted, notThere, unaddressed };
   const read = refused.map((one) => readRefused(one, lines));
-  const isWhole = Object.values(counts).every((count) => Number.isSafeInteger(count)) && !read.includes(null);
+  const isWhole =
+    Object.values(counts).every((count) => Number.isSafeInteger(count) && (count as number) >= 0) &&
+    !read.includes(null);
   if (!isWhole) throw strangeAnswer(host.url, status);
   return { ...(counts as Applied), refused: read as LineRefused[] };
 }
@@ -102,5 +105,7 @@ function readRefused(entry: unknown, lines: number): LineRefused | null {
   const { line, field, reason } = entry as Record<string, unknown>;
   const isLine = Number.isSafeInteger(line) && (line as number) >= 1 && (line as number) <= lines;
   if (!isLine || typeof reason !== 'string') return null;
-  return { at: (line as number) - 1, field: typeof field === 'string' ? field : null, reason };
+  // In one line each: they stand in lists.
+  const fieldText = typeof field === 'string' ? cleanForTerminal(field) : null;
+  return { at: (line as number) - 1, field: fieldText, reason: cleanForTerminal(reason) };
 }

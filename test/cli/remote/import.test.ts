@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, mock, test } from 'bun:test';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -275,10 +275,21 @@ describe('a server that fails', () => {
     }
   });
 
+  test('has what it says of a line in one line, without what a terminal obeys', async () => {
+    const refused = [{ line: 1, field: 'name\n', reason: '\u001b[31mNo\nline 2: a line of its own' }];
+    const host = quickServer(testDeps(), () => Response.json({ imported: 2, refused }));
+    const onRefused = mock();
+    const { details } = await importToHost(host, source(), { ...PARTS, onRefused });
+    const said = { field: 'name ', reason: '[31mNo line 2: a line of its own' };
+    expect(onRefused).toHaveBeenCalledWith(expect.objectContaining(said));
+    expect(JSON.stringify(details)).not.toContain('\\n');
+  });
+
   test('whose answer is none is not believed', async () => {
     const all = { imported: 3, deleted: 0, notThere: 0, refused: [] };
     for (const body of [
       { ...all, imported: '3' },
+      { ...all, deleted: -1 },
       { ...all, refused: [{ line: 4, reason: 'beyond the lines that were sent' }] },
       { ...all, refused: ['line 1'] },
       {},
