@@ -8,6 +8,7 @@ import { readConfig } from '../shared/config/config.ts';
 import type { Deps } from '../shared/deps.ts';
 import { operatorOf } from './context.ts';
 import { print } from './output.ts';
+import { childrenOf } from './serve.ts';
 
 const PORT = 3000;
 const PROFILE = 'Ada';
@@ -55,7 +56,7 @@ async function runDemo(folder: string): Promise<void> {
     const invitation = await inviteAdmin(deps);
     // The demo has no certificate to read again at SIGHUP. A closed terminal ends it, so that its folder is deleted.
     process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
-    await serve(deps, {}, () => explain(deps, folder, imported, identifier, invitation));
+    await serve(deps, childrenOf(config.databasePath), () => explain(deps, folder, imported, identifier, invitation));
   } finally {
     db.$client.close();
   }

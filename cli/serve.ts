@@ -27,9 +27,7 @@ export function addTo(command: Command): void {
       loading.catch(() => {});
       return withDatabase(command, 'serve', async (db, config) => {
         const [{ createDeps }, { serve }] = await loading;
-        const words = wordsOn(db.$client.filename);
-        const feedWords = words('profiles', 'import', '-', '--from-server');
-        const options = { vacuum: { words: words('db', 'vacuum') }, feedWords };
+        const options = childrenOf(db.$client.filename);
         if (outputColumns() === undefined) return serve(createDeps(db, config), options);
         await serveInWords(createDeps(db, config), options);
       });
@@ -54,6 +52,12 @@ Profile Lookup is running on ${url}
 ${warnings.join('')}Ctrl-C stops it.
 `);
   });
+}
+
+/** What a server on this database is told about the commands that it runs itself: VACUUM, and profiles of a platform. */
+export function childrenOf(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedWords'> {
+  const words = wordsOn(databasePath);
+  return { vacuum: { words: words('db', 'vacuum') }, feedWords: words('profiles', 'import', '-', '--from-server') };
 }
 
 /** The words that run a command on this database, with the binary, or with Bun and the file it was started with. */

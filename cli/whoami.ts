@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { remoteToken } from '../shared/config/remote.ts';
 import { globalsOf, variablesOf } from './context.ts';
 import { print, printJson } from './output.ts';
 import { identityText, readIdentity } from './remote/token.ts';
@@ -19,7 +20,7 @@ Examples:
     .action(async () => {
       const globals = globalsOf(command);
       const source = variablesOf(globals);
-      const url = serverNamed(command, undefined, source) ?? onlyLogin();
+      const url = serverNamed(command, undefined, source) ?? onlyLogin(remoteToken(source));
       const identity = await readIdentity({ url, token: tokenFor(url, source) });
       if (globals.json) printJson({ host: url, ...identity });
       else {

@@ -179,10 +179,7 @@ export async function perform<Input extends object, Output>(
   return operation.act(deps, actor, input);
 }
 
-/**
- * Throws what {@link perform} throws before the operation's own rules, but lets an admin pass who has not asserted yet: for
- * telling before he is asked for his passkey.
- */
+/** Throws what {@link perform} throws before the operation's own rules, but asks an admin for no assertion. */
 export function checkAsked<Input extends object, Output>(
   deps: Deps,
   actor: Person,
@@ -190,7 +187,8 @@ export function checkAsked<Input extends object, Output>(
   input: Input,
 ): void {
   const reach = who[actor.kind];
-  if (reach === 'none') throw new AppError('forbidden');
+  if (reach === 'none')
+    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
   checkSight(deps, actor, input);
   if (actor.kind === 'owner' && reach === 'own, unless banned') refuseBanned(readOwnerById(deps.db, actor.profileId));
   checkInput(fields, input as Record<string, unknown>);

@@ -46,7 +46,7 @@ export async function getTokenByPaste(url: string): Promise<string> {
   const asking = beginAsking();
   notice(`Open this page in a browser, and let this machine in there:\n${pageAddress(url, asking, null)}`);
   for (;;) {
-    const code = (await askSecret('The code that the page shows then')).trim();
+    const code = (await askSecret('The code that the page shows')).trim();
     if (CODE.test(code)) return exchangeCode(url, { code, verifier: asking.verifier, redirectUri: null });
     notice('That is not a code of this page: those have 43 letters, digits, - and _.');
   }

@@ -68,9 +68,13 @@ export function serverNamed(command: Command, argument: string | undefined, sour
   return host === undefined ? remoteHost(source) : checkServerUrl('--host', host);
 }
 
-/** The only server with a stored login. Throws `not_logged_in` where there is none, and `usage` where there are several. */
-export function onlyLogin(): string {
+/**
+ * The only server with a stored login. Throws `usage` where there are several, or none but a token in PROFILECTL_TOKEN, for
+ * commands that use it, and `not_logged_in` where there is nothing.
+ */
+export function onlyLogin(token: string | null = null): string {
   const [url, ...others] = readLogins().keys();
+  if (url === undefined && token !== null) throw new AppError('usage', TOKEN_ALONE);
   if (url === undefined) {
     throw new AppError(
       'not_logged_in',
@@ -80,6 +84,8 @@ export function onlyLogin(): string {
   if (others.length > 0) throw new AppError('usage', severalText([url, ...others]));
   return url;
 }
+
+const TOKEN_ALONE = 'PROFILECTL_TOKEN is set, but no server is named; name one by --host or PROFILECTL_HOST.';
 
 const BOX: Choice = { kind: 'box' };
 
@@ -104,7 +110,7 @@ function choose(path: string, source: Source): Choice {
       : unclear(`An import does not go to ${serversText(named, servers)} unless it is told to`);
   }
   const [url, ...others] = servers;
-  if (url === undefined) return { kind: 'unclear', sentence: NOWHERE };
+  if (url === undefined) return { kind: 'unclear', sentence: remoteToken(source) === null ? NOWHERE : TOKEN_ALONE };
   return others.length === 0 ? hostAt(url) : { kind: 'unclear', sentence: severalText(servers) };
 }
 

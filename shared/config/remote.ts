@@ -23,10 +23,7 @@ export function checkServerUrl(name: string, text: string): string {
   const url = URL.parse(text.trim());
   const isPlain = url !== null && !url.search && !url.hash && !url.username && !url.password;
   if (!isPlain || !/^https?:$/.test(url.protocol)) {
-    throw badVariable(
-      name,
-      'must be the address of a server, such as https://api.example.org, without query or fragment',
-    );
+    throw badVariable(name, 'must look like https://api.example.org, without query or fragment');
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
     throw badVariable(name, 'must begin with https://, except for a server on this machine');

@@ -68,7 +68,7 @@ test.skipIf(Bun.which('curl') === null)(
   },
 );
 
-test('a demo says where to sign in as the owner and as an admin, and what it says works as it stands', async () => {
+test('a demo says where to sign in as the owner and as an admin, all of it works, and a platform can send profiles', async () => {
   const TMPDIR = tempFolder();
   const { child, printed } = await startDemo(TMPDIR);
   const lineWith = (text: string) => printed.split('\n').find((line) => line.includes(text)) ?? '';
@@ -94,6 +94,14 @@ test('a demo says where to sign in as the owner and as an admin, and what it say
   expect(run(`${lineWith('admins confirm')} --yes`)).toBe('Grace confirmed\n');
   closeAccess(access);
   expect((await fetch(`${url}/developers/admin/sign-in`)).status).toBe(200);
+
+  const token = run(lineWith('admins confirm').replace('admins confirm Grace', 'tokens add backend --right profiles'));
+  const sent = await fetch(`${url}/manage/v1/profiles`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token.trim()}`, 'Content-Type': 'application/jsonl' },
+    body: '{"id":7,"username":"Ada"}\n',
+  });
+  expect([sent.status, await sent.json()]).toEqual([200, expect.objectContaining({ imported: 1 })]);
   child.kill('SIGINT');
   expect(await child.exited).toBe(0);
   expect(readdirSync(TMPDIR)).toEqual(['bin']);

@@ -198,7 +198,7 @@ describe('at a server', () => {
       const { code, stdout } = await at(ownerToken, words);
       expect([code, stdout]).toEqual([0, expect.stringMatching(/^\w{8} pending\n$/)]);
       const identifier = stdout.slice(0, 8);
-      const sentence = 'You are not allowed to do this.';
+      const sentence = 'Only admins can do this.';
       const refused = { code: 1, stderr: `On ${server.url}:\n${sentence}\n` };
       expect(await at(ownerToken, ['keys', 'approve', identifier, '--yes'])).toMatchObject(refused);
       await at(ownerToken, ['keys', 'withdraw', identifier]);

@@ -92,6 +92,13 @@ test('nobody who is logged in anywhere, at several servers, or not at this one: 
   const nowhere = [4, 'You are logged in nowhere; run "profilectl login" with the address of a server.'];
   expect(await sentences(['whoami'], ['logout'])).toEqual([nowhere, nowhere]);
   expect(existsSync(laptop.file)).toBe(false);
+  const PROFILECTL_TOKEN = `plt_k7Qm2XaB_${'x'.repeat(38)}`;
+  for (const words of [['whoami'], ['keys', 'list']]) {
+    expect(await profilectl(words, { variables: { ...laptop.variables, PROFILECTL_TOKEN }, stdin: '' })).toMatchObject({
+      code: 2,
+      stderr: 'PROFILECTL_TOKEN is set, but no server is named; name one by --host or PROFILECTL_HOST.\n',
+    });
+  }
   await changeLogins((logins) => {
     for (const url of ['https://a.example.org', 'https://b.example.org']) logins.set(url, { token: 't', endsAt: null });
   }, laptop.file);
@@ -119,7 +126,7 @@ test('nobody who is logged in anywhere, at several servers, or not at this one: 
     [4, `You are not logged in at ${other}; run "profilectl login ${other}".`],
     [4, `You are not logged in at ${other}.`],
     both,
-    [2, 'The address must be the address of a server, such as https://api.example.org, without query or fragment.'],
+    [2, 'The address must look like https://api.example.org, without query or fragment.'],
     [2, 'Name the server: profilectl login https://api.example.org'],
     [2, '"profilectl login" is about servers; it takes no --db.'],
     // A token is never an argument, and is not repeated.

@@ -77,14 +77,14 @@ test('an owner logs in by the browser, is who he is, logs out, and the token is 
 test('an admin pastes the code of the page into a hidden prompt, for twelve hours', async () => {
   const laptop = newLaptop();
   const terminal = openTerminal(['login', url, '--no-browser', '--json'], laptop.variables);
-  await terminal.see('The code that the page shows then');
+  await terminal.see('The code that the page shows');
   const [address = ''] = /https?:\S+\/developers\/cli\?\S+/.exec(terminal.screen()) ?? [];
   const { cookie } = signInAdmin(world, 'Grace');
   const { goOn, code } = await decideOn(address, cookie, 'let in');
   expect(goOn).toBeNull();
   terminal.type(`short${KEY.enter}`);
   await terminal.see('That is not a code of this page: those have 43 letters, digits, - and _.');
-  await terminal.see('The code that the page shows then');
+  await terminal.see('The code that the page shows');
   terminal.type(`${code}${KEY.enter}`);
   expect(await terminal.exited).toBe(0);
   expect(terminal.screen()).not.toContain(code as string);
@@ -194,7 +194,7 @@ describe('what ends a login without a token says why, and stores nothing', () =>
     expect(waiting.screen()).toContain('Cancelled; nothing was changed.');
     const laptop = newLaptop();
     const asking = openTerminal(['login', url], laptop.variables);
-    await asking.see('The code that the page shows then');
+    await asking.see('The code that the page shows');
     asking.type(KEY.ctrlC);
     expect(await asking.exited).toBe(130);
     expect([existsSync(desktop.file), existsSync(laptop.file)]).toEqual([false, false]);
@@ -219,7 +219,7 @@ describe('without a browser here', () => {
   test('where the browser fails, a terminal is asked for the code', async () => {
     const terminal = openTerminal(['login', url], newLaptop({ BROWSER: '/nowhere/browser' }).variables);
     await terminal.see('No browser could be opened.');
-    await terminal.see('The code that the page shows then');
+    await terminal.see('The code that the page shows');
     terminal.type(KEY.ctrlC);
     expect(await terminal.exited).toBe(130);
   });

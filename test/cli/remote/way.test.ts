@@ -140,11 +140,13 @@ async function othersThan(words: readonly string[], rule: (situation: Situation)
 
 test('each command on keys goes where exactly one thing says, whatever is there', async () => {
   const undecided = (situation: Situation) => {
-    const { logins } = situation;
+    const { logins, token } = situation;
     const database = databaseIn(situation);
     if (database !== null)
       return logins === 0 ? 'box' : `2 Both ${database} and ${STORED[logins]} could be meant; ${SAY_WHICH}`;
     if (logins === 1) return asking(A, situation);
+    if (logins === 0 && token)
+      return '2 PROFILECTL_TOKEN is set, but no server is named; name one by --host or PROFILECTL_HOST.';
     return logins === 0
       ? `2 There is no database at ${DEFAULT}, and you are logged in nowhere: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in at a server.`
       : `2 You are logged in at several servers: ${A}, ${B}; name one by --host or PROFILECTL_HOST.`;

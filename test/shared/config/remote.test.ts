@@ -17,7 +17,7 @@ test('a server has one name, however its address is written', () => {
 });
 
 test('what is no address of a server, or would send a token in clear, is refused in a sentence that names its place', () => {
-  const ADDRESS = /^--host must be the address of a server, such as/;
+  const ADDRESS = /^--host must look like https:/;
   const CLEAR = /^--host must begin with https:/;
   const faults: [string, RegExp][] = [
     ['', ADDRESS],
@@ -47,7 +47,7 @@ test('the variables are unset where they are empty, and a bad token is not repea
   expect([remoteHost({}), remoteToken({})]).toEqual([null, null]);
   expect([remoteHost({ PROFILECTL_HOST: '' }), remoteToken({ PROFILECTL_TOKEN: '' })]).toEqual([null, null]);
   expect(remoteToken({ PROFILECTL_TOKEN: 'plt_x' })).toBe('plt_x');
-  expect(() => remoteHost({ PROFILECTL_HOST: 'nonsense' })).toThrow(/^PROFILECTL_HOST must be/);
+  expect(() => remoteHost({ PROFILECTL_HOST: 'nonsense' })).toThrow(/^PROFILECTL_HOST must look like/);
   expect(() => remoteToken({ PROFILECTL_TOKEN: 'hunter2\n' })).toThrow(
     /^PROFILECTL_TOKEN must consist of letters, digits and - \. _ ~ \+ \/\.$/,
   );
