@@ -28,7 +28,9 @@ export function checkPlace(command: Command): void {
   const place = placeOf(command);
   const named = `"profilectl ${pathOf(command)}"`;
   if (place === 'box' && host !== undefined) {
-    throw new AppError('refused', `${named} is for the box only, the machine with the database; it takes no --host.`);
+    const why =
+      pathOf(command) === 'keys check' ? 'asks no server' : 'is for the box only, the machine with the database';
+    throw new AppError('refused', `${named} ${why}; it takes no --host.`);
   }
   if (place === 'server' && db !== undefined) {
     throw new AppError('usage', `${named} is about servers; it takes no --db.`);

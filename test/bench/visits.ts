@@ -9,8 +9,11 @@ import type { VisitorsJob, VisitorsReport } from './visitors.ts';
 
 // Visits of the Developer Platform, as visitors.ts makes them, on a server that is measured.
 
-/** So many visits begin each second; each is a sign-in, a request and a decision. */
-export const VISITS_PER_SECOND = 20;
+/** So many visits begin each second; each is a sign-in, a request and a decision, so that some 20 of these begin. */
+export const VISITS_PER_SECOND = 7;
+
+/** So many sign-ins, requests and decisions are made each second. */
+export const ACTIONS_PER_SECOND = 3 * VISITS_PER_SECOND;
 
 /** The variables of a server that has visitors. */
 export type VisitedSettings = Pick<VisitorsJob, 'DATABASE_PATH' | 'PUBLIC_URL' | 'PORT' | 'MAIL_URL'>;

@@ -177,6 +177,9 @@ test('a command for the box only never looks at servers, and refuses --host; one
   expect(await run('version')).toMatchObject({ code: 0, stderr: '' });
   expect((await run('db', 'check', '--db', '/nowhere.db')).stderr).toStartWith('There is no database at /nowhere.db.');
   expect(await run('db', 'check', '--host', A)).toEqual(box('db check'));
-  expect(await run('--host', 'nonsense', 'keys', 'check')).toEqual(box('keys check'));
+  expect(await run('--host', 'nonsense', 'keys', 'check')).toMatchObject({
+    code: 1,
+    stderr: '"profilectl keys check" asks no server; it takes no --host.\n',
+  });
   expect(await run('profiles', 'list', '--host', A, '--db', 'x.db')).toEqual(box('profiles list'));
 });
