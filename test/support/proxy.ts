@@ -1,4 +1,5 @@
 import { afterAll } from 'bun:test';
+import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -24,11 +25,23 @@ export function programPath(name: string): string | null {
   return Bun.which(name, { PATH });
 }
 
-/** A port of 127.0.0.1 that nobody has at this moment. */
+/** Ports that no system gives to whoever asks for any: Linux and macOS give others by default. */
+const NEVER_GIVEN = { least: 10_000, most: 32_000 } as const;
+
+/**
+ * A port of 127.0.0.1 for a server that is to be started later, and whose address has to be known before. The system gives
+ * it to no other test that asks for any port meanwhile, nor to a connection.
+ */
 export function freePort(): number {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  probe.stop(true);
-  return probe.port;
+  for (;;) {
+    const port = randomInt(NEVER_GIVEN.least, NEVER_GIVEN.most);
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
+      return port;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    }
+  }
 }
 
 /** The text of a file of `deploy/` with parts replaced; each must be there. `more` is replaced too. */
