@@ -20,9 +20,12 @@ export type Conversation = { faults: Partial<Record<SmtpStage, SmtpFault>>; seen
 /** Answers a client until a fault ends it. */
 export function converse(socket: Socket, conversation: Conversation): void {
   let inContent = false;
+  let inHandshake = false;
   let pending = '';
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => {
+    // A TLS handshake is never answered. Its random bytes now and then hold a line's end, and are no command then either.
+    if (inHandshake) return;
     if (inContent) {
       if (conversation.content === '') reach('content', socket, conversation);
       conversation.content += chunk;
@@ -36,7 +39,9 @@ export function converse(socket: Socket, conversation: Conversation): void {
     pending = lines.pop() ?? '';
     for (const line of lines) {
       const stage = line.split(' ')[0] as SmtpStage;
-      inContent = reach(stage, socket, conversation).startsWith('354');
+      const answer = reach(stage, socket, conversation);
+      inContent = answer.startsWith('354');
+      inHandshake = stage === 'STARTTLS' && answer.startsWith('220');
     }
   });
   socket.on('close', () => noteMail(conversation.content));
