@@ -58,7 +58,7 @@ export async function latency(bench: Bench): Promise<Result[]> {
 /** The medians of what the client tells of each server's rounds, each named after the server. */
 export function openLoopFigures(reports: Record<string, readonly OpenLoopReport[]>): Record<string, number> {
   const figures = Object.entries(reports).flatMap(([name, taken]) =>
-    (['perSecond', 'p50Ms', 'p99Ms', 'p99LateMs'] as const).map((figure) => {
+    (['perSecond', 'p50Ms', 'p99Ms', 'p99LateMs', 'leftOutShare', 'p99WithThemMs'] as const).map((figure) => {
       return [`${name} ${figure}`, brief(median(taken.map((one) => one[figure])))] as const;
     }),
   );

@@ -21,6 +21,10 @@ export type OpenLoopReport = {
   p99Ms: number;
   /** The client's own part: 99 of 100 requests were sent at most so long after they could have been. */
   p99LateMs: number;
+  /** The share of requests that were due, or answered, while the client itself stood still; 0 to 1. They are left out. */
+  leftOutShare: number;
+  /** The 99th percentile with these. */
+  p99WithThemMs: number;
   samples: number;
   wrong: string[];
 };
@@ -28,6 +32,7 @@ export type OpenLoopReport = {
 const CONNECTIONS = 64;
 const SAMPLE_EACH = 500;
 const WARM_UP_SHARE = 0.3;
+const STALL_MS = 0.5;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH_FIELD = /content-length: (\d+)/i;
 
@@ -38,6 +43,7 @@ type Connection = {
   socket: Socket<Connection>;
   question: number;
   dueAt: number;
+  isDueInStall: boolean;
   freeSince: number;
   /** Bytes of the answer that are still to come; 0 before its first. */
   missing: number;
@@ -47,16 +53,42 @@ type Connection = {
 
 const most = Math.ceil(job.perSecond * job.seconds * 1.5) + 1000;
 const latencies = new Float64Array(most);
+const clean = new Float64Array(most);
 const lateness = new Float64Array(most);
 const idle: Connection[] = [];
 const samples: { question: number; body: string }[] = [];
 let sent = 0;
 let answered = 0;
+let measured = 0;
+let awakeAt = 0;
+// When the client last stood still, because its processor was taken or it cleared memory, and its turns since then.
+let stalledFrom = 0;
+let stalledUntil = 0;
+let turnsSinceStall = 0;
+
+/** Notes that the client is awake, and whether it stood still since the last time. */
+function wake(now: number): void {
+  if (now - awakeAt > STALL_MS) {
+    stalledFrom = awakeAt;
+    stalledUntil = now;
+    turnsSinceStall = 0;
+  }
+  awakeAt = now;
+}
+
+/**
+ * Whether a latency is partly the client's own: the request was due while it stood still, or the answer came then. How long the
+ * server took makes neither more likely, so that leaving these out does not make the server look better.
+ */
+function isSpoilt({ isDueInStall }: Connection): boolean {
+  return isDueInStall || turnsSinceStall <= 1;
+}
 
 function send(connection: Connection, dueAt: number, now: number): void {
   lateness[sent] = now - Math.max(dueAt, connection.freeSince);
   connection.question = Math.floor(Math.random() * requests.length);
   connection.dueAt = dueAt;
+  connection.isDueInStall = dueAt >= stalledFrom && dueAt <= stalledUntil;
   connection.pieces = ++sent % SAMPLE_EACH === 0 ? [] : null;
   connection.socket.write(requests[connection.question] as Buffer);
 }
@@ -69,7 +101,9 @@ function receive(connection: Connection, piece: Buffer): void {
   pieces?.push(Buffer.from(piece));
   if (connection.missing > 0) return;
   const now = performance.now();
+  wake(now);
   latencies[answered++] = now - connection.dueAt;
+  if (!isSpoilt(connection)) clean[measured++] = now - connection.dueAt;
   if (pieces !== null) samples.push({ question, body: Buffer.concat(pieces).toString() });
   connection.freeSince = now;
   idle.push(connection);
@@ -89,7 +123,7 @@ async function open(): Promise<void> {
     port: job.port,
     socket: { data: ({ data }, piece) => receive(data, piece) },
   });
-  socket.data = { socket, question: 0, dueAt: 0, freeSince: 0, missing: 0, pieces: null };
+  socket.data = { socket, question: 0, dueAt: 0, isDueInStall: false, freeSince: 0, missing: 0, pieces: null };
   idle.push(socket.data);
 }
 
@@ -99,8 +133,11 @@ function drive(): Promise<void> {
   const gapMs = 1000 / job.perSecond;
   const endAt = performance.now() + job.seconds * 1000;
   let dueAt = performance.now();
+  awakeAt = dueAt;
   const turn = (): void => {
     const now = performance.now();
+    wake(now);
+    turnsSinceStall++;
     while (dueAt <= Math.min(now, endAt)) {
       // In turn, since the server closes a connection that lies idle for ten seconds.
       const connection = idle.shift();
@@ -115,9 +152,9 @@ function drive(): Promise<void> {
   return promise;
 }
 
-function percentile(values: Float64Array, share: number): number {
-  const measured = values.slice(Math.floor(answered * WARM_UP_SHARE), answered).sort();
-  return measured[Math.floor(measured.length * share)] ?? 0;
+function percentile(values: Float64Array, count: number, share: number): number {
+  const sorted = values.slice(Math.floor(count * WARM_UP_SHARE), count).sort();
+  return sorted[Math.floor(sorted.length * share)] ?? 0;
 }
 
 for (let count = 0; count < CONNECTIONS; count++) await open();
@@ -125,9 +162,11 @@ await drive();
 const wrong = samples.filter(({ question, body }) => !body.endsWith(`\r\n\r\n${job.questions[question]?.body}`));
 const report: OpenLoopReport = {
   perSecond: answered / job.seconds,
-  p50Ms: percentile(latencies, 0.5),
-  p99Ms: percentile(latencies, 0.99),
-  p99LateMs: percentile(lateness, 0.99),
+  p50Ms: percentile(clean, measured, 0.5),
+  p99Ms: percentile(clean, measured, 0.99),
+  p99LateMs: percentile(lateness, sent, 0.99),
+  leftOutShare: 1 - measured / answered,
+  p99WithThemMs: percentile(latencies, answered, 0.99),
   samples: samples.length,
   wrong: wrong.map(({ body }) => body.slice(0, 500)),
 };
