@@ -37,5 +37,7 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Bidi_Control}]/gu;
  * value.
  */
 export function escapeJsonForTerminal(json: string): string {
+  // Hardly any text has one, and looking for the first takes less than half of the time of replacing none.
+  if (json.search(UNSAFE_IN_JSON) === -1) return json;
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
