@@ -155,9 +155,10 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetc
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
       fetch: (request, server) => {
-        if (request.method === 'POST' && LONG_PATH.test(request.url)) server.timeout(request, LONG_SECONDS);
         const response = fetch(request, server.requestIP(request)?.address ?? '');
-        return response instanceof Promise ? response.then(send) : send(response);
+        if (!(response instanceof Promise)) return send(response);
+        if (request.method === 'POST' && LONG_PATH.test(request.url)) server.timeout(request, LONG_SECONDS);
+        return response.then(send);
       },
       // Called with an error that nothing else has caught. No request is known here, so the answer has no request id.
       error: (error) => send(refuse(prepareRefusals(tls !== null), error, null).response),

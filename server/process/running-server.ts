@@ -65,7 +65,7 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
 export function runUntilStopped(parts: ServerParts): RunningServer {
   const { url, port, failed, deps, log, vacuum, platform } = parts;
   log.event('info', `Listening on ${url}.`);
-  const notifying = startNotifying({ deps, log }, parts.platform.sendMails);
+  const notifying = startNotifying({ deps, log }, platform.sendMails);
   const vacuuming = vacuum === undefined ? null : startVacuuming(deps, log, vacuum);
   const waking = startWaking(platform, deps.config.databasePath);
   let stopped: Promise<void> | null = null;
