@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { searchForSecrets } from './support/secret-search.ts';
 
 // What `bun run test` does after installing: makes the types of a client, then type check, lint and format check, then
-// every test. `bun run test:fast` (--fast) leaves out test/faults. The last line is "N passed, N failed" (and ", N skipped"):
+// every test. `bun run test:fast` (--fast) leaves out the slow ones. The last line is "N passed, N failed" (and ", N skipped"):
 // each check counts as one. What the tests leave behind, files and output, is kept until they are all done and then
 // searched for secrets, codes and tokens (support/secret-search.ts).
 
@@ -13,14 +13,28 @@ const PROJECT = join(import.meta.dir, '..');
 /** Test files that run when all others are done: another process that writes much would delay what they measure. */
 const ALONE = ['test/faults/power-cut.test.ts'];
 
-/** Of `bun test`: a process for each core, each of which takes file after file. */
-const TOGETHER = ['--parallel', '--no-isolate'];
+/** What `test:fast` leaves out: what starts a browser, commands or whole servers, and what waits for mails or slow clients. */
+const SLOW = [
+  'test/{binary,journey,starting}.test.ts',
+  'test/{cli,deploy,faults}/**',
+  'test/server/process/**',
+  'test/server/manage/feed*.test.ts',
+  'test/server/request/big-answers.test.ts',
+  'test/shared/{mail,notices}/**',
+  '**/*browser.test.ts',
+];
 
-/** The options of `bun test` for one run of it, or two in turn. */
+/** In `test:fast`, tests wait half of their time, so two processes share a core. */
+const FAST_PROCESSES = 2 * navigator.hardwareConcurrency;
+
+/** The options of `bun test` for one run of it, or two in turn. Each of its processes takes file after file. */
 function chooseRuns(isFast: boolean): string[][] {
-  const apart = isFast ? ['test/faults/**', ...ALONE] : ALONE;
-  const together = [...TOGETHER, ...apart.map((pattern) => `--path-ignore-patterns=${pattern}`)];
-  return isFast ? [together] : [together, ALONE];
+  const together = (processes: string, leftOut: readonly string[]) => [
+    processes,
+    '--no-isolate',
+    ...leftOut.map((pattern) => `--path-ignore-patterns=${pattern}`),
+  ];
+  return isFast ? [together(`--parallel=${FAST_PROCESSES}`, SLOW)] : [together('--parallel', ALONE), ALONE];
 }
 
 /** The caller's environment without anything that configures the product, so that a test sees only what it sets. */
