@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { ErrorDetails, Refusal } from './refusal.ts';
 import { REFUSALS } from './refusals.ts';
 
@@ -40,6 +41,11 @@ export class AppError extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+/** Whether the sentence of a refusal tells of the database, of another file or of a disk, and so is for the operator only. */
+export function isForOperator({ message, details }: AppError, databasePath: string): boolean {
+  return details.cause !== undefined || message.includes(basename(databasePath));
 }
 
 /** Runs a check and returns the sentence of its refusal, or null. Throws other errors. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
+import { CLI_CLIENT_ID, machineName } from '../../shared/access/cli-client.ts';
 import { systemRandom } from '../../shared/random.ts';
-import { cleanForTerminal } from '../../shared/text.ts';
 
 /** What belongs to one request to be let in at a server, and is known to this process only until the browser is sent there. */
 export type Asking = {
@@ -10,13 +10,7 @@ export type Asking = {
   state: string;
 };
 
-/** How `profilectl` names itself to servers; it has no secret of its own. */
-export const CLIENT_ID = 'profilectl';
-
 const RANDOM_BYTES = 32;
-
-/** The longest name of a machine that is sent, in characters. */
-const LONGEST_NAME = 64;
 
 /** Begins a request to be let in. */
 export function beginAsking(): Asking {
@@ -31,17 +25,12 @@ export function beginAsking(): Asking {
 export function pageAddress(url: string, { verifier, state }: Asking, redirectUri: string | null): string {
   const parameters = new URLSearchParams({
     response_type: 'code',
-    client_id: CLIENT_ID,
+    client_id: CLI_CLIENT_ID,
     code_challenge: new Bun.CryptoHasher('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
     state,
-    machine: machineName(),
+    machine: machineName(hostname()),
     ...(redirectUri !== null && { redirect_uri: redirectUri }),
   });
   return `${url}/developers/cli?${parameters}`;
-}
-
-/** What this machine calls itself. */
-function machineName(): string {
-  return [...cleanForTerminal(hostname())].slice(0, LONGEST_NAME).join('') || 'a machine without a name';
 }

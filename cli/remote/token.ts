@@ -1,8 +1,9 @@
+import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { CLIENT_ID } from './asking.ts';
 import { askHost } from './client.ts';
+import { strangeAnswer } from './refused-answer.ts';
 import type { Host } from './way.ts';
 
 // What a server is asked about a token. Each function throws what `askHost` throws.
@@ -27,12 +28,14 @@ export async function expectServer(url: string): Promise<void> {
 
 /** Whose token this is. Throws `not_logged_in` where the server does not accept it. */
 export async function readIdentity(host: Host): Promise<Identity> {
-  const { body } = await askHost(host, { method: 'GET', path: '/me' });
+  const { body, status } = await askHost(host, { method: 'GET', path: '/me' });
   const { kind, name, token, endsAt = null } = body;
   const isKind = kind === 'owner' || kind === 'admin' || kind === 'platform';
   const endsAtMs = typeof endsAt === 'string' ? Date.parse(endsAt) : null;
   const isTime = endsAt === null || (endsAtMs !== null && !Number.isNaN(endsAtMs));
-  if (!isKind || typeof name !== 'string' || typeof token !== 'string' || !isTime) throw strangeAnswer(host.url);
+  if (!isKind || typeof name !== 'string' || typeof token !== 'string' || !isTime) {
+    throw strangeAnswer(host.url, status);
+  }
   // Written anew: texts that can be read as a time may have anything in brackets.
   const isoEnd = endsAtMs === null ? null : isoTime(endsAtMs);
   return { kind, name: cleanForTerminal(name), token: cleanForTerminal(token), endsAt: isoEnd };
@@ -48,21 +51,21 @@ export async function exchangeCode(
 ): Promise<string> {
   const form = {
     grant_type: 'authorization_code',
-    client_id: CLIENT_ID,
+    client_id: CLI_CLIENT_ID,
     code,
     code_verifier: verifier,
     ...(redirectUri !== null && { redirect_uri: redirectUri }),
   };
-  const { body } = await askHost({ url, token: null }, { method: 'POST', path: '/token', form });
+  const { body, status } = await askHost({ url, token: null }, { method: 'POST', path: '/token', form });
   const { access_token: token } = body;
-  if (typeof token !== 'string' || !isToken(token)) throw strangeAnswer(url);
+  if (typeof token !== 'string' || !isToken(token)) throw strangeAnswer(url, status);
   return token;
 }
 
 /** Ends a person's token on the server (RFC 7009). A platform's token goes on: returns false for one. */
 export async function endToken({ url, token }: Host): Promise<boolean> {
   if (token.startsWith(PLATFORM_PREFIX)) return false;
-  const form = { token, token_type_hint: 'access_token', client_id: CLIENT_ID };
+  const form = { token, token_type_hint: 'access_token', client_id: CLI_CLIENT_ID };
   await askHost({ url, token: null }, { method: 'POST', path: '/revoke', form });
   return true;
 }
@@ -84,8 +87,4 @@ export function identityText({ kind, name, endsAt }: Identity): string {
 /** Whether a text can be sent as a bearer's token (RFC 6750, section 2.1). */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9\-._~+/]+=*$/.test(text);
-}
-
-function strangeAnswer(url: string): AppError {
-  return new AppError('refused', `${url} answers with something that this profilectl does not understand.`);
 }

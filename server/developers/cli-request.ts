@@ -1,6 +1,6 @@
-import { CLI_CLIENT_ID, type CliConsent } from '../../shared/access/cli-codes.ts';
+import { CLI_CLIENT_ID, machineName } from '../../shared/access/cli-client.ts';
+import type { CliConsent } from '../../shared/access/cli-codes.ts';
 import { AppError } from '../../shared/errors.ts';
-import { cleanForTerminal } from '../../shared/text.ts';
 
 // What a `profilectl` asks for with the address of the page /developers/cli: an authorization request of RFC 6749, section
 // 4.1.1, with the code challenge of RFC 7636 and the loopback address of RFC 8252, section 7.3.
@@ -26,9 +26,6 @@ const MOST_PORT = 65_535;
 
 /** What a state may be: printable ASCII (RFC 6749, appendix A.5). */
 const STATE = /^[ -~]{1,512}$/;
-
-/** So many characters are kept of what a machine calls itself. */
-const MOST_MACHINE = 64;
 
 /**
  * Reads such a request; `read` returns the value of a parameter, empty where it is missing. Throws `bad_parameter` for
@@ -85,12 +82,6 @@ export function cliAnswer(
 function isLoopback(redirectUri: string): boolean {
   const [, port] = LOOPBACK.exec(redirectUri) ?? [];
   return port !== undefined && Number(port) <= MOST_PORT;
-}
-
-/** What a machine calls itself, without what could turn the texts around it or move a cursor. */
-function machineName(text: string): string {
-  const cleaned = [...cleanForTerminal(text).trim()].slice(0, MOST_MACHINE).join('').trim();
-  return cleaned === '' ? 'a machine without a name' : cleaned;
 }
 
 function malformed(what: string): AppError {

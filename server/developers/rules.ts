@@ -1,6 +1,5 @@
-import { basename } from 'node:path';
 import type { Config } from '../../shared/config/config.ts';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, isForOperator } from '../../shared/errors.ts';
 import { inputFaults } from '../../shared/keys/input.ts';
 import type { Operation } from '../../shared/operations.ts';
 import { type Faults, NO_FAULTS } from './html/fields.ts';
@@ -13,8 +12,7 @@ import type { Outcome, Page, Visit } from './visit.ts';
  */
 export function ruleSentence({ databasePath }: Pick<Config, 'databasePath'>, error: unknown): string | null {
   if (!(error instanceof AppError) || (error.code !== 'usage' && error.code !== 'refused')) return null;
-  if (error.details.cause !== undefined || error.message.includes(basename(databasePath))) return null;
-  return error.message;
+  return isForOperator(error, databasePath) ? null : error.message;
 }
 
 /** What a form that does something comes to: what is done leads on, what breaks a rule shows the form again. */

@@ -1,9 +1,15 @@
+import type { SignedAdmin } from '../../shared/access/assertions.ts';
 import { KNOWN_FOR_MS } from '../../shared/access/known-browsers.ts';
 import { SESSION_PERIODS } from '../../shared/access/session-row.ts';
 import { endSession } from '../../shared/access/sessions.ts';
 import { removeCookie, setCookie } from './cookies.ts';
 import { tellOfSignIns } from './telling.ts';
 import type { Outcome, Visit } from './visit.ts';
+
+/** Who visits a page that is for admins only. */
+export function signedAdmin({ session }: Visit): SignedAdmin {
+  return session?.signed as SignedAdmin;
+}
 
 /** What a sign-in has made: the tokens of cookies. Admins' browsers are not known. */
 type Made = { kind: 'owner' | 'admin'; token: string; knownBrowser?: string };

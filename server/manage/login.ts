@@ -1,4 +1,4 @@
-import { CLI_CLIENT_ID } from '../../shared/access/cli-codes.ts';
+import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
 import { AppError } from '../../shared/errors.ts';
 import { readPairs } from '../developers/form.ts';
 import type { PageRequest } from '../developers/messages.ts';

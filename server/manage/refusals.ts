@@ -1,6 +1,5 @@
-import { basename } from 'node:path';
 import type { Config } from '../../shared/config/config.ts';
-import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
+import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
 import type { PageAnswer } from '../developers/messages.ts';
 import { shownOf } from '../request/refusals.ts';
 import { describeFault } from '../watching/log.ts';
@@ -59,7 +58,6 @@ function shownAs({ databasePath }: Pick<Config, 'databasePath'>, error: unknown)
   const { code, message, details } = error;
   if (code === 'try_later') return new AppError('busy', message, { ...details, isForClient: true });
   if (code !== 'usage' && code !== 'refused') return error;
-  const isForOperator = details.cause !== undefined || message.includes(basename(databasePath));
-  if (isForOperator) return new AppError('internal', null, { cause: error });
+  if (isForOperator(error, databasePath)) return new AppError('internal', null, { cause: error });
   return new AppError(code === 'usage' ? 'bad_body' : 'not_possible', message);
 }

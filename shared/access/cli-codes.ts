@@ -22,9 +22,6 @@ import { tellOfSignIn } from './untold.ts';
 // `profilectl` exchanges the code for the token, and shows by a secret of its own that it is the one that asked (RFC 7636).
 // Functions throw `busy` where a lock is held for too long, and `refused` where a file can't be read or written.
 
-/** The client id of `profilectl`, which is the only client that there is; it has no secret. */
-export const CLI_CLIENT_ID = 'profilectl';
-
 /** How long a code works, in milliseconds. */
 export const CLI_CODE_MS = 5 * 60_000;
 
@@ -105,9 +102,10 @@ function makeRoom(sqlite: Sqlite, signed: Signed): void {
 }
 
 /**
- * Exchanges a code for a token, once; that the owner is to be told is stored with it. Throws `invalid_grant`, with one sentence for all reasons:
- * an unknown, used or old code, another address or secret than the code was made for, and a person who is not the same any
- * more. A second use of a code ends the token that the first has made (RFC 6749, section 4.1.2).
+ * Exchanges a code for a token, once. That the owner is to be told of it is stored together with the token. Throws
+ * `invalid_grant`, with one sentence for all reasons: an unknown, used or old code, another address or secret than the code
+ * was made for, and a person who is not the same any more. A second use of a code ends the token that the first has made
+ * (RFC 6749, section 4.1.2).
  */
 export function exchangeCliCode(
   access: Access,

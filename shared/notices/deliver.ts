@@ -70,16 +70,6 @@ function warningOf(sqlite: Sqlite, nowMs: number, noticeIds: readonly number[]):
   return `The notice was not delivered yet. ${waiting.fault ?? 'An earlier one to the same recipient comes first.'} ${AGAIN}`;
 }
 
-/** The server's part: {@link prepareNotices}, then {@link sendNotices} where any is due. Throws what these throw. */
-export async function sendDueNotices(
-  deps: ServerDeps,
-  report: Report,
-  withReminders: boolean,
-  isStopping = () => false,
-): Promise<boolean> {
-  return prepareNotices(deps, withReminders) ? sendNotices(deps, report, isStopping) : false;
-}
-
 /**
  * Stores the reminders that are due where `withReminders` says so, and returns whether any notice is due. Throws `busy`, and
  * `refused` where the database can't be written.

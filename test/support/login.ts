@@ -1,4 +1,4 @@
-import { CLI_CLIENT_ID } from '../../shared/access/cli-codes.ts';
+import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
 import { hashOf } from '../../shared/access/tokens.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';

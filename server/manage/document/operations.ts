@@ -1,3 +1,4 @@
+import { CLI_CLIENT_ID } from '../../../shared/access/cli-client.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { Header, Parameter, Schema } from '../../api-doc/document/types.ts';
 
@@ -24,7 +25,7 @@ const flag: Schema = { type: 'boolean' };
 const maybe = (type: string): Schema => ({ type: [type, 'null'] });
 
 const IDENTIFIER: Schema = { type: 'string', pattern: '^[0-9A-Za-z]{8}$' };
-const CLIENT_ID: Schema = { type: 'string', enum: ['profilectl'] };
+const CLIENT_ID: Schema = { type: 'string', enum: [CLI_CLIENT_ID] };
 const ENDS_AT: Schema = {
   type: 'string',
   format: 'date-time',

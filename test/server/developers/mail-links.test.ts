@@ -7,13 +7,13 @@ import { askCode, enterCode } from '../../../shared/access/codes.ts';
 import { storeSignInNotices } from '../../../shared/access/untold.ts';
 import { NOTICE_KINDS } from '../../../shared/db/key-columns.ts';
 import { endFoundKey } from '../../../shared/keys/found.ts';
-import { sendDueNotices } from '../../../shared/notices/deliver.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { CLIENT } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol } from '../../support/admins.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { sendDueNotices } from '../../support/notices.ts';
 import { ADA, ownerWorld } from '../../support/owner-pages.ts';
 
 const PUBLIC_URL = 'http://localhost:3000/lookup';

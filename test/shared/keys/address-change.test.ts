@@ -7,10 +7,10 @@ import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
-import { sendDueNotices } from '../../../shared/notices/deliver.ts';
 import { onBox } from '../../support/actors.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
+import { sendDueNotices } from '../../support/notices.ts';
 import { startSmtp } from '../../support/smtp.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { endFoundKey } from '../../../shared/keys/found.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { sendDueNotices } from '../../../shared/notices/deliver.ts';
 import { issue, mails, request } from '../../support/keys.ts';
+import { sendDueNotices } from '../../support/notices.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

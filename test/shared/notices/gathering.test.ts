@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { showKey } from '../../../shared/keys/view.ts';
-import { sendDueNotices } from '../../../shared/notices/deliver.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
+import { sendDueNotices } from '../../support/notices.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { startSmtp } from '../../support/smtp.ts';
 import { testClock, testDeps } from '../../support/world.ts';

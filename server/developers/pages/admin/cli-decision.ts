@@ -1,4 +1,4 @@
-import { beginDecision, type SignedAdmin } from '../../../../shared/access/assertions.ts';
+import { beginDecision } from '../../../../shared/access/assertions.ts';
 import {
   type AskedDecision,
   confirmAskedDecision,
@@ -20,6 +20,7 @@ import type { KeyDecision } from '../../passkeys/decision-form.ts';
 import { assertionIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { performHere } from '../../perform.ts';
 import { ruleSentence } from '../../rules.ts';
+import { signedAdmin } from '../../signed-in.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
 import { decisionInWords } from './decision-words.ts';
 
@@ -136,8 +137,4 @@ async function wordsOf(visit: Visit, { decision }: Asked): Promise<{ title: stri
 
 function pathOf(id: string): string {
   return `/developers/cli/decisions/${id}`;
-}
-
-function signedAdmin({ session }: Visit): SignedAdmin {
-  return session?.signed as SignedAdmin;
 }

@@ -1,4 +1,4 @@
-import { beginDecision, consumeAssertion, type SignedAdmin } from '../../../../shared/access/assertions.ts';
+import { beginDecision, consumeAssertion } from '../../../../shared/access/assertions.ts';
 import type { Assertion } from '../../../../shared/access/webauthn.ts';
 import { AppError, type ErrorCode } from '../../../../shared/errors.ts';
 import { readKey } from '../../../../shared/keys/record.ts';
@@ -12,6 +12,7 @@ import { fieldsOf, type KeyDecision, type KeyOperation, readDecision } from '../
 import { assertionIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { performHere } from '../../perform.ts';
 import { ruleSentence } from '../../rules.ts';
+import { signedAdmin } from '../../signed-in.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
 import { decisionInWords } from './decision-words.ts';
 import { showAdminKey } from './key.ts';
@@ -85,7 +86,3 @@ const FLASHES_OF: Readonly<Record<Exclude<KeyOperation, 'approve'>, FlashCode>> 
   change: 'key-changed',
   revoke: 'key-revoked',
 };
-
-function signedAdmin({ session }: Visit): SignedAdmin {
-  return session?.signed as SignedAdmin;
-}

@@ -8,6 +8,7 @@ import { publicPath } from '../../../request/public-path.ts';
 import { removeCookie } from '../../cookies.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../../html/fields.ts';
 import { assertionIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
+import { signedAdmin } from '../../signed-in.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
 import { describe } from './people.ts';
 
@@ -17,8 +18,8 @@ import { describe } from './people.ts';
  * `refused` for the last one.
  */
 export function removeOwnPasskey(visit: Visit): Outcome {
-  const { access, form, params, session } = visit;
-  const signed = session?.signed as SignedAdmin;
+  const { access, form, params } = visit;
+  const signed = signedAdmin(visit);
   const { name } = findAdmin(access.db, signed.name);
   const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);
   if (passkey === undefined) throw new AppError('not_found', 'There is no such passkey of yours.');
