@@ -14,15 +14,13 @@ export function keepResults(folder: string, bench: Bench, cases: readonly string
   const path = join(folder, 'results.json');
   const before: KeptResult[] = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Results).results : [];
   const { profiles, rounds } = bench;
-  const made = { profiles, rounds, commit: commit(), date: new Date().toISOString().slice(0, 10) };
+  const machine = { cores: cpus().length, cpu: cpus()[0]?.model ?? '', bun: Bun.version, kernel: release() };
+  const made = { profiles, rounds, commit: commit(), date: new Date().toISOString().slice(0, 10), machine };
   const kept = fresh.map((result) => ({ ...result, ...made }));
   const byName = new Map([...before, ...kept].map((result) => [result.name, result]));
   // A result is named after its case, with a word more where a case has two.
   const placeOf = ({ name }: Result) => cases.indexOf(cases.includes(name) ? name : name.replace(/-\w+$/, ''));
-  const results: Results = {
-    machine: { cores: cpus().length, cpu: cpus()[0]?.model ?? '', bun: Bun.version, kernel: release() },
-    results: [...byName.values()].sort((a, b) => placeOf(a) - placeOf(b)),
-  };
+  const results: Results = { results: [...byName.values()].sort((a, b) => placeOf(a) - placeOf(b)) };
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
   if (resolve(folder) === import.meta.dir) showInDocument(results);
 }

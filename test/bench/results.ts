@@ -15,10 +15,16 @@ export type Result = {
 };
 
 /** A result as it is kept: with what it was measured on. */
-export type KeptResult = Result & { profiles: number; rounds: number; commit: string; date: string };
+export type KeptResult = Result & {
+  profiles: number;
+  rounds: number;
+  commit: string;
+  date: string;
+  machine: { cores: number; cpu: string; bun: string; kernel: string };
+};
 
 /** All that `results.json` holds. */
-export type Results = { machine: { cores: number; cpu: string; bun: string; kernel: string }; results: KeptResult[] };
+export type Results = { results: KeptResult[] };
 
 /** The middle one; of an even number the mean of the two. */
 export function median(values: readonly number[]): number {
