@@ -2,13 +2,14 @@ import {
   accessSync,
   constants,
   existsSync,
+  readdirSync,
   realpathSync,
   statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { AppError } from '../errors.ts';
 
 // What the file system means for a database: other names of the file, a full disk, a read-only disk.
@@ -34,16 +35,27 @@ export function realPath(path: string): string {
 /**
  * Throws `refused` if the database has a second name by a hard link, unless the database is in use by this name. SQLite
  * keeps a write-ahead log, and the server its lock, beside each name, so programs that use different names would damage
- * the file. A `-shm` file shows that the name beside it is in use, or was in use when a program crashed.
+ * the file. A `-shm` file shows that the name beside it is in use, or was in use when a program crashed. The second name
+ * that a killed `db restore` has left is allowed: no program uses it.
  */
 export function refuseSecondName(path: string): void {
   const file = realPath(path);
   const links = statSync(file, { throwIfNoEntry: false })?.nlink ?? 1;
-  if (links < 2 || existsSync(`${file}-shm`)) return;
+  if (links < 2 || existsSync(`${file}-shm`) || links - 1 === namesOfRestores(file)) return;
   throw new AppError(
     'refused',
     `The database ${path} has a second name (a hard link), by which another server may be using it; remove that name, which "find / -samefile ${path}" finds, or replace it by a copy.`,
   );
+}
+
+/** How many names of the file are such as `db restore` gives to the database that it is about to replace. */
+function namesOfRestores(file: string): number {
+  const { dev, ino } = statSync(file);
+  const names = readdirSync(dirname(file)).filter((name) => name.startsWith(`${basename(file)}.before-restore-`));
+  return names.filter((name) => {
+    const found = statSync(join(dirname(file), name), { throwIfNoEntry: false });
+    return found?.dev === dev && found.ino === ino;
+  }).length;
 }
 
 /** True if the file is on a disk that nobody can write to, not even root. */

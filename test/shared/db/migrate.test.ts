@@ -175,6 +175,18 @@ test('a second name of a database by a hard link is refused, in every mode, but 
   serving.$client.close();
 });
 
+test('the second name that a killed restore has left keeps nobody from the database, but a further one does', () => {
+  const database = path('restored');
+  const aside = `${database}.before-restore-20260101T000000Z`;
+  openDatabase(database, 'serve').$client.close();
+  writeFileSync(`${aside}-other`, 'another file');
+  linkSync(database, aside);
+  for (const mode of ['serve', 'fill', 'use', 'look'] as const) openDatabase(database, mode).$client.close();
+  expect(() => openDatabase(aside, 'use')).toThrow('has a second name');
+  linkSync(database, join(tempFolder(), 'second.db'));
+  expect(() => openDatabase(database, 'serve')).toThrow('has a second name');
+});
+
 test('a write that waits inside its transaction is refused and undone, and a locked database is "busy"', () => {
   const db = withTables(openDatabase(path('write'), 'serve'));
   expect(() => write(db, async () => 1)).toThrow('may not wait');
