@@ -36,7 +36,8 @@ export function realPath(path: string): string {
  * Throws `refused` if the database has a second name by a hard link, unless the database is in use by this name. SQLite
  * keeps a write-ahead log, and the server its lock, beside each name, so programs that use different names would damage
  * the file. A `-shm` file shows that the name beside it is in use, or was in use when a program crashed. The second name
- * that a killed `db restore` has left is allowed: no program uses it.
+ * that a killed `db restore` has left is allowed: no program uses it. While a restore is still running, its lock keeps
+ * everybody waiting, and afterwards SQLite refuses what would be written to the old file (SQLITE_READONLY_DBMOVED).
  */
 export function refuseSecondName(path: string): void {
   const file = realPath(path);

@@ -24,7 +24,8 @@ export function converse(socket: Socket, conversation: Conversation): void {
   let pending = '';
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => {
-    // A TLS handshake is never answered. Its random bytes now and then hold a line's end, and are no command then either.
+    // A TLS handshake is never answered. Its random bytes hold a line's end now and then, but what stands before it is no
+    // command.
     if (inHandshake) return;
     if (inContent) {
       if (conversation.content === '') reach('content', socket, conversation);
