@@ -1,14 +1,18 @@
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
 
 // What `bun run test` does after installing: makes the types of a client, then type check, lint and format check, then
-// every test. `bun run test:fast` (--fast) leaves out the slow ones. The last line is "N passed, N failed" (and ", N skipped"):
+// every test. `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats what depends on
+// chance four times as often (support/rounds.ts). The last line is "N passed, N failed" (and ", N skipped"):
 // each check counts as one. What the tests leave behind, files and output, is kept until they are all done and then
 // searched for secrets, codes and tokens (support/secret-search.ts).
 
 const PROJECT = join(import.meta.dir, '..');
+
+const MODE = process.argv[2];
 
 /** Test files that run when all others are done: another process that writes much would delay what they measure. */
 const ALONE = ['test/faults/power-cut.test.ts'];
@@ -27,6 +31,9 @@ const SLOW = [
 /** In `test:fast`, tests wait half of their time, so two processes share a core. */
 const FAST_PROCESSES = 2 * navigator.hardwareConcurrency;
 
+/** What the caller has not said of chance is said here, so that all test processes share it. */
+const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (MODE === '--long' ? '1' : '0.25') };
+
 /** The options of `bun test` for one run of it, or two in turn. Each of its processes takes file after file. */
 function chooseRuns(isFast: boolean): string[][] {
   const together = (processes: string, leftOut: readonly string[]) => [
@@ -41,7 +48,7 @@ function chooseRuns(isFast: boolean): string[][] {
 function testEnvironment(): Record<string, string> {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'CI', 'LANG', 'LC_ALL', 'TERM', 'NO_COLOR', 'USER', 'LOGNAME'];
   const entries = kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]));
-  return { ...Object.fromEntries(entries), TZ: 'UTC' };
+  return { ...Object.fromEntries(entries), TZ: 'UTC', ...CHANCE };
 }
 
 function say(line: string): void {
@@ -104,6 +111,7 @@ function readReport(path: string): Counts {
   return { passed: tests - failed - skippedCount, failed, skipped };
 }
 
+say(`TEST_SEED=${CHANCE.TEST_SEED} TEST_ROUNDS=${CHANCE.TEST_ROUNDS}`);
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-run-'));
 try {
   const checks: Record<string, boolean> = {
@@ -112,7 +120,7 @@ try {
     'lint and format check': await run(['x', 'biome', 'check', '--error-on-warnings', '.']),
   };
   const counts: Counts = { passed: 0, failed: 0, skipped: [] };
-  for (const options of chooseRuns(process.argv[2] === '--fast')) {
+  for (const options of chooseRuns(MODE === '--fast')) {
     const { passed, failed, skipped } = await runTests(folder, options);
     counts.passed += passed;
     counts.failed += failed;

@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+
+const ROUNDS = join(import.meta.dir, 'rounds.ts');
+const PRELOAD = join(import.meta.dir, 'preload.ts');
+
+/** What a process with this environment finds: rounds of all 10, 1 and 100, the seed, two of its own numbers and two of fast-check's. */
+async function chanceIn(variables: Record<string, string>) {
+  const program = `
+    await import(${JSON.stringify(PRELOAD)});
+    const { rounds, SEED, seededRandom } = await import(${JSON.stringify(ROUNDS)});
+    const fc = (await import('fast-check')).default;
+    const own = ['one', 'other'].map((name) => seededRandom(name)());
+    console.log(JSON.stringify({ rounds: [10, 1, 100].map(rounds), seed: SEED, own, sampled: fc.sample(fc.nat(), 2) }));`;
+  const child = Bun.spawn([process.execPath, '-e', program], {
+    cwd: import.meta.dir,
+    env: { PATH: process.env.PATH ?? '', ...variables },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { code, stderr, found: code === 0 ? JSON.parse(stdout) : null };
+}
+
+test('a quarter of all rounds by default, rounded up, or as many as TEST_ROUNDS says', async () => {
+  const wanted = [
+    [{}, [3, 1, 25]],
+    [{ TEST_ROUNDS: '1' }, [10, 1, 100]],
+    [{ TEST_ROUNDS: '0.01' }, [1, 1, 1]],
+  ] as const;
+  for (const [variables, rounds] of wanted) expect((await chanceIn(variables)).found).toMatchObject({ rounds });
+});
+
+test('a seed is printed, and what it led to is repeated by it, other numbers for each name', async () => {
+  const first = await chanceIn({});
+  expect(first.stderr).toBe(`TEST_SEED=${first.found.seed}\n`);
+  const again = await chanceIn({ TEST_SEED: `${first.found.seed}` });
+  expect(again).toEqual({ ...first, stderr: '' });
+  expect(again.found.own[0]).not.toBe(again.found.own[1]);
+  expect((await chanceIn({})).found.sampled).not.toEqual(first.found.sampled);
+});
+
+test('what is no factor or no seed is refused', async () => {
+  for (const variables of [{ TEST_ROUNDS: '0' }, { TEST_ROUNDS: 'x' }, { TEST_SEED: '1.5' }, { TEST_SEED: 'x' }]) {
+    expect((await chanceIn(variables)).code).toBe(1);
+  }
+});

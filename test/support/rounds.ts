@@ -1,0 +1,31 @@
+// How often tests repeat what depends on chance, and the chance itself.
+
+const factor = Number(process.env.TEST_ROUNDS ?? 0.25);
+if (!(factor > 0)) throw new Error('TEST_ROUNDS must be a number above 0; 1 runs all rounds.');
+
+/** The seed of all chance in tests: TEST_SEED, or a new one for each process. A run prints it. */
+export const SEED = Number(process.env.TEST_SEED ?? crypto.getRandomValues(new Int32Array(1))[0]);
+if (SEED !== (SEED | 0)) throw new Error('TEST_SEED must be an integer of 32 bits.');
+
+/**
+ * How many rounds of kills or samples of a property to run, where `full` is all of them: a quarter by default, all in
+ * `bun run test:long`, and never less than one. The environment variable TEST_ROUNDS sets the factor.
+ */
+export function rounds(full: number): number {
+  return Math.max(1, Math.ceil(full * factor));
+}
+
+/**
+ * A generator of numbers from 0 up to but not including 1 that depend on {@link SEED} and `name` only, whatever ran before
+ * in this process. Give each use a name of its own.
+ */
+export function seededRandom(name: string): () => number {
+  // Mulberry32.
+  let state = SEED ^ Bun.hash.crc32(name);
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
