@@ -12,7 +12,7 @@ export function addTo(parent: Command): void {
     .description('Add a token for a backend and print it, once.')
     .argument('<name>', 'how the platform is called in histories, 1 to 64 characters')
     .option('--right <right...>', 'profiles: to send and erase profiles; sign-ins: to sign users in; both together')
-    .option('--without-address', 'lines sent with it can’t change email, authId and banned')
+    .option('--without-address', 'lines sent with it can’t change email, authId and banned, or erase banned profiles')
     .option('--erase-limit <n>', 'how many profiles it may erase on a day (UTC)', readCount, 1_000)
     .addHelpText(
       'after',

@@ -42,6 +42,8 @@ for (const merge of [false, true]) {
       expect((await stored())[0]).toMatchObject({ email, authId, banned });
       const fresh = { id: 10, username: 'dea' };
       expect(await send([fresh, { ...fresh, email: 'eve@example.org' }], how)).toMatchObject({ refused: ['2 email'] });
+      expect(await send([{ ...fresh, banned: true }], how)).toMatchObject({ refused: ['1 banned'] });
+      expect(await send([{ ...fresh, banned: false }], how)).toMatchObject({ refused: [] });
       expect(await send([fresh], how)).toMatchObject({ refused: [] });
       expect((await stored()).at(-1)).toMatchObject({ id: 10, email: null, authId: null, banned: false });
       // Nor by erasing a profile and sending it anew.
@@ -50,9 +52,26 @@ for (const merge of [false, true]) {
         { id: 8, username: 'bea', email: 'eve@example.org' },
       ];
       expect(await send(anew, how)).toMatchObject({ refused: ['2 email'] });
+      await send([{ id: 8, deleted: true }], how);
+      expect(await send([anew[1] as object], how)).toMatchObject({ refused: ['1 email'] });
+    });
+
+    test(`without addresses, merge ${merge}, strict ${strict}: a ban can't be lifted by erasing the profile and sending it anew`, async () => {
+      const { send, stored } = await world({ isWithoutAddress: true });
+      const how = { merge, strict };
+      const erase = { id: 7, deleted: true };
+      expect(await send([erase, { id: 7, username: 'ada' }], how)).toEqual({ deleted: 0, refused: ['1 deleted'] });
+      expect(await send([erase], how)).toEqual({ deleted: 0, refused: ['1 deleted'] });
+      expect((await stored())[0]).toMatchObject(ADA);
+      expect(await send([{ id: 8, deleted: true }], how)).toEqual({ deleted: 1, refused: [] });
     });
   }
 }
+
+test('a token that may set addresses erases banned profiles too', async () => {
+  const { send } = await world({ isWithoutAddress: false });
+  expect(await send([{ id: 7, deleted: true }])).toEqual({ deleted: 1, refused: [] });
+});
 
 test('a day has so many erasures for all tokens of a name; what is not there, or rolled back, does not count', async () => {
   const { clock, send, stored } = await world({ eraseLimit: 2 });
