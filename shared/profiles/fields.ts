@@ -193,7 +193,7 @@ export const PROFILE_FIELDS = {
 
 /** Every field of a link, by its name in JSON and in the order of answers. A field that is null is absent in JSON. */
 export const LINK_FIELDS = {
-  id: { kind: 'text', column: 'id', meaning: 'Unique among the links of the profile.' },
+  id: { kind: 'text', column: 'id', meaning: 'The platform’s own id of the link. It is not checked for being unique.' },
   name: { kind: 'text', column: 'name', meaning: 'The name of the link.' },
   link: { kind: 'text', column: 'link', meaning: 'Where it leads.' },
   title: { kind: 'textOrNull', column: 'title', meaning: 'The title of the link.' },

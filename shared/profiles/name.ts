@@ -9,9 +9,13 @@ export const AUTH_ID_MAX_BYTES = 255;
 // Most names match this. Such a name keeps all rules, and folding it is only lower-casing.
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/;
 
+// The URL parser puts this character in the place of bytes that are not UTF-8, so paths that hold it are refused.
+const REPLACEMENT_FAULT = 'may not hold U+FFFD, the replacement character, because no path of a request can hold it';
+
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\p{Cc}/u, 'may not hold control characters'],
   [/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u, 'may not hold invisible or direction-changing characters'],
+  [/\ufffd/u, REPLACEMENT_FAULT],
   [/\//u, 'may not hold a slash'],
   [/^\p{White_Space}|\p{White_Space}$/u, 'may not begin or end with white space'],
   [/^\.\.?$/u, 'may not be "." or ".."'],
@@ -49,9 +53,10 @@ export function checkedFold(name: string): string | null {
   return nameFault(name) === null ? foldName(name) : null;
 }
 
-/** Returns what is wrong with an auth ID (1 to 255 bytes of well-formed Unicode without NUL), or null. */
+/** Returns what is wrong with an auth ID (1 to 255 bytes of well-formed Unicode without NUL and U+FFFD), or null. */
 export function authIdFault(text: string): string | null {
   if (!text.isWellFormed() || text.includes('\0')) return 'may not hold unpaired surrogates or NUL';
+  if (text.includes('\ufffd')) return REPLACEMENT_FAULT;
   // Each UTF-16 unit takes at least one byte, so a text with too many units need not be encoded to count bytes.
   const bytes = text.length > AUTH_ID_MAX_BYTES ? text.length : Buffer.byteLength(text);
   return bytes >= 1 && bytes <= AUTH_ID_MAX_BYTES ? null : `must have 1 to ${AUTH_ID_MAX_BYTES} bytes`;

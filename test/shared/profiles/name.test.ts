@@ -71,6 +71,7 @@ describe('a name', () => {
       ['a\ufeff', 'invisible'],
       ['a\u202eb', 'direction'],
       ['a\u061cb', 'direction'],
+      ['a\ufffdb', 'U+FFFD, the replacement character, because no path'],
       ['a/b', 'slash'],
       [' a', 'white space'],
       ['a\u3000', 'white space'],
@@ -110,6 +111,7 @@ describe('an auth ID', () => {
     for (const id of ['a', 'auth0|abc', 'a/b:c d', '\n', 'é'.repeat(127), 'x'.repeat(255)]) {
       expect(authIdFault(id)).toBeNull();
     }
-    for (const id of ['', 'x'.repeat(256), 'é'.repeat(128), '\ud800', 'a\0']) expect(authIdFault(id)).not.toBeNull();
+    for (const id of ['', 'x'.repeat(256), 'é'.repeat(128), '\ud800', 'a\0', 'a\ufffd'])
+      expect(authIdFault(id)).not.toBeNull();
   });
 });
