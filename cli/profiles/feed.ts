@@ -26,13 +26,14 @@ async function importFeed({ deps }: Context): Promise<FeedCounts> {
   const { lockForFeed } = await import('../../shared/db/import-lock.ts');
   const { effectsOfPlatform } = await import('../../shared/erasure/platform-effects.ts');
   const { importProfiles } = await import('../../shared/profiles/write/import.ts');
+  const { checkBeginning } = await import('../../shared/profiles/write/import-source.ts');
   const { formatFault } = await import('../../shared/profiles/write/source-format.ts');
   const lock = lockForFeed(deps.config.databasePath);
   if (lock === null) throw new AppError('feed_running');
   try {
     const { head, rest } = await readHead(process.stdin);
     const config = { ...deps.config, maxProfileBytes: head.maxProfileBytes };
-    const checked = checkStart(rest, (start) => formatFault(start, null) !== null);
+    const checked = await checkBeginning(rest, (head) => checkStart(formatFault(head, null) !== null));
     const outcome = await importProfiles({ ...deps, config }, checked, {
       merge: head.merge,
       strict: !head.partial,
@@ -81,23 +82,11 @@ async function* restOf(
   if (bytes !== null && seen !== bytes) throw cutOff();
 }
 
-/** The same chunks; throws where the first one shows that these are no JSON Lines. */
-async function* checkStart(
-  chunks: AsyncIterable<Uint8Array>,
-  isOther: (start: Uint8Array) => boolean,
-): AsyncIterable<Uint8Array> {
-  let isFirst = true;
-  for await (const chunk of chunks) {
-    if (isFirst && isOther(chunk.subarray(0, START_BYTES))) {
-      throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object a line; nothing was changed.');
-    }
-    isFirst = false;
-    yield chunk;
-  }
+/** Throws where the beginning of a body shows that these are no JSON Lines. */
+function checkStart(isOther: boolean): void {
+  if (!isOther) return;
+  throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object a line; nothing was changed.');
 }
-
-/** So many bytes show what a body is. */
-const START_BYTES = 4_096;
 
 function cutOff(): AppError {
   return new AppError('refused', 'The lines did not arrive whole; nothing was changed.');

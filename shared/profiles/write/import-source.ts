@@ -26,13 +26,15 @@ export function nameOf(source: ImportSource): string {
   return typeof source === 'string' ? source : 'The input';
 }
 
-/** So many bytes show what kind of file it is. */
+/** So many bytes show what kind of file it is; fewer do, if a line ends among them. */
 const HEAD_BYTES = 4_096;
+
+const LF = 0x0a;
 
 /**
  * The source that a person has named: a path, or "-" for `stdin`. Throws `refused` where it can't be read, is empty, or is
- * not JSON Lines but something that is often taken for them: then the sentence says how to convert it. Waits for the first
- * bytes of what is no regular file.
+ * not JSON Lines but something that is often taken for them: then the sentence says how to convert it. Waits for the
+ * beginning of what is no regular file.
  */
 export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>): Promise<ImportSource> {
   if (file !== '-') checkSource(file);
@@ -40,11 +42,32 @@ export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>)
     checkHead(headOf(file), file);
     return file;
   }
-  const chunks = (file === '-' ? stdin : createReadStream(file))[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  checkHead(first.done ? new Uint8Array(0) : first.value, null);
+  return checkBeginning(file === '-' ? stdin : createReadStream(file), (head) => checkHead(head, null));
+}
+
+/**
+ * Waits until the first 4 096 bytes, the first line feed or the end has arrived, however the bytes are cut into chunks, and
+ * has `check` judge what is there by then, at most 4 096 bytes. Returns the same bytes from their beginning. Throws what
+ * `check` and the chunks throw.
+ */
+export async function checkBeginning(
+  chunks: AsyncIterable<Uint8Array>,
+  check: (head: Uint8Array) => void,
+): Promise<AsyncIterable<Uint8Array>> {
+  const arriving = chunks[Symbol.asyncIterator]();
+  const held: Uint8Array[] = [];
+  let bytes = 0;
+  let next = await arriving.next();
+  for (; !next.done; next = await arriving.next()) {
+    held.push(next.value);
+    bytes += next.value.length;
+    if (bytes >= HEAD_BYTES || next.value.includes(LF)) break;
+  }
+  check(Buffer.concat(held).subarray(0, HEAD_BYTES));
   return (async function* () {
-    for (let chunk = first; !chunk.done; chunk = await chunks.next()) yield chunk.value;
+    yield* held;
+    if (next.done) return;
+    for (let chunk = await arriving.next(); !chunk.done; chunk = await arriving.next()) yield chunk.value;
   })();
 }
 
@@ -60,7 +83,7 @@ function headOf(file: string): Uint8Array {
 
 function checkHead(head: Uint8Array, file: string | null): void {
   if (head.length === 0) throw new AppError('refused', `${file ?? 'The input'} is empty; nothing was changed.`);
-  const fault = formatFault(head.subarray(0, HEAD_BYTES), file);
+  const fault = formatFault(head, file);
   if (fault !== null) throw new AppError('refused', fault);
 }
 

@@ -29,7 +29,9 @@ export function formatFault(head: Uint8Array, file: string | null): string | nul
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const [first = ''] = lines;
   if (/^\s*\[/.test(first)) return faultText(source, 'is a JSON array, not JSON Lines', "jq -c '.[]'");
-  if (first.trim() === '{') return faultText(source, 'is JSON with line breaks inside, not JSON Lines', 'jq -c .');
+  // Before the first line has ended, more of it may follow.
+  if (end !== -1 && first.trim() === '{')
+    return faultText(source, 'is JSON with line breaks inside, not JSON Lines', 'jq -c .');
   const separator = lines.some((line) => line.trimStart().startsWith('{')) ? undefined : /[\t;,]/.exec(first)?.[0];
   if (separator === undefined) return null;
   const separated = separator === ',' ? '' : separator === '\t' ? ' --ifs tab' : " --ifs ';'";

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { checkBeginning, openSource } from '../../../../shared/profiles/write/import-source.ts';
+import { formatFault } from '../../../../shared/profiles/write/source-format.ts';
+import { importLines, jsonLines } from '../../../support/import.ts';
+import { testDeps } from '../../../support/world.ts';
+
+const LINES = [
+  { id: 1, username: 'ada', displayName: 'Ä, b; c\td' },
+  { id: 2, username: 'bob', customize: { theme: ['x'.repeat(5_000)] } },
+];
+
+/** The bytes as a pipe gives them, cut at these places. */
+async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  let from = 0;
+  for (const to of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
+    if (to > from) yield bytes.subarray(from, to);
+    from = Math.max(from, to);
+  }
+}
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const held: Uint8Array[] = [];
+  for await (const chunk of chunks) held.push(chunk);
+  return Buffer.concat(held).toString();
+}
+
+const cuts = (bytes: Uint8Array) => fc.array(fc.integer({ min: 1, max: bytes.length }), { maxLength: 20 });
+
+describe('what arrives in pieces', () => {
+  test('is taken as JSON Lines however they are cut, the first piece being "{" alone too', async () => {
+    for (const text of [jsonLines(...LINES), `\n\ufeff${jsonLines(...LINES)}`, JSON.stringify(LINES[1])]) {
+      const bytes = Buffer.from(text);
+      const any = fc.oneof(cuts(bytes), fc.constant([1]), fc.constant(Array.from({ length: 50 }, (_, at) => at)));
+      await fc.assert(
+        fc.asyncProperty(any, async (places) => {
+          const source = await openSource('-', pieces(bytes, places));
+          expect(await textOf(source as AsyncIterable<Uint8Array>)).toBe(text);
+        }),
+      );
+    }
+  });
+
+  test('is called what it is, however it is cut', async () => {
+    for (const [name, bytes] of [
+      ['gzip', Bun.gzipSync(jsonLines(...LINES).repeat(50))],
+      ['UTF-16', Buffer.from(jsonLines(...LINES), 'utf16le')],
+      ['a JSON array', Buffer.from(JSON.stringify(LINES))],
+      ['JSON with line breaks', Buffer.from(JSON.stringify(LINES[0], null, 2))],
+      ['CSV', Buffer.from('id,username\n1,ada\n')],
+    ] as const) {
+      await fc.assert(
+        fc.asyncProperty(cuts(bytes), async (places) => {
+          await expect(openSource('-', pieces(bytes, places))).rejects.toThrow(name);
+        }),
+        { numRuns: 20 },
+      );
+    }
+    await expect(openSource('-', pieces(Buffer.alloc(0), []))).rejects.toThrow('is empty');
+  });
+
+  test('is judged after the first line feed or 4 096 bytes, and not later', async () => {
+    for (const [first, judged] of [
+      ['{}\n', '{}\n'],
+      ['7'.repeat(5_000), '7'.repeat(4_096)],
+    ] as const) {
+      const heads: string[] = [];
+      // Whoever types lines, or a program that writes one now and then, is not waited for.
+      const endless = (async function* () {
+        yield Buffer.from(first);
+        await new Promise(() => {});
+      })();
+      await checkBeginning(endless, (head) => heads.push(Buffer.from(head).toString()));
+      expect(heads).toEqual([judged]);
+    }
+  });
+});
+
+test('a first line that only begins with white space and a brace in the first 4 096 bytes is JSON Lines', async () => {
+  const text = `{${' '.repeat(5_000)}"id":1,"username":"ada"}\n`;
+  expect(formatFault(Buffer.from(text).subarray(0, 4_096), null)).toBeNull();
+  expect(await importLines(testDeps(), [text.trimEnd()])).toMatchObject({ imported: 1, refused: [] });
+});
