@@ -1,8 +1,9 @@
 import { Elysia } from 'elysia';
+import { TRY_PATHS } from './api-doc/try/paths.ts';
 import type { Service } from './process/service.ts';
 import { answerExchange, type Route } from './request/chain.ts';
 import type { Exchange } from './request/exchange.ts';
-import { docs, home, openApi } from './routes/document.ts';
+import { docs, home, openApi, tryIt, tryItScript, tryItStyle } from './routes/document.ts';
 import { hasContact, health, readiness, securityContact } from './routes/health.ts';
 import { ownKey } from './routes/key.ts';
 import { leaderboardPage } from './routes/leaderboard.ts';
@@ -26,6 +27,9 @@ export const ROUTES: readonly Route[] = [
   { path: '/.well-known/security.txt', access: 'anyone', isThere: hasContact, answer: securityContact },
   { path: '/openapi.json', access: 'anyone', answer: openApi },
   { path: '/docs', access: 'anyone', answer: docs },
+  { path: TRY_PATHS.page, access: 'anyone', answer: tryIt },
+  { path: TRY_PATHS.script, access: 'anyone', answer: tryItScript },
+  { path: TRY_PATHS.style, access: 'anyone', answer: tryItStyle },
   { path: '/', access: 'anyone', answer: home },
 ];
 

@@ -29,3 +29,9 @@ declare module '*.browser.js' {
   // biome-ignore lint/style/noDefaultExport: how a text import is typed
   export default text;
 }
+
+declare module 'swagger-ui-dist/*' {
+  const path: string;
+  // biome-ignore lint/style/noDefaultExport: how a file import is typed
+  export default path;
+}

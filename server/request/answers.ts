@@ -17,6 +17,19 @@ export type Answer = {
  */
 export type LateAnswer = Answer & { readonly body: string };
 
+/**
+ * A document or page that is made once and sent to everybody. The bodies are Blobs because all responses share their bytes,
+ * so that clients who read slowly hold no copies.
+ */
+export type KeptAnswer = {
+  readonly body: Blob;
+  readonly etag: string;
+  readonly headers: Record<string, string>;
+  readonly status?: undefined;
+  /** The body for clients that accept gzip, with a tag of its own (RFC 9110, section 8.8.3.3). */
+  readonly gzip: { body: Blob; etag: string };
+};
+
 /** A 200 whose body is read while it is sent. A stream that is not sent after all has to be cancelled. */
 export type StreamedAnswer = {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
@@ -28,10 +41,13 @@ export type StreamedAnswer = {
 /** Makes responses of what routes found. */
 export type Answers = {
   /** The response to the holder of a key: with an ETag, or a 304 where the client has this body already. */
-  toKey: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
+  toKey: (exchange: Exchange, answer: Sendable) => Response;
   /** The response to anybody: JSON that nobody may store, unless the answer's headers say otherwise; a 304 as above. */
-  toAnyone: (exchange: Exchange, answer: Answer | StreamedAnswer) => Response;
+  toAnyone: (exchange: Exchange, answer: Sendable) => Response;
 };
+
+/** Everything that a response can be made of. */
+type Sendable = Answer | KeptAnswer | StreamedAnswer;
 
 /** Strict-Transport-Security (RFC 6797) for two years, as the preload lists of browsers ask for. */
 export const HSTS = 'max-age=63072000';
@@ -75,19 +91,39 @@ export function prepareAnswers(isSecure: boolean): Answers {
       if (more !== undefined) for (const name in more) response.headers.set(name, more[name] as string);
       return response;
     },
-    toAnyone: (exchange, { body, headers: more, status = 200 }) => {
+    toAnyone: (exchange, answer) => {
+      const { body, etag, headers: more, status = 200 } = encodedFor(exchange, answer);
       const headers = new Headers({
         'Content-Type': 'application/json',
         'Cache-Control': 'no-store',
         ...always,
+        ...(etag !== undefined && { ETag: etag }),
         ...more,
       });
       stamp(headers, exchange);
-      const isUnchanged = more?.ETag !== undefined && matches(exchange.headers.get('if-none-match'), more.ETag);
+      const isUnchanged = etag !== undefined && matches(exchange.headers.get('if-none-match'), etag);
       if (isUnchanged || body === '') headers.delete('Content-Type');
+      if (isUnchanged) headers.delete('Content-Encoding');
       return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });
     },
   };
+}
+
+/** The variant of an answer that the client asks for. */
+function encodedFor({ headers }: Exchange, answer: Sendable): Sendable {
+  if (!('gzip' in answer) || !acceptsGzip(headers.get('accept-encoding'))) return answer;
+  return { ...answer, ...answer.gzip, headers: { ...answer.headers, 'Content-Encoding': 'gzip' } };
+}
+
+/** Whether `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). */
+export function acceptsGzip(acceptEncoding: string | null): boolean {
+  const weights = new Map<string, number>();
+  for (const item of acceptEncoding?.toLowerCase().split(',') ?? []) {
+    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    weights.set(coding === 'x-gzip' ? 'gzip' : coding, weight === undefined ? 1 : Number(weight));
+  }
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
 }
 
 // A list of entity tags (RFC 9110, sections 5.6.1 and 8.8.3). A list may have empty elements.

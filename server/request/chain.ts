@@ -5,7 +5,7 @@ import { isPermission } from '../../shared/keys/permissions.ts';
 import { countUsage } from '../../shared/usage/usage-counter.ts';
 import { collectAfterRequest } from '../process/collector.ts';
 import type { Service } from '../process/service.ts';
-import type { Answer, LateAnswer, StreamedAnswer } from './answers.ts';
+import type { Answer, KeptAnswer, LateAnswer, StreamedAnswer } from './answers.ts';
 import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { type Exchange, targetOf, urlForElysia } from './exchange.ts';
@@ -15,6 +15,9 @@ import { refusePlainHttp } from './transport.ts';
 
 /** What a route finds without waiting. */
 type Found = Answer | StreamedAnswer;
+
+/** What a route finds after it has waited. */
+type FoundLate = LateAnswer | KeptAnswer | StreamedAnswer;
 
 /** An entry of the table of routes (app.ts). */
 export type Route = {
@@ -30,7 +33,7 @@ export type Route = {
   /** Returns false while the configuration leaves this path out; then the path is answered like an unknown one. */
   isThere?: (service: Service) => boolean;
   /** Reads the parameters, then finds the answer. Absent for unknown paths. */
-  answer?: (service: Service, exchange: Exchange, route: Route) => Found | Promise<LateAnswer | StreamedAnswer>;
+  answer?: (service: Service, exchange: Exchange, route: Route) => Found | Promise<FoundLate>;
 };
 
 /** Longer paths are refused before anything reads them. The sentence of `uri_too_long` names this number. */
@@ -109,7 +112,7 @@ function templateOf(route: Route, { path }: Exchange): string | null {
 }
 
 /** Takes a request through its checks, in the order of docs/architecture.md. A check that fails throws, and the rest never runs. */
-function decide(service: Service, route: Route, exchange: Exchange): Found | Promise<LateAnswer | StreamedAnswer> {
+function decide(service: Service, route: Route, exchange: Exchange): Found | Promise<FoundLate> {
   checkArrival(service, exchange);
   if (route.access === 'anyone') return answerRoute(service, route, exchange);
   const quota = admitKey(service, route, exchange);
@@ -135,7 +138,7 @@ export function checkArrival({ transport }: Pick<Service, 'transport'>, exchange
   if (exchange.path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
 }
 
-function answerRoute(service: Service, route: Route, exchange: Exchange): Found | Promise<LateAnswer | StreamedAnswer> {
+function answerRoute(service: Service, route: Route, exchange: Exchange): Found | Promise<FoundLate> {
   if (route.answer === undefined || route.isThere?.(service) === false) throw new AppError('unknown_path');
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw new AppError('method_not_allowed');
   if (isPermission(route.access)) requirePermission(exchange, route.access);

@@ -1,6 +1,8 @@
 import { etagOf } from '../../shared/etag.ts';
+import type { Page } from '../api-doc/page/page.ts';
+import { TRY_PATHS } from '../api-doc/try/paths.ts';
 import type { Service } from '../process/service.ts';
-import type { Answer, LateAnswer } from '../request/answers.ts';
+import type { Answer, KeptAnswer } from '../request/answers.ts';
 import type { Route } from '../request/chain.ts';
 import { publicPath } from '../request/public-path.ts';
 
@@ -9,11 +11,7 @@ type Handler = NonNullable<Route['answer']>;
 /** Caches may keep these answers for five minutes; so soon does everybody see the document of an updated server. */
 const CACHED = 'public, max-age=300';
 
-/**
- * `GET /openapi.json`: the OpenAPI document. It is not sent by @elysiajs/swagger (1.3.1), although that could send this
- * document: its routes would stand beside the chain, so that they had no ETag, no log line and no refusals of our kind, and
- * its page loads Scalar's latest script from a CDN without a Content-Security-Policy.
- */
+/** `GET /openapi.json`: the OpenAPI document. */
 export const openApi: Handler = madeOnce(async ({ deps: { config } }) => {
   const { servedDocument } = await import('../api-doc/served.ts');
   return { body: JSON.stringify(servedDocument(config.publicUrl, config.contact)) };
@@ -23,15 +21,26 @@ export const openApi: Handler = madeOnce(async ({ deps: { config } }) => {
 export const docs: Handler = madeOnce(async ({ deps: { config } }) => {
   const { docsPage } = await import('../api-doc/page/page.ts');
   const { servedDocument } = await import('../api-doc/served.ts');
-  const page = docsPage(servedDocument(config.publicUrl, config.contact), publicPath(config, '/openapi.json'));
-  return {
-    body: page.html,
-    headers: {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': page.contentSecurityPolicy,
-      'Referrer-Policy': 'no-referrer',
-    },
-  };
+  const links = { document: publicPath(config, '/openapi.json'), tryIt: config.publicUrl + TRY_PATHS.page };
+  return pageAnswer(docsPage(servedDocument(config.publicUrl, config.contact), links));
+});
+
+/** `GET /docs/try`: a page for sending requests with a key of one's own. */
+export const tryIt: Handler = madeOnce(async ({ deps: { config } }) => {
+  const { tryPage } = await import('../api-doc/try/try-page.ts');
+  return pageAnswer(await tryPage(config));
+});
+
+/** The script of that page. */
+export const tryItScript: Handler = madeOnce(async () => {
+  const { tryScript } = await import('../api-doc/try/try-page.ts');
+  return { body: await tryScript(), headers: { 'Content-Type': 'text/javascript; charset=utf-8' } };
+});
+
+/** The style sheet of that page. */
+export const tryItStyle: Handler = madeOnce(async () => {
+  const { tryStyle } = await import('../api-doc/try/try-page.ts');
+  return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
 });
 
 /** `GET /`: redirects to the page. */
@@ -39,14 +48,35 @@ export function home({ deps: { config } }: Service): Answer {
   return { status: 302, body: '', headers: { Location: publicPath(config, '/docs') } };
 }
 
-/** Makes a handler whose answer depends on the configuration alone: it is made, and its code loaded, at the first request. */
-function madeOnce(make: (service: Service) => Promise<LateAnswer>): Handler {
-  const made = new WeakMap<Service, LateAnswer>();
+function pageAnswer({ html, contentSecurityPolicy }: Page): Made {
+  return {
+    body: html,
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': contentSecurityPolicy,
+      'Referrer-Policy': 'no-referrer',
+    },
+  };
+}
+
+type Made = { body: string; headers?: Record<string, string> };
+
+/**
+ * Makes a handler whose answer depends on the configuration alone: it is made, compressed, and its code loaded, at the first
+ * request.
+ */
+function madeOnce(make: (service: Service) => Promise<Made>): Handler {
+  const made = new WeakMap<Service, KeptAnswer>();
   return async (service) => {
     const known = made.get(service);
     if (known !== undefined) return known;
     const { body, headers } = await make(service);
-    const answer = { body, headers: { ...headers, 'Cache-Control': CACHED, ETag: etagOf(body) } };
+    const answer = {
+      body: new Blob([body]),
+      etag: etagOf(body),
+      headers: { ...headers, 'Cache-Control': CACHED, Vary: 'Accept-Encoding' },
+      gzip: { body: new Blob([Bun.gzipSync(body)]), etag: etagOf(`gzip ${body}`) },
+    };
     made.set(service, answer);
     return answer;
   };

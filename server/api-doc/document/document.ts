@@ -132,13 +132,15 @@ function found(route: Route, doc: OperationDoc, ask: AskSample): Record<string, 
   const isPublic = route.access === 'anyone';
   const isCacheable = doc.parameters?.includes(IF_NONE_MATCH) ?? false;
   const kind = isPublic
-    ? [isCacheable ? 'Public-Cache-Control' : 'No-Cache-Control']
+    ? isCacheable
+      ? ['Public-Cache-Control', 'Public-Vary', 'Content-Encoding']
+      : ['No-Cache-Control']
     : ['Private-Cache-Control', 'Vary', 'RateLimit-Policy', 'RateLimit'];
   const common = COMMON_HEADERS.map((name) => (name === 'Content-Length' && doc.mayBeBig ? `Optional-${name}` : name));
   const names = [...common, ...(isCacheable ? ['ETag'] : []), ...kind, ...(doc.headers ?? [])];
   const unchanged: ResponseObject = {
     description: 'The client has this answer already.',
-    headers: headerReferences(...names.filter((name) => !name.endsWith('Content-Length'))),
+    headers: headerReferences(...names.filter((name) => !/Content-(Length|Encoding)$/.test(name))),
   };
   return {
     '200': {

@@ -57,6 +57,8 @@ export function headerComponents(examples: HeaderExamples): Record<string, Heade
     'Public-Cache-Control': constant('Anybody may keep it for five minutes.', 'public, max-age=300'),
     'No-Cache-Control': constant('Keep nothing.', 'no-store'),
     Vary: constant('The answer depends on the key that asks.', 'Authorization'),
+    'Public-Vary': constant('Clients that accept gzip get the answer compressed.', 'Accept-Encoding'),
+    'Content-Encoding': { ...constant('Where the client accepts it.', 'gzip'), required: false },
     'RateLimit-Policy': policy,
     RateLimit: rateLimit,
     'Optional-RateLimit-Policy': { ...policy, required: false },
@@ -67,7 +69,7 @@ export function headerComponents(examples: HeaderExamples): Record<string, Heade
       schema: { type: 'string', pattern: '^/' },
       example: examples.contentLocation,
     },
-    'Content-Security-Policy': header('The page runs only its own style and script, and loads nothing.', {
+    'Content-Security-Policy': header('The page runs only its own style and script, and loads nothing of others.', {
       type: 'string',
       pattern: "^default-src 'none'; ",
     }),

@@ -15,6 +15,8 @@ export type OperationDoc = {
     | keyof typeof BODIES
     | 'the document'
     | 'text/html; charset=utf-8'
+    | 'text/javascript; charset=utf-8'
+    | 'text/css; charset=utf-8'
     | 'text/plain; charset=utf-8'
     | 'text/plain; version=0.0.4; charset=utf-8';
   /** Targets (path and query) whose answers over the sample profiles are shown as examples. */

@@ -174,4 +174,30 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     body: 'text/html; charset=utf-8',
     headers: ['Content-Security-Policy', 'Referrer-Policy'],
   },
+  '/docs/try': {
+    tag: 'Server',
+    operationId: 'getTryPage',
+    summary: 'Try the API in a browser',
+    description:
+      'Swagger UI, which sends requests with a key of yours. The key stays in the page’s memory. The page loads its two files from here, and nothing from anywhere else.',
+    parameters: [IF_NONE_MATCH],
+    body: 'text/html; charset=utf-8',
+    headers: ['Content-Security-Policy', 'Referrer-Policy'],
+  },
+  '/docs/try/swagger-ui.js': {
+    tag: 'Server',
+    operationId: 'getTryScript',
+    summary: 'Load the script of that page',
+    description: 'Swagger UI.',
+    parameters: [IF_NONE_MATCH],
+    body: 'text/javascript; charset=utf-8',
+  },
+  '/docs/try/swagger-ui.css': {
+    tag: 'Server',
+    operationId: 'getTryStyle',
+    summary: 'Load the style sheet of that page',
+    description: 'Swagger UI.',
+    parameters: [IF_NONE_MATCH],
+    body: 'text/css; charset=utf-8',
+  },
 };

@@ -20,11 +20,11 @@ const AFTER: Record<string, (document: OpenApi) => Html> = {
 /** An entry of the table of contents. */
 type Entry = { id: string; text: string; children?: Entry[] };
 
-/**
- * Shows an OpenAPI document as one page for people. Everything on the page is taken from the document. `documentPath` is the
- * path under which clients find the document itself.
- */
-export function docsPage(document: OpenApi, documentPath: string): Page {
+/** Where the page leads: the path of the document itself, and the address of the page for trying the API. */
+type Links = { document: string; tryIt: string };
+
+/** Shows an OpenAPI document as one page for people. But for its links, everything on the page is taken from the document. */
+export function docsPage(document: OpenApi, links: Links): Page {
   const { info, servers, components } = document;
   const [intro, ...guide] = readMarkdown(info.description);
   const groups = document.tags.map(({ name, description }) => {
@@ -43,7 +43,7 @@ export function docsPage(document: OpenApi, documentPath: string): Page {
   ];
   const body = html`<a class="skip" href="#content">Skip to the content</a>
 <header class="top"><p class="brand"><a href="#top">${info.title}</a> <span class="version">${info.version}</span></p>
-<a class="download" href="${documentPath}">openapi.json</a></header>
+<span class="links"><a href="${links.tryIt}">Try it</a> <a class="download" href="${links.document}">openapi.json</a></span></header>
 <div class="columns">
 <nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
 <main id="content" tabindex="-1">

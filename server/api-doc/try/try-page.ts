@@ -1,0 +1,69 @@
+import { openapi } from '@elysiajs/openapi';
+import { Elysia } from 'elysia';
+import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
+import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
+import type { Config } from '../../../shared/config/config.ts';
+import { publicPath } from '../../request/public-path.ts';
+import type { Page } from '../page/page.ts';
+import { TRY_PATHS } from './paths.ts';
+import ours from './swagger-ui.browser.js' with { type: 'text' };
+
+/**
+ * Makes `/docs/try`: Swagger UI over `/openapi.json`, with which a reader sends requests with their own key. The page is made
+ * by `@elysiajs/openapi`. Its Content-Security-Policy allows the page's two files, its own inline script and styles by their
+ * hashes, and connections to the API and its document only, because so much script of others runs on the origin that the
+ * portal's cookies belong to: none of it can reach `/developers` or `/manage` by a request, a frame or a new window. All
+ * addresses in the policy are those of `PUBLIC_URL`, so the page works at that address only.
+ */
+export async function tryPage(config: Config): Promise<Page> {
+  const plugin = openapi({
+    path: '/page',
+    // The page's own address is /docs/try.
+    specPath: '../openapi.json',
+    provider: 'swagger-ui',
+    documentation: {
+      info: { title: 'Try the Profile Lookup API', version: '', description: 'Send requests with your own API key.' },
+    },
+    swagger: {
+      cdn: publicPath(config, TRY_PATHS.script),
+      theme: publicPath(config, TRY_PATHS.style),
+      persistAuthorization: false,
+    },
+  });
+  const html = await (await new Elysia().use(plugin).handle(new Request('http://localhost/page'))).text();
+  return { html, contentSecurityPolicy: policyOf(html, config.publicUrl) };
+}
+
+function policyOf(html: string, publicUrl: string): string {
+  const at = (path: string) => (publicUrl + path).replace(/[;,]/g, encodeURIComponent);
+  return [
+    "default-src 'none'",
+    `script-src ${at(TRY_PATHS.script)} ${hashesOf(html, 'script')}`,
+    `style-src ${at(TRY_PATHS.style)} ${hashesOf(html, 'style')}`,
+    'img-src data:',
+    `connect-src ${at('/api/')} ${at('/openapi.json')}`,
+    "frame-src 'none'",
+    "worker-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    // Without allow-popups, window.open opens nothing; without allow-forms, no form is sent.
+    'sandbox allow-scripts allow-same-origin',
+  ].join('; ');
+}
+
+/** The CSP hashes of the page's inline elements with this name. */
+function hashesOf(html: string, element: 'script' | 'style'): string {
+  const inline = html.matchAll(new RegExp(`<${element}>([\\s\\S]*?)</${element}>`, 'g'));
+  return [...inline].map(([, text = '']) => `'sha256-${Bun.SHA256.hash(text, 'base64')}'`).join(' ');
+}
+
+/** Swagger UI's script, followed by ours, which runs before the page starts it. */
+export async function tryScript(): Promise<string> {
+  return `${await Bun.file(bundlePath).text()}\n${ours}`;
+}
+
+/** Swagger UI's style sheet. */
+export function tryStyle(): Promise<string> {
+  return Bun.file(stylePath).text();
+}
