@@ -49,6 +49,7 @@ async function startOneThread(
   const platform = createPlatform({ config: () => service.deps.config, clock: deps.clock, log: service.log });
   service.pages.ask = (options.platform ?? platform).ask;
   service.feed.words = options.feedWords ?? null;
+  service.feed.pace = options.feedPace ?? service.feed.pace;
   try {
     const listener = startListening(config, options.port ?? config.port, fetchOf(service), {
       drainMs: options.drainMs,

@@ -71,6 +71,7 @@ export const REFUSALS = {
   /** Profiles that a platform sends to `/manage/v1/profiles`. */
   lines_refused: { status: 422 },
   too_many_lines: { status: 413 },
+  lines_cut_off: { status: 408, exitCode: 75, headers: () => ({ Connection: 'close' }) },
   not_lines: { status: 415, sentence: 'This path takes JSON Lines only, as application/jsonl.' },
   feed_running: {
     status: 429,

@@ -3,7 +3,7 @@ import { REFUSALS } from '../../shared/refusals.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 
 /** Statuses with which a server, or a proxy before it, says that trying again later can help. */
-const LATER = [429, 502, 503, 504];
+const LATER = [408, 429, 502, 503, 504];
 
 const UNAUTHORIZED = 401;
 

@@ -3,6 +3,7 @@ import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../
 import type { PageAnswer } from '../developers/messages.ts';
 import type { Service } from '../process/service.ts';
 import type { Exchange } from '../request/exchange.ts';
+import { type CutOff, keepPace } from './arrival.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
 import { FEED_PATH } from './operations/profiles.ts';
 import { refuseCall } from './refusals.ts';
@@ -18,7 +19,10 @@ const RETRY_SECONDS = 2;
 
 const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
-/** Takes in the lines of a request that was let in, and makes the answer. Throws what the answer refuses. */
+/**
+ * Imports the lines of a request whose token is good, and makes the answer. Throws what the answer refuses; a request that
+ * is cut off is logged.
+ */
 export async function takeLines(service: Service, exchange: Exchange, order: FeedOrder): Promise<PageAnswer> {
   const { request, headers } = exchange;
   const { feed } = service;
@@ -33,18 +37,31 @@ export async function takeLines(service: Service, exchange: Exchange, order: Fee
   try {
     const counted = { lines: 0, bytes: 0 };
     const onTooMany = () => tooLong(order.partial);
-    const body = countLines(request.body ?? new Blob([]).stream(), limits, counted, onTooMany);
+    const onCutOff = (how: CutOff) => cutOff(how, order.partial);
+    const arriving = keepPace(request.body ?? new Blob([]).stream(), feed.pace, service.deps.clock, onCutOff);
+    const body = countLines(arriving, limits, counted, onTooMany);
     const whole = order.partial ? null : await readWhole(body);
     const { maxProfileBytes } = service.deps.config;
     const head: FeedHead = { ...order, maxProfileBytes, bytes: whole?.length ?? null };
     const end = await runChild(feed.words, head, whole === null ? body : [whole], request.signal);
     return answerEnd(service, end, order, counted);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'lines_cut_off') {
+      const { requestId } = exchange;
+      service.log.event('info', `A request with profiles was cut off. ${error.message}`, {
+        requestId,
+      });
+    }
+    throw error;
   } finally {
     feed.isBusy = false;
   }
 }
 
-/** Runs the child. Throws what reading the lines throws, and kills the child then, or where the client goes away. */
+/**
+ * Runs the child. Throws what reading the lines throws, and `lines_cut_off` where the client disconnects. Then the child is
+ * killed; the next one can start once this has thrown.
+ */
 async function runChild(
   words: readonly string[],
   head: FeedHead,
@@ -59,7 +76,7 @@ async function runChild(
     const output = new Response(child.stdout).text();
     await passOn(child, head, lines);
     const text = await output;
-    await child.exited;
+    if (text === '' && signal.aborted) throw cutOff('lost', head.partial, head.bytes !== null);
     return JSON.parse(text) as FeedEnd;
   } catch (error) {
     if (error instanceof SyntaxError)
@@ -68,6 +85,7 @@ async function runChild(
   } finally {
     signal.removeEventListener('abort', kill);
     kill();
+    await child.exited;
   }
 }
 
@@ -125,6 +143,17 @@ function refusalOfFault(service: Service, { code, sentence, isForClient }: Fault
   if (isForClient && code === 'refused') return new AppError('lines_refused', sentence);
   service.log.event('error', `Profiles of a platform could not be put in${partial ? ' to the end' : ''}. ${sentence}`);
   return new AppError('internal', null, { cause: sentence });
+}
+
+/** The refusal of lines that did not arrive; with `isRead`, all of them did, and the client left before the answer. */
+function cutOff(how: CutOff, partial: boolean, isRead = false): AppError {
+  const why = how === 'lost' ? 'The connection ended' : 'Less than 1 KiB/s arrived over 20 s';
+  const outcome = partial
+    ? 'whole batches of lines may be in'
+    : isRead
+      ? 'all lines are in, or none'
+      : 'nothing was changed';
+  return new AppError('lines_cut_off', `${why}; ${outcome}.`);
 }
 
 function tooLong(partial: boolean): AppError {

@@ -2,6 +2,7 @@ import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
 import type { Platform } from '../developers/thread/platform.ts';
 import { startWaking } from '../developers/thread/waking.ts';
+import type { ArrivalPace } from '../manage/arrival.ts';
 import type { Log } from '../watching/log.ts';
 import type { LogOutput } from '../watching/log-output.ts';
 import { type Notifying, startNotifying, stopNotifying } from './notifying.ts';
@@ -43,6 +44,8 @@ export type ServerOptions = {
   vacuum?: VacuumOptions;
   /** The words of the command that puts profiles of a platform in; without them the server takes none. */
   feedWords?: readonly string[] | null;
+  /** How fast profiles of a platform must arrive; tests make it short. */
+  feedPace?: ArrivalPace;
 };
 
 /** What a server with one thread and one with workers do differently, and what both need to run. */

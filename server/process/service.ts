@@ -13,6 +13,7 @@ import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
 import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
 import type { FormsInReading } from '../developers/body.ts';
 import type { PageAnswer, PageRequest } from '../developers/messages.ts';
+import { type ArrivalPace, FEED_PACE } from '../manage/arrival.ts';
 import { type Answers, prepareAnswers } from '../request/answers.ts';
 import { requestIds } from '../request/exchange.ts';
 import { prepareRefusals, type Refusals } from '../request/refusals.ts';
@@ -62,10 +63,11 @@ export type PageAsker = {
   readonly reading: FormsInReading;
 };
 
-/** How profiles of a platform are put in: the words that start a process for them, and whether one runs. */
+/** How profiles of a platform are put in: the words that start a process for them, how fast they must arrive, and whether one runs. */
 export type Feeding = {
   /** Null where the server was started without them; then none are taken. Whoever starts the server sets it. */
   words: readonly string[] | null;
+  pace: ArrivalPace;
   isBusy: boolean;
 };
 
@@ -110,7 +112,7 @@ export function createService(
     collector: createCollector(),
     isReady: () => isReady(db),
     pages: { ask: nobodyToAsk, open: new Map(), count: 0, reading: new Set() },
-    feed: { words: null, isBusy: false },
+    feed: { words: null, pace: FEED_PACE, isBusy: false },
   };
 }
 

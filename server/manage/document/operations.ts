@@ -130,7 +130,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     ],
     request: { type: 'application/jsonl', schema: text },
     body: objectOf(COUNTS),
-    refusals: ['too_many_lines', 'not_lines', 'lines_refused', 'feed_running'],
+    refusals: ['lines_cut_off', 'too_many_lines', 'not_lines', 'lines_refused', 'feed_running'],
   },
   'POST /manage/v1/sign-ins': {
     operationId: 'handOver',

@@ -25,6 +25,8 @@ const WHEN: Partial<Record<ErrorCode, string>> = {
   method_not_allowed: 'the path does not have this method',
   body_too_long: 'the body is longer than 64 KiB',
   too_many_lines: 'the body has more lines or bytes than a request may have; the sentence names the limit',
+  lines_cut_off:
+    'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` whole batches are in then, else nothing',
   uri_too_long: 'the path has more than 8 KiB',
   not_json: 'the body is not application/json',
   not_lines: 'the body is not application/jsonl, or it is compressed',
@@ -63,6 +65,10 @@ const OWN: Record<string, { description: string; schema: Header['schema'] }> = {
   'Retry-After': {
     description: 'Seconds after which trying again is sensible.',
     schema: { type: 'integer', minimum: 1 },
+  },
+  Connection: {
+    description: '`close`: the rest of the body is not read.',
+    schema: { type: 'string', enum: ['close'] },
   },
   Allow: { description: 'The methods that this path has.', schema: { type: 'string' } },
 };

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import fc from 'fast-check';
+import { type ArrivalPace, createArrivalMeter, FEED_PACE } from '../../../server/manage/arrival.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { takeApart } from '../../support/http.ts';
+import { exportText, jsonLines } from '../../support/import.ts';
+import { feedWordsFor, sendLines, tokenFor } from '../../support/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/pages.ts';
+
+/** A feed that holds up others is ended so early here that no test waits for long. */
+const PACE: ArrivalPace = { bytes: 1_000, spanMs: 1_000 };
+
+const LIMIT_MS = 30_000;
+
+const ADA = { id: 7, username: 'ada' };
+
+async function feedWorld(feedPace = PACE) {
+  const world = pageWorld();
+  // The time between two bytes is that of the machine.
+  const clock = { ...world.clock, monotonicMs: systemClock.monotonicMs };
+  const options = { feedWords: feedWordsFor(world.access), feedPace };
+  const server = await serverOfPages({ ...world, clock }, options);
+  const token = tokenFor(world.access, { rights: ['profiles'] });
+  return { ...world, server, token, open: (query: string) => openFeed(server.port, token, query) };
+}
+
+test('a body must bring 1 KiB/s over any 20 s', () => {
+  expect(FEED_PACE.bytes / FEED_PACE.spanMs).toBe(1024 / 1000);
+  expect(FEED_PACE.spanMs).toBe(20_000);
+});
+
+test('a body is too slow at the first moment before which a whole span brought too little', () => {
+  const arrival = fc.record({ afterMs: fc.integer({ min: 0, max: 12 }), bytes: fc.integer({ min: 0, max: 12 }) });
+  fc.assert(
+    fc.property(fc.array(arrival, { maxLength: 40 }), (steps) => {
+      const pace = { bytes: 10, spanMs: 8 };
+      const meter = createArrivalMeter(pace);
+      const arrived: { atMs: number; bytes: number }[] = [];
+      let [nowMs, endsAtMs] = [0, pace.spanMs];
+      for (const { afterMs, bytes } of steps) {
+        nowMs += afterMs;
+        if (nowMs >= endsAtMs) break;
+        arrived.push({ atMs: nowMs, bytes });
+        endsAtMs = meter(nowMs, bytes);
+        // Looked for without any cleverness: the first moment of those to come at which the span before has too little.
+        let first = Math.max(nowMs, pace.spanMs);
+        while (brought(arrived, first - pace.spanMs, first) >= pace.bytes) first++;
+        expect(endsAtMs).toBe(first);
+      }
+    }),
+  );
+});
+
+function brought(arrived: readonly { atMs: number; bytes: number }[], afterMs: number, untilMs: number): number {
+  return arrived.reduce((sum, { atMs, bytes }) => sum + (atMs > afterMs && atMs <= untilMs ? bytes : 0), 0);
+}
+
+describe('a feed whose connection', () => {
+  for (const [how, drip] of [
+    ['goes silent', null],
+    ['drips', ' '],
+  ] as const) {
+    for (const query of ['', '?partial=1']) {
+      test(
+        `${how} is ended${query === '' ? '' : ' with partial=1'}, says why, and keeps no other out`,
+        async () => {
+          const { access, server, token, open } = await feedWorld();
+          const feed = await open(query);
+          feed.send(`${jsonLines(ADA)}{"id":8,`);
+          const timer = drip === null ? undefined : setInterval(() => feed.send(drip), 50);
+          const { status, headers, body } = takeApart(await feed.closed);
+          clearInterval(timer);
+          expect([status, headers.get('x-error-code')]).toEqual([408, 'lines_cut_off']);
+          expect(JSON.parse(body)).toEqual({
+            error: `Less than 1 KiB/s arrived over 20 s; ${query === '' ? 'nothing was changed' : 'whole batches of lines may be in'}.`,
+          });
+          expect(await exportText(access)).toBe('');
+          expect((await sendLines(server, token, query, jsonLines(ADA))).status).toBe(200);
+          expectOneInfo(server.log);
+        },
+        LIMIT_MS,
+      );
+    }
+  }
+
+  test(
+    'ends is logged once, as what happens to every server, and not as a fault of this one',
+    async () => {
+      const { server, token, open } = await feedWorld(FEED_PACE);
+      for (const query of ['', '?partial=1']) {
+        const another = async () => (await sendLines(server, token, query, jsonLines(ADA))).status;
+        let feed = await open(query);
+        feed.send(jsonLines(ADA));
+        // Others are refused as soon as it is read, and it is where another is read at that moment.
+        while ((await another()) !== 429) {
+          if (!feed.isClosed()) continue;
+          feed = await open(query);
+          feed.send(jsonLines(ADA));
+        }
+        server.log.length = 0;
+        feed.end();
+        while ((await another()) === 429) await Bun.sleep(10);
+        expectOneInfo(server.log);
+      }
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'goes silent leaves with partial=1 the batches in that were whole by then',
+    async () => {
+      const { access, open } = await feedWorld();
+      const feed = await open('?partial=1');
+      let lines = 0;
+      const storedIds = async () =>
+        (await exportText(access))
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line).id);
+      while ((await storedIds()).length === 0) {
+        const some = Array.from({ length: 100 }, () => ({ id: ++lines, username: `user${lines}` }));
+        feed.send(jsonLines(...some));
+        await Bun.sleep(10);
+      }
+      expect(takeApart(await feed.closed).status).toBe(408);
+      const ids = await storedIds();
+      expect(ids).toEqual(Array.from(ids, (_, at) => at + 1));
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'is slow but fast enough brings all of its lines in',
+    async () => {
+      const { access, open } = await feedWorld();
+      const feed = await open('?partial=1');
+      for (let id = 1; id <= 20; id++) {
+        feed.send(jsonLines({ id, username: `user${id}`, displayName: 'x'.repeat(PACE.bytes / 2) }));
+        await Bun.sleep(PACE.spanMs / 10);
+      }
+      feed.finish();
+      expect(takeApart(await feed.closed).status).toBe(200);
+      expect((await exportText(access)).split('\n')).toHaveLength(21);
+    },
+    LIMIT_MS,
+  );
+});
+
+/** That the log has no fault, and one line about what was cut off beside those of requests. */
+function expectOneInfo(log: readonly Record<string, unknown>[]): void {
+  expect(log.filter(({ level }) => level !== 'info')).toEqual([]);
+  const told = log.filter(({ message }) => String(message).startsWith('A request with profiles was cut off. '));
+  expect(told).toHaveLength(1);
+  expect(log.filter(({ requestId, status }) => requestId === told[0]?.requestId && status === 408)).toHaveLength(1);
+}
+
+/** A feed on a connection of its own. */
+type Feed = {
+  send: (text: string) => void;
+  /** Sends the end of the body, after which the server answers. */
+  finish: () => void;
+  /** Closes the connection in the middle. */
+  end: () => void;
+  /** What came back (Latin-1), once the connection is closed. */
+  closed: Promise<string>;
+  isClosed: () => boolean;
+};
+
+async function openFeed(port: number, token: string, query: string): Promise<Feed> {
+  const { promise: closed, resolve } = Promise.withResolvers<string>();
+  let answer = '';
+  const socket = connect(port, '127.0.0.1');
+  socket.on('data', (chunk) => {
+    answer += chunk.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => resolve(answer));
+  const fields = [`Authorization: Bearer ${token}`, 'Content-Type: application/jsonl', 'Host: a', 'Connection: close'];
+  socket.write(
+    `POST /manage/v1/profiles${query} HTTP/1.1\r\n${fields.join('\r\n')}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  return {
+    send: (text) => void socket.write(`${text.length.toString(16)}\r\n${text}\r\n`),
+    finish: () => void socket.write('0\r\n\r\n'),
+    end: () => socket.destroy(),
+    closed,
+    isClosed: () => socket.destroyed,
+  };
+}
