@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'bun:test';
+import { randomInt } from 'node:crypto';
 import { programPath, type ReverseProxy, startCaddy, through } from '../support/proxy.ts';
 import { keyFor, prepare } from '../support/requests.ts';
+import { rounds, seededRandom } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { parseItems } from '../support/structured-fields.ts';
 import { testDeps } from '../support/world.ts';
 
 // A real server process that is restarted behind Caddy with the project's configuration, while clients ask.
 
-const RESTARTS = 3;
+const RESTARTS = rounds(3);
 const CLIENTS = 8;
 
 /** A client's longest pause between an answer and its next request: without it the clients take all of the processor. */
@@ -17,7 +19,8 @@ const QUOTA = 1_000_000;
 
 /** A loopback address that no other test listens on, so that the port stays free while the server is away. */
 function ownAddress(): string {
-  const part = () => 1 + Math.floor(Math.random() * 254);
+  // Of the system's randomness: another run with the same seed may be under way.
+  const part = () => randomInt(1, 255);
   return `127.${part()}.${part()}.${part()}`;
 }
 
@@ -41,11 +44,12 @@ describe.skipIf(programPath('caddy') === null)('caddy', () => {
       const statuses = new Map<string, number>();
       let isOver = false;
       const clients = Array.from({ length: CLIENTS }, async (_, number) => {
+        const random = seededRandom(`pauses of client ${number}`);
         const method = number % 4 === 0 ? 'HEAD' : 'GET';
         while (!isOver) {
           const status = await ask(proxy, method, '/api/lookup/uid/7', secret);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          await Bun.sleep(Math.random() * LONGEST_PAUSE_MS);
+          await Bun.sleep(random() * LONGEST_PAUSE_MS);
         }
       });
       for (let restart = 0; restart < RESTARTS; restart++) {

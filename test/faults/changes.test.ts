@@ -14,6 +14,7 @@ import { issue, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { remainingInFile } from '../support/quota-file.ts';
 import { keyFor } from '../support/requests.ts';
+import { rounds } from '../support/rounds.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
 import { testDeps } from '../support/world.ts';
 
@@ -69,10 +70,19 @@ describe('killed, and two at a time', () => {
     return limits;
   }
 
+  /** How long a change takes here just now that nobody kills, in milliseconds. */
+  async function timeChange(): Promise<number> {
+    const { identifier } = await newKey();
+    const startedAt = performance.now();
+    expect(await runAtOnce([['keys', 'change', identifier, '--rate-limit', '7/1h']], null)).toEqual([0]);
+    return performance.now() - startedAt;
+  }
+
   const expectSound = () => expect(checkDatabase(deps.db).faults).toEqual([]);
 
   test('a change killed at any time is there as a whole, its history too, or not at all', async () => {
-    const kills = fc.sample(fc.integer({ min: 80, max: 1_200 }), { numRuns: 24, seed: 20260102 });
+    const wholeMs = await timeChange();
+    const kills = fc.sample(fc.integer({ min: 10, max: 150 }), rounds(24)).map((part) => (wholeMs * part) / 100);
     const outcomes = { changed: 0, asBefore: 0 };
     const runOne = async (afterMs: number) => {
       const { identifier } = await newKey();
@@ -90,7 +100,9 @@ describe('killed, and two at a time', () => {
   }, 120_000);
 
   test('of changes at once each goes on from the one before, and each is done or was killed', async () => {
-    for (const killAfterMs of [null, null, 250, 350, 450]) {
+    const wholeMs = await timeChange();
+    const kills = fc.sample(fc.integer({ min: 30, max: 200 }), rounds(4)).map((part) => (wholeMs * part) / 100);
+    for (const killAfterMs of [null, ...kills]) {
       const { identifier } = await newKey();
       const limits = ['7/1h', '8/1h', '9/1h'];
       const commands = limits.map((limit) => ['keys', 'change', identifier, '--rate-limit', limit]);
@@ -104,7 +116,7 @@ describe('killed, and two at a time', () => {
   }, 120_000);
 
   test('a change and a revocation at once: the key ends revoked, and the change came before that or was refused', async () => {
-    for (let turn = 0; turn < 5; turn++) {
+    for (let turn = 0; turn < rounds(5); turn++) {
       const { identifier } = await newKey();
       const [changed, revoked] = await runAtOnce(
         [
@@ -123,7 +135,8 @@ describe('killed, and two at a time', () => {
 
   test('a killed approval of a successor ends the old key exactly where the successor is Active', async () => {
     const outcomes: Record<string, number> = {};
-    const kills = fc.sample(fc.integer({ min: 250, max: 1_600 }), { numRuns: 20, seed: 20260103 });
+    const wholeMs = await timeChange();
+    const kills = fc.sample(fc.integer({ min: 30, max: 250 }), rounds(20)).map((part) => (wholeMs * part) / 100);
     const runOne = async (afterMs: number | null) => {
       const { identifier: old } = await newKey();
       const successor = await request(deps, { ...prefillFrom(showKey(deps, old)), successorOf: old });

@@ -16,6 +16,7 @@ import { onBox } from '../support/actors.ts';
 import { request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { readingOf } from '../support/reading.ts';
+import { rounds } from '../support/rounds.ts';
 import { testClock, testDeps } from '../support/world.ts';
 
 // Random lives of keys, several actors at once, against a small model. An approval's mail hangs in the air until a later
@@ -116,7 +117,7 @@ test('whatever happens in whatever order, the promises hold after every step', a
         count++;
       }
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(60) },
   );
   process.stderr.write(`lives of keys: ${count} steps, no promise broken\n`);
 }, 120_000);

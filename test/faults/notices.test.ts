@@ -11,6 +11,7 @@ import { get } from '../support/http.ts';
 import { request } from '../support/keys.ts';
 import { sendDueNotices } from '../support/notices.ts';
 import { insertProfile } from '../support/profiles.ts';
+import { rounds, seededRandom } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../support/small-disk.ts';
 import { startSmtp } from '../support/smtp.ts';
@@ -26,7 +27,8 @@ function variablesOf(databasePath: string, url: string): Record<string, string> 
 
 /** Commands that reject, each killed at another moment: a part before the mail server hears of them, a part after. */
 test('whenever a command is killed, the owner is told of what it has decided, and of nothing else', async () => {
-  const rounds = 24;
+  const commands = rounds(24);
+  const random = seededRandom('killed commands that reject');
   const children = new Map<string, { kill: (signal: NodeJS.Signals) => void }>();
   const identifierIn = (raw: string) => /Subject: Your API key request (\w+) was rejected/.exec(raw)?.[1] ?? '';
   const smtp = await startSmtp({
@@ -38,7 +40,7 @@ test('whenever a command is killed, the owner is told of what it has decided, an
   });
   const deps = testDeps({ variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' } });
   const identifiers: string[] = [];
-  for (let id = 1; id <= rounds; id++) {
+  for (let id = 1; id <= commands; id++) {
     insertProfile(deps.db, { id });
     identifiers.push(await request(deps, { profile: `user${id}` }));
   }
@@ -49,14 +51,14 @@ test('whenever a command is killed, the owner is told of what it has decided, an
     const words = profilectlWords(['keys', 'reject', identifier, '--reason', 'No.']);
     const child = Bun.spawn(words, { env, stdout: 'ignore', stderr: 'ignore' });
     children.set(identifier, child);
-    const timer = at % 3 === 0 ? null : setTimeout(() => child.kill('SIGKILL'), lifetimeMs * Math.random() * 1.2);
+    const timer = at % 3 === 0 ? null : setTimeout(() => child.kill('SIGKILL'), lifetimeMs * random() * 1.2);
     await child.exited;
     if (timer !== null) clearTimeout(timer);
   };
   // The first one shows how long a whole command takes here.
   await runOne(identifiers[0] as string, 0);
   lifetimeMs = performance.now() - startedAtMs;
-  for (let at = 1; at < rounds; at += 3) {
+  for (let at = 1; at < commands; at += 3) {
     await Promise.all(identifiers.slice(at, at + 3).map((identifier, next) => runOne(identifier, at + next)));
   }
   children.clear();

@@ -12,6 +12,7 @@ import { residentBytes } from '../support/memory.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { readingOf } from '../support/reading.ts';
 import { prepare } from '../support/requests.ts';
+import { rounds } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { openConnection, readAnswers } from '../support/wire.ts';
 import { testDeps } from '../support/world.ts';
@@ -134,7 +135,7 @@ describe('noise', () => {
     );
 
   test('of any kind in, around and between requests gets legal answers or none, and the next one is served', async () => {
-    const runs = 3_000;
+    const runs = rounds(3_000);
     const statuses: Record<number, number> = {};
     await fc.assert(
       fc.asyncProperty(mutant, async (text) => {

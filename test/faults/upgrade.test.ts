@@ -7,6 +7,7 @@ import { openDatabase } from '../../shared/db/open.ts';
 import { checkDatabase } from '../../shared/upkeep/check.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl } from '../support/cli.ts';
 import { get } from '../support/http.ts';
+import { rounds, seededRandom } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../support/small-disk.ts';
 import { makeOlderDatabase } from '../support/upgrade.ts';
@@ -69,10 +70,11 @@ test('killed at any moment, an upgrade leaves the old schema or the new one, who
     return performance.now() - beganAt;
   };
   const wholeMs = await run(join(folder, 'whole.db'), null);
-  const KILLS = 12;
-  for (let kill = 0; kill < KILLS; kill++) {
+  const kills = rounds(12);
+  const random = seededRandom('killed upgrades');
+  for (let kill = 0; kill < kills; kill++) {
     const path = join(folder, `killed${kill}.db`);
-    await run(path, (wholeMs * kill) / KILLS);
+    await run(path, (wholeMs * (kill + random())) / kills);
     expect([1, MIGRATIONS.length]).toContain(schemaOf(path));
     expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 49 });
     expect(schemaOf(path)).toBe(MIGRATIONS.length);

@@ -10,6 +10,7 @@ import { onBox } from '../support/actors.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
 import { exportText, importLines } from '../support/import.ts';
 import { markedProfile, marksBeside } from '../support/marks.ts';
+import { rounds, seededRandom } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../support/small-disk.ts';
 import { testDeps } from '../support/world.ts';
@@ -84,9 +85,11 @@ test('killed at any moment it leaves the database as it was, nothing beside it, 
   expect(await start(databasePath).exited).toBe(0);
   const wholeMs = performance.now() - startedMs;
   const ends: (number | string | null)[] = [];
-  for (let part = 1; part <= 8; part++) {
+  const kills = rounds(8);
+  const random = seededRandom('killed vacuums');
+  for (let kill = 0; kill < kills; kill++) {
     const child = start(databasePath);
-    await Bun.sleep((wholeMs * part) / 9);
+    await Bun.sleep((wholeMs * (kill + random())) / (kills + 0.5));
     child.kill('SIGKILL');
     await child.exited;
     ends.push(child.signalCode);
@@ -104,7 +107,7 @@ test('of two at a time one does it, and the other does it too or says that it is
   const deps = testDeps();
   await importLines(deps, lines());
   await importLines(deps, deletions(1, 1_000));
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < rounds(3); round++) {
     const codes = await Promise.all(
       [start(deps.config.databasePath), start(deps.config.databasePath)].map((one) => one.exited),
     );

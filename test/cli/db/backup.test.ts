@@ -18,6 +18,7 @@ import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
+import { rounds } from '../../support/rounds.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { openTerminal } from '../../support/terminal.ts';
 import { testDeps } from '../../support/world.ts';
@@ -128,7 +129,7 @@ describe('db backup', () => {
       env: cleanEnvironment(),
       stdin: new Blob([jsonLines(...pairs.flat().map(({ id }) => ({ id, viewsCount: 1 })))]),
     });
-    for (let round = 1; round <= 4; round++) {
+    for (let round = 1; round <= rounds(4); round++) {
       const file = join(folder, `copy${round}.db`);
       expect((await profilectl(['db', 'backup', file, '--db', db])).code).toBe(0);
       const copy = openDatabase(file, 'use');

@@ -14,6 +14,7 @@ import { createDeps } from '../../../shared/deps.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, registerAt, signIn } from '../../support/admins.ts';
 import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
 const OPERATOR = onBox('root');
@@ -132,12 +133,14 @@ test('a restore that is killed at any moment leaves nobody behind who was to be 
   const startedMs = performance.now();
   expect((await profilectl(['db', 'restore', file, '--yes', '--db', join(folder, 'other.db')])).code).toBe(0);
   const usualMs = performance.now() - startedMs;
-  for (const share of [0.4, 0.55, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1]) {
+  const kills = rounds(10);
+  const random = seededRandom('killed restores');
+  for (let kill = 0; kill < kills; kill++) {
     const child = Bun.spawn(profilectlWords(['db', 'restore', file, '--yes', '--db', db]), {
       env: cleanEnvironment(),
       stdio: ['ignore', 'ignore', 'ignore'],
     });
-    await Promise.race([child.exited, Bun.sleep(usualMs * share)]);
+    await Promise.race([child.exited, Bun.sleep(usualMs * (0.4 + (0.6 * (kill + random())) / kills))]);
     child.kill('SIGKILL');
     await child.exited;
     expect(existsSync(db)).toBe(true);

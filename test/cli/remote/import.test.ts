@@ -12,6 +12,7 @@ import { exportText, importLines, jsonLines, namesById } from '../../support/imp
 import { feedWordsFor, tokenFor } from '../../support/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/pages.ts';
 import { refusal } from '../../support/refusal.ts';
+import { rounds } from '../../support/rounds.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 /** Processes take a while on a busy machine. */
@@ -204,7 +205,7 @@ test('what is in after a swap of names over many requests is what an import on t
       expect(there).toEqual(here);
       for (const deps of [local, remote]) deps.db.$client.close();
     }),
-    { numRuns: 15 },
+    { numRuns: rounds(15) },
   );
 }, 120_000);
 

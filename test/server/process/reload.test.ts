@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { TEST_CA, testCertificate } from '../../support/certificates.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Clients that keep their connections, while the certificate of a real server process is read again and again.
 
-const RELOADS = 5;
+const RELOADS = rounds(5);
 const STEADY_CLIENTS = 60;
 const HURRIED_CLIENTS = 3;
 
@@ -61,13 +62,14 @@ async function ask(socket: TLSSocket, closed: Promise<void>): Promise<string> {
 }
 
 /** Asks on one connection until that is closed, and then on the next. */
-async function keepAsking(port: number, longestPauseMs: number, counts: Counts): Promise<void> {
+async function keepAsking(port: number, name: string, longestPauseMs: number, counts: Counts): Promise<void> {
+  const random = seededRandom(name);
   while (!counts.isOver) {
     const socket = await open(port);
     const closed = closing(socket);
     for (let isOpen = true; isOpen && !counts.isOver; ) {
       const pausedAtMs = performance.now();
-      await Bun.sleep(Math.random() * longestPauseMs);
+      await Bun.sleep(random() * longestPauseMs);
       const silentMs = performance.now() - pausedAtMs;
       const answer = await ask(socket, closed);
       const isAnswered = WHOLE_ANSWER.test(answer);
@@ -91,8 +93,12 @@ for (const WORKERS of ['1', '2']) {
     const server = await startServerProcess({ ...variables, DATABASE_PATH: `${tempFolder()}/p.db` });
     const counts: Counts = { answered: 0, closing: 0, lost: [], isOver: false };
     const clients = [
-      ...Array.from({ length: STEADY_CLIENTS }, () => keepAsking(server.port, LONGEST_PAUSE_MS, counts)),
-      ...Array.from({ length: HURRIED_CLIENTS }, () => keepAsking(server.port, SHORT_PAUSE_MS, counts)),
+      ...Array.from({ length: STEADY_CLIENTS }, (_, at) =>
+        keepAsking(server.port, `steady client ${at}`, LONGEST_PAUSE_MS, counts),
+      ),
+      ...Array.from({ length: HURRIED_CLIENTS }, (_, at) =>
+        keepAsking(server.port, `hurried client ${at}`, SHORT_PAUSE_MS, counts),
+      ),
     ];
     for (let reload = 1; reload <= RELOADS; reload++) {
       const before = counts.answered;

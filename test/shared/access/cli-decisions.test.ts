@@ -16,10 +16,9 @@ import { enrol, signIn } from '../../support/admins.ts';
 import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';
+import { rounds } from '../../support/rounds.ts';
 import { noteMail } from '../../support/secret-search.ts';
 import { testClock } from '../../support/world.ts';
-
-const ROUNDS = 20;
 
 test('after the clock was set back, a decision of before does not hide the one that was asked for since', async () => {
   const clock = testClock();
@@ -56,7 +55,7 @@ test('of two processes that carry a decision out at once one may', async () => {
   const file = join(import.meta.dir, 'decide-child.ts');
   const children = await Promise.all([0, 1].map(() => startLineChild(file, access.config.databasePath)));
   const shown = shownState(access, identifier);
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds(20); round++) {
     const decision: Decision = { operation: 'revoke', identifier, reason: `Reason ${round}.`, shown };
     const asked = askDecision(access, token, decision, CLIENT.address);
     const options = beginDecision(access, signed, readAskedDecision(access, signed, asked.id).decision, CLIENT);

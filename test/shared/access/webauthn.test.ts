@@ -16,6 +16,7 @@ import {
   type Twist,
   USUAL_FLAGS,
 } from '../../support/authenticator.ts';
+import { rounds } from '../../support/rounds.ts';
 
 // Each answer is also given to @simplewebauthn/server, which was written by others and reads the key as COSE.
 
@@ -29,8 +30,6 @@ const KINDS = ['ES256', 'Ed25519', 'RS256'] as const;
 const AUTHENTICATORS = Object.fromEntries(
   KINDS.map((kind) => [kind, [createAuthenticator(PARTY, kind), createAuthenticator(PARTY, kind)]]),
 ) as Record<(typeof KINDS)[number], [Authenticator, Authenticator]>;
-
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** What is wrong with an answer, as a sentence; null where nothing is. */
 function faultOf(act: () => unknown): string | null {
@@ -175,7 +174,7 @@ describe('an assertion', () => {
     }
   });
 
-  test(`is refused where it was changed: 1200 of them, each as an independent implementation says (seed ${SEED})`, async () => {
+  test('is refused where it was changed, each as an independent implementation says', async () => {
     const seen = { accepted: 0, refused: 0, stricter: 0 };
     await fc.assert(
       fc.asyncProperty(cases, async ({ kind, stored: signCount, twist, change, mixedUp }) => {
@@ -202,11 +201,11 @@ describe('an assertion', () => {
           others: fault === null,
         });
       }),
-      { seed: SEED, numRuns: 1200 },
+      { numRuns: rounds(1200) },
     );
-    expect(seen.accepted).toBeGreaterThan(200);
-    expect(seen.refused).toBeGreaterThan(400);
-    expect(seen.stricter).toBeLessThan(150);
+    expect(seen.accepted).toBeGreaterThan(rounds(150));
+    expect(seen.refused).toBeGreaterThan(rounds(300));
+    expect(seen.stricter).toBeLessThan(rounds(200));
   });
 
   const [authenticator] = AUTHENTICATORS.ES256;
@@ -262,7 +261,7 @@ describe('a registration', () => {
     }
   });
 
-  test(`that was changed is never accepted where others refuse it, and its key is the one they read (seed ${SEED})`, async () => {
+  test('that was changed is never accepted where others refuse it, and its key is the one they read', async () => {
     const seen = { accepted: 0, refused: 0 };
     const registrations = fc.record({
       kind: fc.constantFrom(...KINDS),
@@ -299,9 +298,9 @@ describe('a registration', () => {
           expect(authenticator.cose.equals(others?.registrationInfo?.credential.publicKey ?? Buffer.of())).toBe(true);
         } else if (change === null && !STRICTER.test(fault)) expect(others?.verified ?? false).toBe(false);
       }),
-      { seed: SEED, numRuns: 500 },
+      { numRuns: rounds(500) },
     );
-    expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(50);
+    expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(rounds(40));
   });
 
   const [first, second] = AUTHENTICATORS.ES256;

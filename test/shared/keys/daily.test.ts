@@ -8,6 +8,7 @@ import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const OWNER = { kind: 'owner', name: 'owner', profileId: 1 } as const;
@@ -78,7 +79,7 @@ describe('five keys a day', () => {
         }
         deps.db.$client.close();
       }),
-      { numRuns: 8 },
+      { numRuns: rounds(8) },
     );
   });
 });

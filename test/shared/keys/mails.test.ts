@@ -9,6 +9,7 @@ import { renamingMail, submissionMail } from '../../../shared/keys/owner-mails.t
 import type { Mail } from '../../../shared/mail/mail.ts';
 import { addressMail, enrolmentMail, signInMail } from '../../../shared/notices/people-mails.ts';
 import { reminderMail } from '../../../shared/notices/reminder-mail.ts';
+import { rounds } from '../../support/rounds.ts';
 import { NEWS, SECRET, TO } from '../mail/sample.ts';
 
 const DECISION = {
@@ -284,7 +285,7 @@ describe('what others wrote stays what others wrote', () => {
       fc.property(hostile, (text) => {
         expect(allMails(text).map(elementsOf)).toEqual(elements);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 

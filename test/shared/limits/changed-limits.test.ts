@@ -7,6 +7,7 @@ import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { use } from '../../support/limits.ts';
 import { afterCrash } from '../../support/quota-file.ts';
+import { rounds } from '../../support/rounds.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 // What was spent counts on when a key's limits are changed, against a naive record of everything.
@@ -162,7 +163,7 @@ for (const [where, run] of [
             if (count > most) expect(admitted).toBe(false);
           });
         }),
-        { numRuns: 80 },
+        { numRuns: rounds(80) },
       );
     }, 60_000);
 
@@ -174,7 +175,7 @@ for (const [where, run] of [
             else if (!admitted) expect(least - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
           });
         }),
-        { numRuns: 40 },
+        { numRuns: rounds(40) },
       );
     }, 60_000);
   });

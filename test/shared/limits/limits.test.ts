@@ -10,6 +10,7 @@ import { record } from '../../../shared/limits/ring.ts';
 import { limitsTime, startTimeline } from '../../../shared/limits/time.ts';
 import { left as leftOf, use as useOf } from '../../support/limits.ts';
 import { afterCrash, logSize } from '../../support/quota-file.ts';
+import { rounds } from '../../support/rounds.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 const folder = tempFolder();
@@ -90,7 +91,7 @@ describe('several limits and any cost, against a naive record of everything', ()
           }
         }
       }),
-      { numRuns: 150 },
+      { numRuns: rounds(150) },
     );
     limits.close();
   });

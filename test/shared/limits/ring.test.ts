@@ -13,6 +13,7 @@ import {
   ringLength,
   waitMs,
 } from '../../../shared/limits/ring.ts';
+import { rounds } from '../../support/rounds.ts';
 
 /** The promise, told naively: every admitted request's time is remembered for ever. */
 function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
@@ -124,7 +125,7 @@ describe('the promise', () => {
           expect(remainingAt(ring, now)).toBe(admitted ? left - count : left);
         });
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 
@@ -140,7 +141,7 @@ describe('the promise', () => {
           expect(shown).toBeGreaterThan(really - limit.quota / 1_000);
         });
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 
@@ -153,7 +154,7 @@ describe('the promise', () => {
           expect(span).toBeGreaterThan(limit.windowSeconds * 1000);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 
@@ -175,7 +176,7 @@ describe('the promise', () => {
           expect(remainingAt(copy(), now + (seconds - 1) * 1000)).toBeLessThan(count);
         });
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     );
   });
 
@@ -190,7 +191,7 @@ describe('the promise', () => {
           expect(remainingAt(copy, now + reset * 1000)).toBe(left);
         });
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     );
   });
 });

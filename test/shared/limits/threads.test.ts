@@ -26,6 +26,7 @@ import { systemRandom } from '../../../shared/random.ts';
 import { left, use } from '../../support/limits.ts';
 import type { Task } from '../../support/limits-worker.ts';
 import { afterCrash } from '../../support/quota-file.ts';
+import { rounds } from '../../support/rounds.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 // Accounts in shared memory: against the same accounts in plain memory, and spent from by several threads at once.
@@ -125,7 +126,7 @@ describe('one thread', () => {
         plain.close();
         keeper.close();
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { rounds } from '../../support/rounds.ts';
 import { startSmtp } from '../../support/smtp.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -208,6 +209,6 @@ test('in any order of requests, decisions and failures no two mails come within 
       }
       w.deps.db.$client.close();
     }),
-    { numRuns: 8 },
+    { numRuns: rounds(8) },
   );
 });

@@ -10,6 +10,7 @@ import { importProfiles } from '../../../shared/profiles/write/import.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText, importLines } from '../../support/import.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
@@ -58,7 +59,7 @@ describe('export, import into an empty database, export', () => {
         await importLines(to, first.trimEnd().split('\n'));
         expect(await exportText(to)).toBe(first);
       }),
-      { numRuns: 20 },
+      { numRuns: rounds(20) },
     );
   });
 });
@@ -81,7 +82,7 @@ test('texts stand in it as JSON.stringify writes them, whatever characters they 
         expect(lines[at]).toContain(`"discordID":${JSON.stringify(text)},"discordClean"`);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: rounds(40) },
   );
 });
 

@@ -4,6 +4,7 @@ import { countProfiles, listProfiles, type ProfileFilter } from '../../../shared
 import { foldName } from '../../../shared/profiles/name.ts';
 import { issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const KIB = 1_024;
@@ -72,7 +73,7 @@ test('every combination of filters finds, and counts, what a look at each profil
       expect(found).toEqual(wanted);
       expect(countProfiles(deps.db, filter, nowMs)).toBe(wanted.length);
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(300) },
   );
 });
 

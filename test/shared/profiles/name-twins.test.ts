@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { foldName, nameFault } from '../../../shared/profiles/name.ts';
 import { importLines, namesById } from '../../support/import.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Names that are one name in many spellings, brought in from every side.
@@ -92,9 +93,9 @@ test('two names that fold alike never coexist, whoever brings them in and howeve
         expect(stored.map(([, spelled]) => foldName(spelled))).toEqual(stored.map(([of]) => of));
       },
     ),
-    { numRuns: 250 },
+    { numRuns: rounds(250) },
   );
-  expect(Math.min(refusals, taken)).toBeGreaterThan(50);
+  expect(Math.min(refusals, taken)).toBeGreaterThan(rounds(50));
 });
 
 test('a name can’t be taken beside its twin: the other spelling is refused, and the holder named', async () => {
@@ -114,7 +115,7 @@ test('a name can’t be taken beside its twin: the other spelling is refused, an
       const reason = `the name "${other}" is held by profile 1`;
       expect(refused).toEqual(alike ? [{ line: 2, id: 2, field: 'username', reason }] : []);
     }),
-    { numRuns: 120 },
+    { numRuns: rounds(120) },
   );
 });
 

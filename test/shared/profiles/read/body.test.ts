@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bodyOf, type Part } from '../../../../shared/profiles/read/body.ts';
+import { rounds } from '../../../support/rounds.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 }).map((part) => part.toWellFormed());
 const part: fc.Arbitrary<Part> = fc.oneof(
@@ -14,7 +15,7 @@ test('a body is its parts, whatever their sizes and characters', () => {
     fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
       expect(Buffer.compare(bodyOf(parts), Buffer.concat(parts.map((each) => Buffer.from(each))))).toBe(0);
     }),
-    { numRuns: 50 },
+    { numRuns: rounds(50) },
   );
 });
 

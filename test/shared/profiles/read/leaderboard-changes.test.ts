@@ -7,6 +7,7 @@ import type { Body } from '../../../../shared/profiles/read/body.ts';
 import { prepareProfiles } from '../../../../shared/profiles/read/cache.ts';
 import { type Leaderboard, prepareLeaderboard } from '../../../../shared/profiles/read/leaderboard.ts';
 import { importLines } from '../../../support/import.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 // What others commit, where the board keeps what it need not read again.
@@ -138,7 +139,7 @@ describe('after whatever others have committed', () => {
           expect(pages()).toEqual(freshPages(deps.config.databasePath));
         }
       }),
-      { numRuns: 25 },
+      { numRuns: rounds(25) },
     );
   }, 60_000);
 });

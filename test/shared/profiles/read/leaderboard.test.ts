@@ -6,6 +6,7 @@ import type { CachedProfile } from '../../../../shared/profiles/read/cache.ts';
 import { type BoardPage, boardIn, type Order } from '../../../../shared/profiles/read/leaderboard.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 type Board = { leaderboard: { rank: number; id: number; viewsCount: number }[]; total: number };
@@ -61,7 +62,7 @@ describe('ranks', () => {
           expect(shown).toEqual(wanted);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: rounds(40) },
     );
   });
 });
@@ -83,7 +84,7 @@ describe('a page', () => {
           `{"leaderboard":[${wanted}],"limit":${limit},"offset":${offset},"total":${SIZE}}`,
         );
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { importLines, namesById } from '../../../support/import.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 const ada = { id: 1, username: 'ada' };
@@ -185,6 +186,6 @@ test('whatever is imported, names and rows agree, and every refused line is told
         .values();
       expect(held).toEqual([[0]]);
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(150) },
   );
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Deps } from '../../../../shared/deps.ts';
 import { exportText, importLines, namesById } from '../../../support/import.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 /** The first batches are larger than later ones; so many lines fill them. */
@@ -110,6 +111,6 @@ test('however names are handed round, lines in many batches come to the same as 
       expect(refused.length > 0).toBe(strict.refused.length > 0);
       if (refused.length === 0) expect(names).toEqual(await namesById(one));
     }),
-    { numRuns: 25 },
+    { numRuns: rounds(25) },
   );
 }, 30_000);

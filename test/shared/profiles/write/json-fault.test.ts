@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { jsonFaultAt } from '../../../../shared/profiles/write/json-fault.ts';
+import { rounds } from '../../../support/rounds.ts';
 
 describe('the place of a fault in JSON', () => {
   test('is that of the first character that can’t stand there', () => {
@@ -47,7 +48,7 @@ describe('the place of a fault in JSON', () => {
         const before = text.slice(0, at);
         expect([null, at]).toContain(jsonFaultAt(before));
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
   });
 
