@@ -2,9 +2,10 @@ import type { Clock } from '../../shared/clock.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
 import type { ImportOptions } from '../../shared/profiles/write/import.ts';
 import type { ImportOutcome } from '../../shared/profiles/write/import-report.ts';
+import type { MayOverwrite } from '../../shared/profiles/write/rejects.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { untilInterrupted } from '../interrupt.ts';
-import { notice, printJson } from '../output.ts';
+import { counted, notice, printJson } from '../output.ts';
 import { createProgress, type ProgressLine } from '../progress.ts';
 import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
 
@@ -89,4 +90,25 @@ export async function confirmPruning(profiles: number, progress: ProgressLine): 
     if (!(error instanceof AppError) || error.code !== 'cancelled') throw error;
     throw new AppError('cancelled', 'Cancelled: the file is in, and nothing was pruned.');
   }
+}
+
+/**
+ * Decides whether the file of --rejects is overwritten although it holds something: asks where somebody can be asked, else
+ * says that it is. Throws `refused` for a file that no import has written, where nobody can be asked.
+ */
+export async function mayOverwrite(
+  path: string,
+  { bytes, mayBeOurs }: Parameters<MayOverwrite>[0],
+  asks: boolean,
+): Promise<boolean> {
+  if (asks) {
+    const { confirm } = await import('../prompts.ts');
+    return confirm(`${path} is there already (${counted(bytes, 'byte')}). Overwrite it with the refused lines?`);
+  }
+  if (!mayBeOurs) {
+    const what = 'is there already, and is no file of refused lines';
+    throw new AppError('refused', `${path} ${what}; remove it, or name another one. Nothing was changed.`);
+  }
+  notice(`${path} is overwritten; it held ${counted(bytes, 'byte')} of refused lines.`);
+  return true;
 }

@@ -9,7 +9,7 @@ import { untilInterrupted } from '../interrupt.ts';
 import { notice } from '../output.ts';
 import type { Host } from '../remote/way.ts';
 import { isAsking } from '../values.ts';
-import { confirmPruning, MAX_LINES_SAID, showImport } from './import-shown.ts';
+import { confirmPruning, MAX_LINES_SAID, mayOverwrite, showImport } from './import-shown.ts';
 
 type Options = {
   merge?: boolean;
@@ -37,7 +37,7 @@ export function addTo(parent: Command): void {
         `the most of all profiles that --prune may erase; default: ${DEFAULT_LIMIT}`,
       ),
     )
-    .option('--rejects <path>', 'write the refused lines themselves into this file')
+    .option('--rejects <path>', 'write the refused lines themselves into this file, which is emptied first')
     .addOption(new Option('--from-server', 'what a platform sends to a server, which starts this command').hideHelp())
     .addHelpText(
       'after',
@@ -47,6 +47,7 @@ is reported with its number, its id and the reason, and left out; the exit code 
 nothing is). After ${MAX_LINES_SAID} such lines only their number is told; --json lists 10000, --rejects has all.
 A line that wants a name of another profile is tried again at the end, so that two profiles can swap their names. Where
 the import can't go on (no room on the disk, say), the sentence tells how many lines are in.
+--rejects overwrites what an earlier import has written there, and says so; on a terminal it asks. Other files it leaves.
 --prune erases nothing where a line was refused, the last line has no line feed, or more than --prune-limit would go: 3.
 On a terminal it says how many and asks. {"id":7,"deleted":true} erases a profile, as "profiles erase" does.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
@@ -79,12 +80,11 @@ async function importCommand(file: string, options: Options, command: Command): 
   const nothingChanged = () => refusalOf('cancelled').sentence as string;
   const source = await untilInterrupted(openSource(file, process.stdin), nothingChanged);
   const input = file === '-' ? STDIN : file;
-  if (way.kind === 'host') return importElsewhere(way.host, source, input, options, globalsOf(command).json);
-  await withContext(command, 'fill', (context) =>
-    withRejects(options.rejects, [input, context.deps.config.databasePath], (rejects) =>
-      importSource(context, source, options, prune, rejects),
-    ),
-  );
+  if (way.kind === 'host') return importElsewhere(way.host, source, input, options, globalsOf(command));
+  await withContext(command, 'fill', (context) => {
+    const file = { input, databasePath: context.deps.config.databasePath, yes: context.yes };
+    return withRejects(options.rejects, file, (rejects) => importSource(context, source, options, prune, rejects));
+  });
 }
 
 const STDIN = 0;
@@ -92,15 +92,18 @@ const STDIN = 0;
 /** Runs `act` with the file of --rejects, undefined where none is wanted. Throws what `openRejects` throws. */
 async function withRejects(
   path: string | undefined,
-  others: readonly (string | number)[],
+  { input, databasePath, yes }: { input: string | number; databasePath: string | null; yes: boolean },
   act: (rejects: Rejects | undefined) => Promise<void>,
 ): Promise<void> {
+  if (path === undefined) return act(undefined);
   const { openRejects } = await import('../../shared/profiles/write/rejects.ts');
-  const rejects = path === undefined ? undefined : openRejects(path, others);
+  const rejects = await openRejects(path, { inputs: [input], databasePath }, (held) =>
+    mayOverwrite(path, held, input !== STDIN && isAsking(yes)),
+  );
   try {
     await act(rejects);
   } finally {
-    rejects?.close();
+    rejects.close();
   }
 }
 
@@ -151,12 +154,12 @@ async function importElsewhere(
   source: ImportSource,
   input: string | number,
   { merge = false, strict = false, rejects: path }: Options,
-  json: boolean,
+  { json, yes }: { json: boolean; yes: boolean },
 ): Promise<void> {
   const { importToHost } = await import('../remote/import.ts');
   notice(`On ${host.url}:`);
   const shown = { clock: systemClock, json, isPruning: false, endsAtOnce: false, isElsewhere: true };
-  await withRejects(path, [input], (rejects) =>
+  await withRejects(path, { input, databasePath: null, yes }, (rejects) =>
     showImport(shown, (ears) =>
       importToHost(host, source, { merge, strict, ...(rejects !== undefined && { rejects }), ...ears }),
     ),

@@ -14,6 +14,7 @@ import { dirname } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
+import { isDatabaseFile } from './database-files.ts';
 import { realPath } from './disk.ts';
 import { databaseFault } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
@@ -70,10 +71,13 @@ export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
 /**
  * Copies one snapshot of a database to a new file of mode 0600, while others may write. The copy is verified and
  * flushed to the disk before it gets its name. `onStep` is called when a step begins. Throws `refused`, and leaves no
- * file behind, if the name is taken, the disk is full, or the copy is not sound.
+ * file behind, if the name is taken or belongs to a database, the disk is full, or the copy is not sound.
  */
 export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
   refuseExisting(target);
+  if (isDatabaseFile(target, sqlite.filename)) {
+    throw new AppError('refused', `${target} is a name that belongs to a database; name another file.`);
+  }
   const temporary = `${target}.${crypto.randomUUID()}.unfinished`;
   return withFault(sqlite.filename, target, () => {
     closeSync(openSync(temporary, 'wx', 0o600));

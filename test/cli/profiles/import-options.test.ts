@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
@@ -120,9 +120,12 @@ describe('--rejects', () => {
   test('never empties what is read or written, and says what can’t be written', async () => {
     const { folder, file, db, importing, write } = await world(3);
     write(jsonLines(...profiles(2)));
-    for (const path of [file, db]) {
+    for (const [path, what] of [
+      [file, 'that the import itself reads'],
+      [db, 'of a database'],
+    ] as const) {
       const { code, stderr } = await importing([file, '--rejects', path]);
-      expect([code, stderr]).toEqual([2, `--rejects names a file that the import itself reads or writes: ${path}.\n`]);
+      expect([code, stderr]).toEqual([2, `--rejects names a file ${what}: ${path}.\n`]);
     }
     const words = profilectlWords(['profiles', 'import', '-', '--rejects', file, '--db', db]);
     const child = Bun.spawnSync(['sh', '-c', `"$@" < '${file}'`, 'sh', ...words], { cwd: PROJECT });
@@ -137,6 +140,65 @@ describe('--rejects', () => {
     const full = await importing([file, '--rejects', '/dev/full']);
     expect(full.stderr).toContain("The file of --rejects, /dev/full, can't be written (ENOSPC); 2 lines are in.");
     expect(full.code).toBe(3);
+  });
+});
+
+describe('the file of --rejects that holds something already', () => {
+  const BAD = jsonLines('{"id":2');
+
+  test('is overwritten with a word where an earlier import has written it', async () => {
+    const { folder, file, importing, write } = await world(0);
+    const rejects = join(folder, 'rejects.jsonl');
+    write(jsonLines(...profiles(1)) + BAD);
+    await importing([file, '--rejects', rejects]);
+    write(jsonLines(...profiles(2)));
+    const { code, stderr } = await importing([file, '--rejects', rejects]);
+    expect([code, stderr]).toEqual([0, `${rejects} is overwritten; it held 8 bytes of refused lines.\n`]);
+    expect(readFileSync(rejects, 'utf8')).toBe('');
+    // An empty file holds nothing that could be lost; it gets the mode of such a file.
+    chmodSync(rejects, 0o644);
+    write(jsonLines(...profiles(2)) + BAD);
+    expect((await importing([file, '--rejects', rejects])).code).toBe(3);
+    expect([readFileSync(rejects, 'utf8'), statSync(rejects).mode & 0o777]).toEqual([BAD, 0o600]);
+  });
+
+  test('stays as it is where it is something else: 1, and nothing is imported', async () => {
+    const { folder, file, importing, write, count } = await world(1);
+    write(jsonLines(...profiles(3)) + BAD);
+    for (const [name, text, mode] of [
+      ['of-others.jsonl', BAD, 0o644],
+      ['notes', 'precious\n', 0o600],
+      ['indented.json', '{\n  "hosts": {}\n}\n', 0o600],
+    ] as const) {
+      const path = join(folder, name);
+      writeFileSync(path, text, { mode });
+      const done = await importing([file, '--rejects', path, '--yes']);
+      expect(done).toMatchObject({ code: 1, stderr: expect.stringContaining(`${path} is there already`) });
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    }
+    const linked = join(folder, 'linked.jsonl');
+    writeFileSync(join(folder, 'first'), BAD, { mode: 0o600 });
+    linkSync(join(folder, 'first'), linked);
+    expect((await importing([file, '--rejects', linked])).code).toBe(1);
+    expect(readFileSync(linked, 'utf8')).toBe(BAD);
+    expect(await count()).toBe(1);
+  });
+
+  test('is asked for on a terminal: after a no it stays as it is', async () => {
+    const { folder, file, db, write, count } = await world(1);
+    write(jsonLines(...profiles(3)) + BAD);
+    const path = join(folder, 'notes');
+    writeFileSync(path, 'precious\n');
+    const words = ['profiles', 'import', file, '--rejects', path, '--db', db];
+    const terminal = openTerminal(words);
+    await terminal.answer('is there already (9 bytes). Overwrite it', 'n\r');
+    await terminal.see('stays as it is, and nothing was changed.');
+    expect(await terminal.exited).toBe(130);
+    expect([readFileSync(path, 'utf8'), await count()]).toEqual(['precious\n', 1]);
+    const again = openTerminal(words);
+    await again.answer('Overwrite it', 'y\r');
+    expect(await again.exited).toBe(3);
+    expect([readFileSync(path, 'utf8'), await count()]).toEqual([BAD, 3]);
   });
 });
 
