@@ -167,6 +167,11 @@ describe('one owner each', () => {
       /Date\.now\(|new Date\(\)|performance\.(now|timeOrigin)|Bun\.nanoseconds|hrtime/,
       ['shared/clock.ts'],
     ],
+    [
+      'comparing e-mail addresses, whose case does not count',
+      /\[A-Z\]\/g, [^\n]*toLowerCase|\b\w*([eE]mail|[aA]ddress)\b(\.to\w+Case\(\)| (===|!==) (?!null\b|undefined\b|true\b|last\b|'string'))|(lower|upper)\(email|email (COLLATE|=[ ?$])/,
+      ['shared/mail/address.ts'],
+    ],
     ['randomness', /getRandomValues|Math\.random|randomBytes/, ['shared/random.ts']],
     [
       'writing what servers show of profiles',

@@ -3,7 +3,7 @@ import type { Sqlite } from '../db/connect.ts';
 import { AppError } from '../errors.ts';
 import type { Access, Client } from './access.ts';
 import { isWithin, MAX_BACK_MS } from './periods.ts';
-import { beginPersonToken, endTokenRow, endTokenRows } from './person-tokens.ts';
+import { beginPersonToken, endTokenRow } from './person-tokens.ts';
 import {
   columnsOf,
   personsRows,
@@ -152,19 +152,6 @@ function find(sqlite: Sqlite, code: string): Row | null {
 function isRight(row: Row, { redirectUri, verifier }: CliExchange, nowMs: number): boolean {
   const challenge = Buffer.from(hashOf(verifier)).toString('base64url');
   return isWithin(row.madeAt, CLI_CODE_MS, nowMs) && row.redirectUri === redirectUri && row.codeChallenge === challenge;
-}
-
-/** Ends all of this person's tokens, and the codes that could still become one. Returns how many tokens were alive. */
-export function endAllCliLogins({ sessions, clock }: Access, signed: Signed): number {
-  const nowMs = clock.nowMs();
-  const ended = writeSessions(sessions, (sqlite) => {
-    sqlite
-      .query<null, Value[]>(`DELETE FROM cli_codes WHERE token_made IS NULL AND ${personsRows(signed)}`)
-      .run(...personsValues(signed));
-    return endTokenRows(sqlite, signed, nowMs);
-  });
-  flushSessions(sessions);
-  return ended;
 }
 
 /** Deletes codes whose time is over, and those used more than a day ago, inside a transaction of the caller. */

@@ -50,6 +50,13 @@ export function knowBrowser(
   return next;
 }
 
+/** Forgets the browsers in which this profile's owner has signed in, but for the one with the cookie `kept`. */
+export function forgetBrowsers(sqlite: Sqlite, profileId: number, kept: string | null): void {
+  sqlite
+    .query('DELETE FROM known_browsers WHERE profile_id = ? AND token_hash <> ?')
+    .run(profileId, hashOf(kept ?? ''));
+}
+
 /** Forgets browsers in which nobody has signed in for 90 days. */
 export function dropOldBrowsers(sqlite: Sqlite, nowMs: number): void {
   const drop = sqlite.query('DELETE FROM known_browsers WHERE signed_in_at <= ? OR signed_in_at > ?');

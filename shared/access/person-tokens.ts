@@ -17,7 +17,7 @@ import {
   type Value,
 } from './session-row.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
-import { dropOver, endRows, endThose, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
+import { dropOver, endOne, endRows, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
 import { newTokenText, readTokenText } from './token-text.ts';
 import { hashOf, isSameHash } from './tokens.ts';
 
@@ -33,7 +33,8 @@ export const PERSON_TOKEN_PERIODS = {
 /** The most tokens that are listed of one person. */
 export const MOST_TOKENS_LISTED = 200;
 
-const TABLE: SignedTable = { name: 'person_tokens', key: 'identifier', periods: PERSON_TOKEN_PERIODS };
+/** The table of these tokens. */
+export const PERSON_TOKENS: SignedTable = { name: 'person_tokens', key: 'identifier', periods: PERSON_TOKEN_PERIODS };
 
 /** Where a token is used: what the machine calls itself, and the client's address, normalised. */
 export type TokenOrigin = { machine: string; client: { address: string } };
@@ -117,17 +118,17 @@ function findRow({ sessions }: Access, token: string): Row | null {
 
 /** Notes that a token was used now; called after the answer. Writes at most once a minute. */
 export function notePersonTokenUse(access: Access, { identifier, lastUsedAtMs }: PersonToken): void {
-  noteUseIn(access, TABLE, identifier, lastUsedAtMs);
+  noteUseIn(access, PERSON_TOKENS, identifier, lastUsedAtMs);
 }
 
 /** Ends one of this person's tokens. Returns whether there was a living one with this identifier. */
 export function endPersonToken(access: Access, signed: Signed, identifier: string): boolean {
-  return endThose(access, TABLE, signed, 'identifier = ?', identifier) > 0;
+  return endOne(access, PERSON_TOKENS, signed, identifier);
 }
 
 /**
  * Ends the token that somebody gives back; does nothing for every other text. Also one that is not alive just now, which could
- * live again once the clock is put right or the profile has its former address back.
+ * live again once the clock is put right.
  */
 export function endShownToken(access: Access, token: string): void {
   const row = findRow(access, token);
@@ -136,12 +137,7 @@ export function endShownToken(access: Access, token: string): void {
 
 /** Does what {@link endPersonToken} does, inside a transaction of the caller, who flushes what is written. */
 export function endTokenRow(sqlite: Sqlite, signed: Signed, identifier: string, nowMs: number): void {
-  endRows(sqlite, TABLE, signed, { condition: 'identifier = ?', value: identifier, nowMs });
-}
-
-/** Ends all living tokens of this person, inside a transaction of the caller, who flushes what is written. Returns how many. */
-export function endTokenRows(sqlite: Sqlite, signed: Signed, nowMs: number): number {
-  return endRows(sqlite, TABLE, signed, { condition: 'identifier IS NOT ?', value: null, nowMs });
+  endRows(sqlite, PERSON_TOKENS, signed, identifier, nowMs);
 }
 
 /**
@@ -166,5 +162,5 @@ export function listPersonTokens(access: Access, signed: Signed): ListedToken[] 
 
 /** Deletes the tokens that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
 export function dropOldPersonTokens(sqlite: Sqlite, nowMs: number): void {
-  dropOver(sqlite, TABLE, nowMs);
+  dropOver(sqlite, PERSON_TOKENS, nowMs);
 }

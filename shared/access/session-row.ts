@@ -95,6 +95,16 @@ export function personsRows({ kind }: Signed): string {
   return `${kind === 'owner' ? 'profile_id = ? AND address_hash = ?' : 'admin = ?'} AND generation = ?`;
 }
 
+/** The condition that a row is of this profile or admin, whatever it was bound to; its one value is {@link whoseRows}. */
+export function everyRowOf({ kind }: Signed): string {
+  return `${kind === 'owner' ? 'profile_id' : 'admin'} = ?`;
+}
+
+/** The value for {@link everyRowOf}. */
+export function whoseRows(signed: Signed): Value {
+  return signed.kind === 'owner' ? signed.profileId : signed.name;
+}
+
 /** The values for {@link personsRows}, in order. */
 export function personsValues(signed: Signed): Value[] {
   if (signed.kind === 'admin') return [signed.name, signed.generation];

@@ -19,14 +19,15 @@ import {
   type Value,
 } from './session-row.ts';
 import { readSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
-import { dropOver, endThose, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
+import { dropOver, endOne, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
 import { hashOf, newToken } from './tokens.ts';
 
 // Who is signed in. A session is found by the SHA-256 of its token, and every look at it compares what it is bound to: an
 // owner's profile, row and address, an admin's name and generation. Functions throw `busy` where a lock is held for too
 // long, and `refused` where a file can't be read or written.
 
-const TABLE: SignedTable = { name: 'sessions', key: 'id', periods: SESSION_PERIODS };
+/** The table of sessions. */
+export const SESSIONS: SignedTable = { name: 'sessions', key: 'id', periods: SESSION_PERIODS };
 
 /** The most characters that are kept of what a browser calls itself. */
 const MAX_AGENT = 255;
@@ -78,17 +79,12 @@ export function readSession(access: Access, token: string): Session | null {
 
 /** Notes that a session was used now; called after the answer. Writes at most once a minute. */
 export function noteUse(access: Access, { id, lastUsedAtMs }: Session): void {
-  noteUseIn(access, TABLE, id, lastUsedAtMs);
+  noteUseIn(access, SESSIONS, id, lastUsedAtMs);
 }
 
 /** Ends one of this person's sessions. Returns whether there was a living one with this id. */
 export function endSession(access: Access, signed: Signed, id: number): boolean {
-  return endThose(access, TABLE, signed, 'id = ?', id) > 0;
-}
-
-/** Ends all living sessions of this person, but for one where `exceptId` names it. Returns how many. */
-export function endAllSessions(access: Access, signed: Signed, exceptId: number | null = null): number {
-  return endThose(access, TABLE, signed, 'id IS NOT ?', exceptId);
+  return endOne(access, SESSIONS, signed, id);
 }
 
 /**
@@ -117,5 +113,5 @@ export function countSessions(sessions: SessionsFile, nowMs: number): number {
 
 /** Deletes the sessions that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
 export function dropOldSessions(sqlite: Sqlite, nowMs: number): void {
-  dropOver(sqlite, TABLE, nowMs);
+  dropOver(sqlite, SESSIONS, nowMs);
 }

@@ -3,12 +3,14 @@ import type { Access } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { isStillBound } from './binding.ts';
 import {
+  everyRowOf,
   type Periods,
   personsRows,
   personsValues,
   SHOWN_AFTER_END_MS,
   type Signed,
   type Value,
+  whoseRows,
 } from './session-row.ts';
 import { flushSessions, writeSessions } from './sessions-file.ts';
 
@@ -43,38 +45,43 @@ export function noteUseIn(
   );
 }
 
-/**
- * Ends the person's rows that a condition with one value names; one whose time was over before ended then. Returns how many
- * were alive.
- */
-export function endThose(
+/** Ends one of the person's rows. Returns whether it was alive: one whose time was over before ended then. */
+export function endOne(
   { sessions, clock }: Access,
   table: SignedTable,
   signed: Signed,
-  condition: string,
-  value: Value,
-): number {
-  const nowMs = clock.nowMs();
-  const ended = writeSessions(sessions, (sqlite) => endRows(sqlite, table, signed, { condition, value, nowMs }));
+  which: string | number,
+): boolean {
+  const ended = writeSessions(sessions, (sqlite) => endRows(sqlite, table, signed, which, clock.nowMs()));
   flushSessions(sessions);
-  return ended;
+  return ended > 0;
 }
 
-/** Does what {@link endThose} does, inside a transaction of the caller, who flushes what is written. */
+/**
+ * Ends one of the person's rows, or, where `which` is null, every row of this profile or admin, whatever it was bound to.
+ * Returns how many of them let this person in until now. Runs inside a transaction of the caller, who flushes what is
+ * written.
+ */
 export function endRows(
   sqlite: Sqlite,
-  { name, periods }: SignedTable,
+  { name, key, periods }: SignedTable,
   signed: Signed,
-  { condition, value, nowMs }: { condition: string; value: Value; nowMs: number },
+  which: string | number | null,
+  nowMs: number,
 ): number {
   const { idleMs, mostMs } = periods[signed.kind];
+  const persons = personsValues(signed);
+  const [rows, values]: [string, Value[]] =
+    which === null
+      ? [everyRowOf(signed), [whoseRows(signed)]]
+      : [`${personsRows(signed)} AND ${key} = ?`, [...persons, which]];
   return sqlite
-    .query<{ endedAt: number }, Value[]>(
-      `UPDATE ${name} SET ended_at = min(?, last_used_at + ?, started_at + ?)
-         WHERE ended_at IS NULL AND ${personsRows(signed)} AND ${condition} RETURNING ended_at AS endedAt`,
+    .query<{ wasAlive: number }, Value[]>(
+      `UPDATE ${name} SET ended_at = min(?, last_used_at + ?, started_at + ?) WHERE ended_at IS NULL AND ${rows}
+         RETURNING ended_at = ? AND ${personsRows(signed)} AS wasAlive`,
     )
-    .all(nowMs, idleMs, mostMs, ...personsValues(signed), value)
-    .filter(({ endedAt }) => endedAt === nowMs).length;
+    .all(nowMs, idleMs, mostMs, ...values, nowMs, ...persons)
+    .filter(({ wasAlive }) => wasAlive === 1).length;
 }
 
 /** Deletes the rows that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */

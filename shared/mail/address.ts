@@ -10,11 +10,13 @@ export function isMailAddress(text: string): boolean {
   return text.length <= 254 && ADDRESS.test(text);
 }
 
-/** Whether two addresses are the same for this service, which ignores the case of ASCII letters. */
-export function isSameAddress(one: string, other: string | null): boolean {
-  return other !== null && lowerAscii(one) === lowerAscii(other);
+/** Whether two addresses are the same for this service, which ignores the case of ASCII letters; null is none. */
+export function isSameAddress(one: string | null, other: string | null): boolean {
+  if (one === null || other === null) return one === other;
+  return foldAddress(one) === foldAddress(other);
 }
 
-function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+/** The form in which addresses are compared and hashed: two that are the same have the same one. */
+export function foldAddress(address: string): string {
+  return address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

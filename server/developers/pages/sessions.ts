@@ -1,4 +1,4 @@
-import { endAllCliLogins } from '../../../shared/access/cli-codes.ts';
+import { endAllSignIns } from '../../../shared/access/end-all.ts';
 import {
   endPersonToken,
   type ListedToken,
@@ -6,11 +6,11 @@ import {
   MOST_TOKENS_LISTED,
 } from '../../../shared/access/person-tokens.ts';
 import type { ListedSession, Session } from '../../../shared/access/session-row.ts';
-import { endAllSessions, endSession, listSessions, MOST_LISTED } from '../../../shared/access/sessions.ts';
+import { endSession, listSessions, MOST_LISTED } from '../../../shared/access/sessions.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../request/public-path.ts';
-import { removeCookie } from '../cookies.ts';
+import { readCookie, removeCookie } from '../cookies.ts';
 import { timeText } from '../html/time.ts';
 import { written } from '../html/written.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
@@ -91,10 +91,8 @@ export function endCliLogin({ access, session, params }: Visit): Outcome {
 }
 
 /** `POST /developers/sessions/end-all`. */
-export function endAll({ access, session }: Visit): Outcome {
+export function endAll({ access, session, request }: Visit): Outcome {
   const { signed } = session as Session;
-  // The session goes last: where the first fails, its person is still signed in, and can send the form again.
-  endAllCliLogins(access, signed);
-  endAllSessions(access, signed);
+  endAllSignIns(access, signed, readCookie(access.config, request.headers.cookie, 'known'));
   return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };
 }

@@ -32,6 +32,11 @@ export const profiles = sqliteTable(
      * changes; 0 in rows that are older than this column. Sign-ins are bound to it.
      */
     generation: integer().notNull().default(0),
+    /**
+     * How often this row got another e-mail address, one that differs by more than case. Sign-ins are bound to it, so that a
+     * former address that comes back revives none of them.
+     */
+    addressChanges: integer('address_changes').notNull().default(0),
   },
   (t) => [
     uniqueIndex('profiles_auth_id').on(t.authId),

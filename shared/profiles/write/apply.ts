@@ -201,9 +201,9 @@ function updateRow(
     row.authId = claimAuthId(claims, claim, takenAt);
   }
   const isReplaced = writer.replace(row, held);
-  const formerEmail = held?.email ?? null;
-  if (isReplaced && formerEmail !== null && !isSameAddress(formerEmail, row.email)) {
-    onKeys.readdress(tx, sqlite, { profileId: line.id, formerEmail }, nowMs);
+  if (held !== null && !isSameAddress(held.email, row.email)) {
+    writer.countAddressChange(line.id);
+    if (held.email !== null) onKeys.readdress(tx, sqlite, { profileId: line.id, formerEmail: held.email }, nowMs);
   }
   // An auth ID that is claimed but not given yet changes the row when the claims are settled.
   return isReplaced || row.authId !== wanted;

@@ -10,6 +10,8 @@ export type RowWriter = {
   replace: (row: StoredProfile, held: StoredProfile | null) => boolean;
   /** Makes the links so; returns whether they were not. */
   putLinks: (id: number, links: readonly StoredLink[], isNew: boolean) => boolean;
+  /** Counts that the row got another e-mail address. */
+  countAddressChange: (id: number) => void;
 };
 
 const LINK_NAMES = LINK_LIST.map(({ name }) => name);
@@ -44,6 +46,7 @@ export function createRowWriter(sqlite: Sqlite): RowWriter {
   const insert = sqlite.prepare(`${INSERT} ON CONFLICT DO NOTHING`);
   const upsert = sqlite.prepare(`${INSERT} ON CONFLICT (id) DO UPDATE SET ${UPDATE.join(', ')}`);
   const setCounts = sqlite.prepare(UPDATE_COUNTS);
+  const countChange = sqlite.prepare('UPDATE profiles SET address_changes = address_changes + 1 WHERE id = ?');
   const clearLinks = sqlite.prepare('DELETE FROM links WHERE profile_id = ?');
   const addLink = sqlite.prepare(INSERT_LINK);
   return {
@@ -63,6 +66,7 @@ export function createRowWriter(sqlite: Sqlite): RowWriter {
       for (const [position, link] of links.entries()) addLink.run({ ...link, profileId: id, position });
       return true;
     },
+    countAddressChange: (id) => void countChange.run(id),
   };
 }
 

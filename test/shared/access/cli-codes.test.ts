@@ -5,11 +5,11 @@ import { removeAdmin } from '../../../shared/access/admins.ts';
 import {
   CLI_CODE_MS,
   type CliConsent,
-  endAllCliLogins,
   exchangeCliCode,
   MOST_CLI_CODES,
   makeCliCode,
 } from '../../../shared/access/cli-codes.ts';
+import { endAllSignIns } from '../../../shared/access/end-all.ts';
 import { listPersonTokens, readPersonToken } from '../../../shared/access/person-tokens.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
@@ -140,7 +140,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
         await put(who, `moved${clock.nowMs()}.${lives[who]}.${known.length}@example.org`);
       },
       'end all': ({ profile: who }: { profile: number }) => {
-        endAllCliLogins(access, ownerToSign(access, who) as Signed);
+        endAllSignIns(access, ownerToSign(access, who) as Signed);
         for (const one of known.filter((mine) => ofPerson(mine, who))) {
           if (one.token === null) one.isDropped = true;
           else one.isTokenOver = true;

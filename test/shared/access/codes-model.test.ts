@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
-import { endAllSessions, endSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
+import { endAllSignIns } from '../../../shared/access/end-all.ts';
+import { endSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
 import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
@@ -134,8 +135,9 @@ function createRun(
     'end all': ({ profile: of }: { profile: number }) => {
       const owner = ownerToSign(access, of);
       const alive = sessions.filter((session) => session.profile === of && isAlive(session, clock.nowMs()));
-      if (owner !== null) expect(endAllSessions(access, owner)).toBe(alive.length);
+      if (owner !== null) expect(endAllSignIns(access, owner).sessions).toBe(alive.length);
       for (const session of alive) session.isEnded = true;
+      for (const { code } of browsers) if (code !== null && code.owner !== null && code.profile === of) code.tries = 0;
     },
     restart: () => {
       closeSessionsFile(access.sessions);

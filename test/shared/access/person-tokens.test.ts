@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Access } from '../../../shared/access/access.ts';
 import { inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
-import { endAllCliLogins } from '../../../shared/access/cli-codes.ts';
+import { endAllSignIns } from '../../../shared/access/end-all.ts';
 import {
   beginPersonToken,
   endPersonToken,
@@ -172,7 +172,7 @@ test('people see and end their own tokens only, one or all', async () => {
   expect(endPersonToken(access, ada, first.identifier)).toBe(true);
   expect(endPersonToken(access, ada, first.identifier)).toBe(false);
   expect([first, second, other].map(isAlive)).toEqual([false, true, true]);
-  expect(endAllCliLogins(access, ada)).toBe(1);
+  expect(endAllSignIns(access, ada)).toEqual({ sessions: 0, logins: 1 });
   expect([second, other].map(isAlive)).toEqual([false, true]);
   expect(listPersonTokens(access, ada).map(({ endedAtMs }) => endedAtMs)).toEqual([clock.nowMs(), clock.nowMs()]);
 });
@@ -182,7 +182,7 @@ test('an ended token is shown for 30 days, and however many ended since, one tha
   const { identifier } = begin(ada);
   for (let count = 0; count < MOST_TOKENS_LISTED; count++) endPersonToken(access, ada, begin(ada).identifier);
   expect(listPersonTokens(access, ada)[0]).toMatchObject({ identifier, endedAtMs: null });
-  endAllCliLogins(access, ada);
+  endAllSignIns(access, ada);
   clock.advance(30 * DAY_MS - 1);
   expect(listPersonTokens(access, ada)).toHaveLength(MOST_TOKENS_LISTED);
   clock.advance(1);

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import type { Access } from '../../../shared/access/access.ts';
+import { type Binding, readBinding } from '../../../shared/access/binding.ts';
+import { endAllSignIns } from '../../../shared/access/end-all.ts';
+import { enterHandOver, handOver } from '../../../shared/access/hand-over.ts';
+import { isKnownBrowser } from '../../../shared/access/known-browsers.ts';
 import { SESSION_PERIODS, type Signed } from '../../../shared/access/session-row.ts';
 import {
   beginSession,
   countSessions,
-  endAllSessions,
   endSession,
   listSessions,
   MOST_LISTED,
@@ -130,11 +133,28 @@ test('people see and end their own sessions only, one or all', async () => {
   clock.advance(MINUTE_MS);
   expect(endSession(access, ada, second.session.id)).toBe(true);
   expect(endSession(access, ada, second.session.id)).toBe(false);
-  expect(endAllSessions(access, ada, first.session.id)).toBe(1);
-  const alive = [first, second, third, others].map(({ token }) => readSession(access, token) !== null);
-  expect(alive).toEqual([true, false, false, true]);
-  expect(listSessions(access, ada).map(({ endedAtMs }) => endedAtMs !== null)).toEqual([false, true, true]);
-  expect(endAllSessions(access, ada)).toBe(1);
+  const alive = () => [first, second, third, others].map(({ token }) => readSession(access, token) !== null);
+  expect(alive()).toEqual([true, false, true, true]);
+  expect(listSessions(access, ada).map(({ endedAtMs }) => endedAtMs !== null)).toEqual([false, false, true]);
+  expect(endAllSignIns(access, ada)).toEqual({ sessions: 2, logins: 0 });
+  expect(alive()).toEqual([false, false, false, true]);
+  expect(endAllSignIns(access, ada)).toEqual({ sessions: 0, logins: 0 });
+});
+
+test('ending everything forgets the browsers that the owner has used, but for the one that asks', async () => {
+  const { access } = await world();
+  const nowMs = access.clock.nowMs();
+  const enter = (uid: number) => {
+    const { address } = handOver(access, { uid }, 'bio');
+    return enterHandOver(access, new URL(address).searchParams.get('ticket') ?? '', null, CLIENT).knownBrowser;
+  };
+  const [mine, others, bobs] = [enter(1), enter(1), enter(2)];
+  const isKnown = (cookie: string, id: number) =>
+    isKnownBrowser(access.sessions.sqlite, cookie, readBinding(access.db, id) as Binding, nowMs);
+  endAllSignIns(access, signed(access, 1), mine);
+  expect([isKnown(mine, 1), isKnown(others, 1), isKnown(bobs, 2)]).toEqual([true, false, true]);
+  endAllSignIns(access, signed(access, 1));
+  expect([isKnown(mine, 1), isKnown(bobs, 2)]).toEqual([false, true]);
 });
 
 test('however many sessions were ended since, one that lives is listed', async () => {
@@ -202,7 +222,7 @@ test('with 10 000 sessions each is found by its own token, one person’s are en
   expect(listSessions(access, owner)).toHaveLength(MOST_LISTED);
   expect(listSessions(access, owner)[0]?.id).toBe(last.session.id);
   sweepSessions(access.db, clock, access.sessions);
-  expect(endAllSessions(access, owner)).toBe(5_001);
+  expect(endAllSignIns(access, owner).sessions).toBe(5_001);
   expect([mine, last, bobs].map(({ token }) => readSession(access, token)?.id ?? null)).toEqual([
     null,
     null,

@@ -26,7 +26,10 @@ const createdAt = '2024-05-01T00:00:00.000Z';
 function world(viewsOf: (id: number) => number) {
   const deps = testDeps();
   const sqlite = deps.db.$client;
-  const fill = sqlite.prepare('INSERT INTO profiles VALUES (?, ?, ?, ?, ?, ?, NULL, ?, 0, ?, 0, 1, 0, NULL, NULL, 0)');
+  const fill = sqlite.prepare(
+    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+       followers_count, show_followers_count, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, 0, 1, 0)`,
+  );
   const name = sqlite.prepare('INSERT INTO profile_names VALUES (?, ?, 0, ?)');
   const reset = sqlite.transaction((count = PROFILES) => {
     sqlite.run('DELETE FROM profiles');

@@ -94,7 +94,9 @@ describe('the end of the board', () => {
     const { db, read } = boardOf([]);
     db.$client.run(`
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BOARD_SIZE + 500})
-      INSERT INTO profiles SELECT i, 'u' || i, 'u', '[]', '{}', '{}', NULL, '{}', 0, max(0, 9990 - i), 0, 1, 0, NULL, NULL, 0 FROM n`);
+      INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+          followers_count, show_followers_count, created_at)
+        SELECT i, 'u' || i, 'u', '[]', '{}', '{}', '{}', 0, max(0, 9990 - i), 0, 1, 0 FROM n`);
     const last = read(100, 9_950);
     expect(last.total).toBe(BOARD_SIZE);
     expect(last.leaderboard.length).toBe(50);

@@ -96,8 +96,10 @@ test('a merge prunes too, and a profile that came in meanwhile is left alone', a
     asked = true;
     // What another import puts in while the question stands.
     deps.db.$client.run(
-      `INSERT INTO profiles SELECT 9, 'other', display_name, badges, assets, customize, discord_id, discord_clean, banned,
-        views_count, followers_count, show_followers_count, created_at, 'other', email, generation FROM profiles WHERE id = 1`,
+      `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_id, discord_clean, banned,
+        views_count, followers_count, show_followers_count, created_at, auth_id, email)
+        SELECT 9, 'other', display_name, badges, assets, customize, discord_id, discord_clean, banned, views_count,
+          followers_count, show_followers_count, created_at, 'other', email FROM profiles WHERE id = 1`,
     );
     return true;
   };

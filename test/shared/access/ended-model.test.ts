@@ -1,0 +1,184 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { readBinding } from '../../../shared/access/binding.ts';
+import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
+import { askCode, enterCode } from '../../../shared/access/codes.ts';
+import { endAllSignIns } from '../../../shared/access/end-all.ts';
+import { enterHandOver, handOver } from '../../../shared/access/hand-over.ts';
+import { isKnownBrowser } from '../../../shared/access/known-browsers.ts';
+import { beginPersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
+import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { hashOf } from '../../../shared/access/tokens.ts';
+import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
+import { importLines } from '../../support/import.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testClock } from '../../support/world.ts';
+
+// What ended because the address was changed, the profile was erased or its owner ended everything stays ended, whatever
+// comes after. Each kind of what lets an owner in is tried, beside a model of when it has to work.
+
+/** Addresses that a profile gets one after the other, and which of them are the same: case alone makes no difference. */
+const ADDRESSES: readonly [string | null, number][] = [
+  ['ada@example.org', 0],
+  ['ADA@example.org', 0],
+  ['Ada@Example.ORG', 0],
+  ['bea@example.org', 1],
+  [null, 2],
+];
+
+const KINDS = ['session', 'token', 'known browser', 'code', 'code for profilectl', 'hand-over'] as const;
+
+type Step =
+  | { do: 'begin'; kind: (typeof KINDS)[number]; profile: number }
+  | { do: 'address'; profile: number; to: number; isMerged: boolean }
+  | { do: 'erase' | 'end all'; profile: number }
+  | { do: 'sweep' };
+
+const profile = fc.integer({ min: 1, max: 2 });
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('begin' as const), kind: fc.constantFrom(...KINDS), profile }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('address' as const),
+      profile,
+      to: fc.nat(ADDRESSES.length - 1),
+      isMerged: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('erase' as const, 'end all'), profile }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'sweep' }) },
+);
+
+/** Something that lets in: whether it does, and whether trying that uses it up. */
+type Thing = {
+  kind: (typeof KINDS)[number];
+  profile: number;
+  era: number;
+  isOver: boolean;
+  works: () => boolean;
+  isOnce: boolean;
+};
+
+test('what was ended lets nobody in again, and a change of case ends nothing: a model', async () => {
+  const codes = countingCodes();
+  const access = testAccess({ clock: testClock(), random: codes.random });
+  const { sqlite } = access.sessions;
+  const doesNotThrow = (act: () => unknown) => {
+    try {
+      act();
+      return true;
+    } catch (error) {
+      expect(error).toMatchObject({ code: expect.stringMatching(/^(not_found|invalid_grant)$/) });
+      return false;
+    }
+  };
+  const signed = (id: number) => ownerToSign(access, id) as Signed;
+  const verifier = 'v'.repeat(43);
+  const begin: Record<Thing['kind'], (id: number) => () => boolean> = {
+    session: (id) => {
+      const { token } = beginSession(access, signed(id), CLIENT);
+      return () => readSession(access, token) !== null;
+    },
+    token: (id) => {
+      const { token } = beginPersonToken(access, signed(id), { machine: 'laptop', client: CLIENT });
+      return () => readPersonToken(access, token) !== null;
+    },
+    'known browser': (id) => {
+      const ticket = ticketFor(id);
+      const { knownBrowser, token } = enterHandOver(access, ticket, null, CLIENT);
+      expect(readSession(access, token)).not.toBeNull();
+      return () => isKnownBrowser(sqlite, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
+    },
+    code: (id) => {
+      sqlite.run('DELETE FROM mail_counts');
+      const address = access.db.$client.query('SELECT email FROM profiles WHERE id = ?').values(id)[0]?.[0];
+      const typed = { name: `user${id}`, address: `${address}` };
+      const { browserSecret } = askCode(access, { ...typed, browserSecret: null, knownBrowser: null, client: CLIENT });
+      const code = codes.lastCode();
+      return () => enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT }).isSignedIn;
+    },
+    'code for profilectl': (id) => {
+      // Used ones count for a day.
+      sqlite.run('DELETE FROM cli_codes WHERE token_made IS NOT NULL');
+      const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
+      const code = makeCliCode(access, signed(id), { codeChallenge, redirectUri: null, machine: 'laptop' });
+      return () => doesNotThrow(() => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT));
+    },
+    'hand-over': (id) => {
+      const ticket = ticketFor(id);
+      return () => doesNotThrow(() => enterHandOver(access, ticket, null, CLIENT));
+    },
+  };
+  const ticketFor = (id: number) =>
+    new URL(handOver(access, { uid: id }, 'bio').address).searchParams.get('ticket') as string;
+  let revived = 0;
+
+  const run = async (steps: readonly Step[]) => {
+    const things: Thing[] = [];
+    const address = [0, 0, 0];
+    const eras = [0, 0, 0];
+    const past = new Set<string>();
+    const put = async (id: number, options = {}) => {
+      const email = (ADDRESSES[address[id] as number] as [string | null, number])[0];
+      await importLines(access, [{ id, username: `user${id}`, email }], options);
+    };
+    const begun = (one: Thing) => !one.isOver && one.era === eras[one.profile];
+    const acts = {
+      begin: ({ kind, profile: of }: Extract<Step, { do: 'begin' }>) => {
+        if (kind === 'code' && ADDRESSES[address[of] as number]?.[0] === null) return;
+        const isOnce = !['session', 'token', 'known browser'].includes(kind);
+        // A browser keeps one code; a person has five for profilectl, of which the oldest gives way.
+        if (kind === 'code for profilectl') {
+          const open = things.filter((one) => one.kind === kind && one.profile === of && begun(one));
+          if (open.length === 5) (open[0] as Thing).isOver = true;
+          (access.clock as ReturnType<typeof testClock>).advance(1);
+        }
+        const works = begin[kind](of);
+        things.push({ kind, profile: of, era: eras[of] as number, isOver: false, works, isOnce });
+      },
+      address: async ({ profile: of, to, isMerged }: Extract<Step, { do: 'address' }>) => {
+        const [before, after] = [ADDRESSES[address[of] as number]?.[1], ADDRESSES[to]?.[1]];
+        past.add(`${of} ${before}`);
+        if (before !== after) {
+          eras[of] = (eras[of] as number) + 1;
+          if (past.has(`${of} ${after}`)) revived++;
+        }
+        address[of] = to;
+        await put(of, { merge: isMerged });
+      },
+      erase: async ({ profile: of }: { profile: number }) => {
+        await importLines(access, [{ id: of, deleted: true }] as never);
+        await put(of);
+        eras[of] = (eras[of] as number) + 1;
+      },
+      'end all': ({ profile: of }: { profile: number }) => {
+        endAllSignIns(access, signed(of));
+        for (const one of things) if (one.profile === of) one.isOver = true;
+        for (const table of ['sessions', 'person_tokens']) {
+          const alive = `SELECT count(*) FROM ${table} WHERE profile_id = ? AND ended_at IS NULL`;
+          expect(sqlite.query(alive).values(of)).toEqual([[0]]);
+        }
+      },
+      sweep: () => sweepSessions(access.db, access.clock, access.sessions),
+    };
+    for (const id of [1, 2]) await acts.erase({ profile: id });
+    for (const step of steps) {
+      await (acts[step.do] as (of: Step) => unknown)(step);
+      for (const one of things.filter(({ isOnce }) => !isOnce)) {
+        expect([one.kind, one.works()]).toEqual([one.kind, begun(one)]);
+      }
+    }
+    for (const one of things.filter(({ isOnce }) => isOnce)) {
+      expect([one.kind, one.works()]).toEqual([one.kind, begun(one)]);
+    }
+  };
+  await fc.assert(fc.asyncProperty(fc.array(STEP, { minLength: 30, maxLength: 60, size: 'max' }), run), {
+    numRuns: rounds(40),
+    interruptAfterTimeLimit: 40_000,
+  });
+  // Otherwise the steps would not try what they are for.
+  expect(revived).toBeGreaterThan(10);
+}, 60_000);
