@@ -51,7 +51,7 @@ Examples:
         );
         if (dropped.length > 0) notice(droppedText(dropped));
         if (people.admins.length + people.passkeys.length + people.tokens.length > 0)
-          notice(peopleText(people, isPutIn));
+          notice(peopleText(people, isPutIn, kept?.isWhole !== false));
         const keptAside = kept?.path ?? null;
         if (globals.json) {
           printJson({ file, profiles, keys, keptAside, droppedMails: dropped, people: { ...people, isPutIn } });
@@ -68,13 +68,14 @@ function droppedText(dropped: readonly Dropped[]): string {
   return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${[...which].join(', ')}.`;
 }
 
-function peopleText({ admins, passkeys, tokens }: RestoredPeople, isPutIn: boolean): string {
+function peopleText({ admins, passkeys, tokens }: RestoredPeople, isPutIn: boolean, isOldKnown: boolean): string {
   const who = [
     ...admins.map((name) => `admin ${name}`),
     ...passkeys.map(({ admin, name }) => `passkey "${name}" of admin ${admin}`),
     ...tokens.map(({ name, identifier }) => `token ${identifier} of platform ${name}`),
   ].join(', ');
+  const old = 'the database that the backup replaces';
   return isPutIn
-    ? `Put in from the backup, though the database that it replaces did not have them: ${who}. "profilectl admins remove" ends an admin, "profilectl tokens remove" a token.`
-    : `Left out, because the database that the backup replaces does not have them: ${who}. They may have been removed since; to put them in, restore once more with --with-people.`;
+    ? `Put in from the backup, though ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. "profilectl admins remove" ends an admin, "profilectl tokens remove" a token.`
+    : `Left out, because ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. They may have been removed since; to put them in, restore once more with --with-people.`;
 }

@@ -19,16 +19,39 @@ export type RestoredPeople = {
 /** Whether they are put in, and who decides that, at which time. */
 export type PeopleDecision = { isPutIn: boolean; by: Actor; atMs: number };
 
+/** The people of a database, by the bytes that their passkeys and tokens are known by, in hexadecimal. */
+export type KnownPeople = { admins: ReadonlySet<string>; passkeys: ReadonlySet<string>; tokens: ReadonlySet<string> };
+
+/** Nobody: the people of a database that is missing or damaged. */
+export const NOBODY: KnownPeople = { admins: new Set(), passkeys: new Set(), tokens: new Set() };
+
+/** Reads who is in a database; nobody is in one of an older schema. Throws what SQLite throws. */
+export function readPeople(sqlite: Sqlite): KnownPeople {
+  if (!hasPeople(sqlite)) return NOBODY;
+  const column = (sql: string) =>
+    new Set(
+      sqlite
+        .query<{ hex: string }, []>(sql)
+        .all()
+        .map(({ hex }) => hex.toLowerCase()),
+    );
+  return {
+    admins: column('SELECT hex(user_handle) AS hex FROM admins'),
+    passkeys: column('SELECT hex(credential_id) AS hex FROM passkeys'),
+    tokens: hasTable(sqlite, 'platform_tokens')
+      ? column('SELECT hex(token_hash) AS hex FROM platform_tokens')
+      : new Set(),
+  };
+}
+
 /**
- * Finds those people in the copy of a backup, before it takes the place of `former`, the database (null where there is none,
- * or it can't be read: then nobody is in it). Takes them out of the copy unless they are put in. Either is written to the
- * log in the copy. Throws what SQLite throws.
+ * Finds those people in the copy of a backup, before it takes the place of the database, which has the people `known`.
+ * Takes them out of the copy unless they are put in. Either is written to the log in the copy. Throws what SQLite throws.
  */
-export function settlePeople(copy: Sqlite, former: Sqlite | null, decision: PeopleDecision): RestoredPeople {
+export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleDecision): RestoredPeople {
   const found: RestoredPeople = { admins: [], passkeys: [], tokens: [] };
   // A copy of an older schema has no people.
   if (!hasPeople(copy)) return found;
-  const known = readKnown(former);
   const db = withTables({ $client: copy });
   const { isPutIn, by, atMs } = decision;
   const event = eventOf(decision);
@@ -64,7 +87,7 @@ function eventOf({ isPutIn }: PeopleDecision): 'put in by a restore' | 'left out
 }
 
 /** Does the same for tokens of platforms, which a copy of an older schema has not. */
-function settleTokens(db: Db, known: Known, decision: PeopleDecision, found: RestoredPeople): void {
+function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, found: RestoredPeople): void {
   const rows = db.select().from(platformTokens).orderBy(platformTokens.addedAt).all();
   const newTokens = rows.filter(({ tokenHash }) => !known.tokens.has(tokenHash.toString('hex')));
   if (newTokens.length === 0) return;
@@ -85,31 +108,4 @@ function hasPeople(sqlite: Sqlite): boolean {
 
 function hasTable(sqlite: Sqlite, name: string): boolean {
   return sqlite.query('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== null;
-}
-
-type Known = { admins: ReadonlySet<string>; passkeys: ReadonlySet<string>; tokens: ReadonlySet<string> };
-
-/** The people of a database, by the bytes that their passkeys and tokens are known by, in hexadecimal. */
-function readKnown(former: Sqlite | null): Known {
-  const column = (sql: string) =>
-    new Set(
-      former
-        ?.query<{ hex: string }, []>(sql)
-        .all()
-        .map(({ hex }) => hex.toLowerCase()),
-    );
-  try {
-    if (former !== null && hasPeople(former)) {
-      return {
-        admins: column('SELECT hex(user_handle) AS hex FROM admins'),
-        passkeys: column('SELECT hex(credential_id) AS hex FROM passkeys'),
-        tokens: hasTable(former, 'platform_tokens')
-          ? column('SELECT hex(token_hash) AS hex FROM platform_tokens')
-          : new Set(),
-      };
-    }
-  } catch {
-    // It is too damaged; a restore is how one gets out of that.
-  }
-  return { admins: new Set(), passkeys: new Set(), tokens: new Set() };
 }

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { openBare, openFile, type Sqlite } from '../db/connect.ts';
 import { realPath, refuseSecondName } from '../db/disk.ts';
-import { databaseFault } from '../db/faults.ts';
+import { databaseFault, isDamage } from '../db/faults.ts';
 import { damages, giveToOwnerOf } from '../db/snapshot.ts';
 import { AppError } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
@@ -171,7 +171,7 @@ function guardSessions<T>(path: string, act: () => T): T {
     if (error instanceof AppError) throw error;
     const isForeign = error instanceof Error && error.message === NOT_OURS;
     const code = isForeign ? "another program's file" : ((error as { code?: string }).code ?? '');
-    if (isForeign || /^SQLITE_(NOTADB|CORRUPT|ERROR)/.test(code)) throw unreadable(path, code, error);
+    if (isForeign || isDamage(error)) throw unreadable(path, code, error);
     throw databaseFault(path, error) ?? error;
   }
 }

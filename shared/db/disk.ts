@@ -26,10 +26,16 @@ const FULL_BYTES = 1_048_576;
 
 /**
  * The target of a symbolic link, otherwise the path itself, so that the files beside the database are found by each of
- * its names.
+ * its names. Throws what the file system throws if the disk fails.
  */
 export function realPath(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path;
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    // Whatever is behind the path can't be found out just now, so it must not pass for no link.
+    if ((error as NodeJS.ErrnoException).code === 'EIO') throw error;
+    return path;
+  }
 }
 
 /**

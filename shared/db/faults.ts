@@ -1,5 +1,6 @@
-import { SQLiteError } from 'bun:sqlite';
+import { constants, SQLiteError } from 'bun:sqlite';
 import { AppError } from '../errors.ts';
+import type { Sqlite } from './connect.ts';
 import { foreignOwner } from './owner.ts';
 
 /**
@@ -32,6 +33,21 @@ export function databaseFault(path: string, error: unknown): AppError | null {
   }
   if (/^SQLITE_(CANTOPEN|READONLY|IOERR|CORRUPT|PERM|AUTH)/.test(code)) return unusable(path, error);
   return null;
+}
+
+/**
+ * Whether an error of SQLite says that the content of a file is damaged: its pages or, with SQLITE_ERROR, its tables. SQLite
+ * says so too of most reads that fail with EIO, of which {@link hasFailedOnDisk} knows.
+ */
+export function isDamage(error: unknown): boolean {
+  return error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB|ERROR)/.test(error.code ?? '');
+}
+
+/** Whether a system call for the main file of a connection has failed; those for its write-ahead log are not noticed. */
+export function hasFailedOnDisk(sqlite: Sqlite): boolean {
+  // SQLite writes a 32-bit number; Bun wants room for two.
+  const errno = new Int32Array(2);
+  return sqlite.fileControl(constants.SQLITE_FCNTL_LAST_ERRNO, errno) !== 0 || errno[0] !== 0;
 }
 
 /** Whether an error says that the disk took nothing: it is full, read-only or broken. */

@@ -16,7 +16,7 @@ import { AppError } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
 import { isDatabaseFile } from './database-files.ts';
 import { realPath } from './disk.ts';
-import { databaseFault } from './faults.ts';
+import { databaseFault, isDamage } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
 
 /**
@@ -166,7 +166,6 @@ function withFault<T>(source: string, target: string, act: () => T): T {
     return act();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    const code = (error as { code?: string }).code ?? '';
-    throw databaseFault(/^SQLITE_(CORRUPT|NOTADB)/.test(code) ? source : target, error) ?? error;
+    throw databaseFault(isDamage(error) ? source : target, error) ?? error;
   }
 }

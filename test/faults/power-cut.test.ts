@@ -6,12 +6,11 @@ import { profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
+import { HAS_STRACE } from '../support/strace.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
 // A power cut takes what was written and not brought to the disk (fdatasync), so the system calls of a real server tell what
 // one would take at any instant. Skipped by name where strace is missing, or may not trace.
-
-const isTraceable = Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).success;
 
 type Call = { thread: number; begunAt: number; endedAt: number; isSync: boolean };
 
@@ -35,7 +34,7 @@ function callsOn(path: string, trace: string): Call[] {
 }
 
 for (const workers of ['1', '2']) {
-  test.skipIf(!isTraceable)(
+  test.skipIf(!HAS_STRACE)(
     `with WORKERS=${workers}, what was spent is on its way to the disk within a second, and no request waits for that`,
     async () => {
       const deps = testDeps();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { openFile } from '../../shared/db/connect.ts';
@@ -6,11 +7,13 @@ import { openDatabase } from '../../shared/db/open.ts';
 import { newSecret } from '../../shared/keys/secret.ts';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { systemRandom } from '../../shared/random.ts';
+import { profilectlWords } from '../support/cli.ts';
 import { get, serverOn, startTestServer } from '../support/http.ts';
 import { remainingInFile } from '../support/quota-file.ts';
 import { keyFor } from '../support/requests.ts';
 import { rounds } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
+import { HAS_STRACE } from '../support/strace.ts';
 import { parseItems } from '../support/structured-fields.ts';
 import { tempFolder, testClock, testDeps } from '../support/world.ts';
 
@@ -47,6 +50,41 @@ describe('over the end of a server process', () => {
       expect(await again.end('SIGINT')).toBe(0);
     }
   }, 60_000);
+
+  test.skipIf(!HAS_STRACE)(
+    'one read of the file that fails forgets nothing',
+    async () => {
+      const { deps, secret, variables } = await world(['100/1d']);
+      const path = quotaPath(deps.config.databasePath);
+      const first = await startServerProcess(variables);
+      await get(first, '/api/lookup/uid/1', secret);
+      expect(await first.end()).toBe(0);
+      for (const when of [1, 2, 3, 4]) {
+        const trace = join(tempFolder(), 'trace');
+        const strace = [
+          'strace',
+          '-D',
+          '-f',
+          '-qq',
+          '-o',
+          trace,
+          '-e',
+          `inject=pread64:error=EIO:when=${when}`,
+          '-P',
+          path,
+        ];
+        const server = await startServerProcess(variables, { words: [...strace, ...profilectlWords(['serve'])] });
+        expect(readFileSync(trace, 'utf8')).toContain('INJECTED');
+        // Where the file could not even be opened, the ledger tries again when it saves.
+        await server.end();
+        expect(readdirSync(deps.folder).filter((name) => name.includes('unreadable'))).toEqual([]);
+        const again = await startServerProcess(variables);
+        expect(remaining(await get(again, '/api/key', secret))).toEqual([99]);
+        await again.end();
+      }
+    },
+    60_000,
+  );
 
   test('SIGKILL at any instant forgets at most the last second, and never counts what was not asked', async () => {
     const runs = rounds(12);

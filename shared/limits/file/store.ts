@@ -2,6 +2,7 @@ import { closeSync, fdatasync, openSync, renameSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { openFile, type Sqlite } from '../../db/connect.ts';
 import { realPath } from '../../db/disk.ts';
+import { isDamage } from '../../db/faults.ts';
 import { convertFormerTables } from './former.ts';
 import { isIntact, type LogRow } from './row.ts';
 
@@ -67,7 +68,7 @@ export function quotaPath(databasePath: string): string {
  */
 export function openQuotaStore(path: string, nowMs: number): QuotaStore {
   try {
-    return openStore(path, null);
+    return openTwice(path);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     const setAside = `${path}.unreadable-${nowMs}`;
@@ -76,11 +77,20 @@ export function openQuotaStore(path: string, nowMs: number): QuotaStore {
   }
 }
 
+/** SQLite calls a file damaged as well if one read of it fails (EIO), so that is believed the second time only. */
+function openTwice(path: string): QuotaStore {
+  try {
+    return openStore(path, null);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return openStore(path, null);
+  }
+}
+
 const NOT_OURS = 'not a quota file of Profile Lookup';
 
 function isUnreadable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return error.message === NOT_OURS || /^SQLITE_(NOTADB|CORRUPT|ERROR)/.test((error as { code?: string }).code ?? '');
+  return isDamage(error) || (error instanceof Error && error.message === NOT_OURS);
 }
 
 function renameIfThere(from: string, to: string): void {

@@ -6,6 +6,7 @@ import {
   lstatSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -230,6 +231,39 @@ describe('db restore', () => {
     expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('it is damaged') });
     expect(await names()).toEqual(['ada']);
     expect(readFileSync(join(folder, aside()[0] as string), 'utf8')).toStartWith('the disk has eaten it');
+  });
+
+  test('what looks damaged because of its log is not replaced, and the sentence says what to do', async () => {
+    const { folder, db, file, run, names, aside } = await world();
+    const sqlite = openDatabase(db, 'use').$client;
+    sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
+    const log = readFileSync(`${db}-wal`);
+    sqlite.close();
+    const damaged = readFileSync(db).fill(0xa5, 8192);
+    writeFileSync(db, damaged);
+    writeFileSync(`${db}-wal`, log);
+    const refused = await run('db', 'restore', file, '--yes');
+    expect(refused.stderr).toContain('Nothing was replaced. To restore without the old database, move it and its -wal');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(aside()).toEqual([]);
+    expect(readFileSync(db).subarray(8192).equals(damaged.subarray(8192))).toBe(true);
+    for (const suffix of ['', '-wal']) renameSync(db + suffix, join(folder, `moved${suffix}`));
+    expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
+    expect(await names()).toEqual(['ada']);
+  });
+
+  test('a database whose pages are damaged is kept aside, and said to be damaged', async () => {
+    const { folder, db, file, run, names, aside } = await world();
+    const damaged = readFileSync(db).fill(0xa5, 8192);
+    writeFileSync(db, damaged);
+    const done = await run('db', 'restore', file, '--yes');
+    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('it is damaged') });
+    expect(await names()).toEqual(['ada']);
+    expect(
+      readFileSync(join(folder, aside()[0] as string))
+        .subarray(8192)
+        .equals(damaged.subarray(8192)),
+    ).toBe(true);
   });
 
   test('another program’s database is not replaced', async () => {

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { changeLogins, type Logins, readLogins } from '../../../cli/remote/hosts.ts';
 import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';
+import { HAS_STRACE } from '../../support/strace.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const URL_A = 'https://a.example.org';
@@ -56,8 +57,6 @@ test('what is stored is read again, in a file of mode 0600 in a folder of mode 0
   expect(readdirSync(dirname(path))).toEqual(['hosts.json']);
 });
 
-const isTraceable = Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).success;
-
 test('processes that store logins at once lose none', async () => {
   const path = pathOf();
   const urls = [1, 2, 3, 4].map((one) => Array.from({ length: 10 }, (_, at) => `https://h${one}-${at}.example.org`));
@@ -66,7 +65,7 @@ test('processes that store logins at once lose none', async () => {
   expect([...readLogins(path).keys()].toSorted()).toEqual(urls.flat().toSorted());
 });
 
-test.skipIf(!isTraceable)('strace: no byte is ever in a file of another mode, and none is in it half', () => {
+test.skipIf(!HAS_STRACE)('strace: no byte is ever in a file of another mode, and none is in it half', () => {
   const path = pathOf();
   const trace = join(tempFolder(), 'trace');
   const files = ['openat', 'write', 'pwrite64', 'fsync', 'rename', 'chmod', 'fchmod', 'fchmodat', 'link', 'symlink'];

@@ -1,0 +1,148 @@
+import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
+import { type KnownPeople, NOBODY, readPeople } from '../access/restored-people.ts';
+import { openBare, type Sqlite } from '../db/connect.ts';
+import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
+import { APPLICATION_ID } from '../db/migrate.ts';
+import { fileTime } from '../db/snapshot.ts';
+import { AppError } from '../errors.ts';
+
+/**
+ * The old database after a restore. If `isWhole`, it could be read and contains its write-ahead log; otherwise the log
+ * lies beside it.
+ */
+export type KeptAside = { path: string; isWhole: boolean };
+
+const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
+
+/**
+ * Gives the old database a second name, then lets `replace` put the new one under the first, so that there is always a
+ * database under the first name. Before that, while nobody can write to the old database any more, `prepare` is given the
+ * people in it, nobody where there is none, or it is damaged. Throws `busy` while somebody else has the database open, and
+ * what `prepare` and `replace` throw; the old database is then as it was.
+ */
+export function setAside<T>(
+  path: string,
+  { prepare, replace }: { prepare: (people: KnownPeople) => T; replace: () => void },
+): { kept: KeptAside | null; prepared: T } {
+  const aside = `${path}.before-restore-${fileTime()}`;
+  const old = statSync(path, { throwIfNoEntry: false }) === undefined ? null : foldOld(path);
+  const undo: (() => void)[] = [];
+  try {
+    const prepared = prepare(old?.people ?? NOBODY);
+    // Beside a missing database lies what is left of an earlier one. The log of one that can't be opened may be worth
+    // something to whoever tries to save it. Beside the others nothing is left.
+    for (const suffix of SIDE_FILES) moveIfThere(path + suffix, aside + suffix, undo);
+    if (old !== null) keepUnder(path, aside, undo);
+    replace();
+    return { kept: old === null ? null : { path: aside, isWhole: old.people !== null }, prepared };
+  } catch (error) {
+    undoAll(undo, aside);
+    throw error;
+  } finally {
+    old?.lock?.close();
+  }
+}
+
+/**
+ * The database that is about to be replaced: the connection that keeps others from writing to it, null if it is too
+ * damaged to be opened, and the people in it, null if it is too damaged to tell.
+ */
+type OldDatabase = { lock: Sqlite | null; people: KnownPeople | null };
+
+/**
+ * Checkpoints the write-ahead log into the old database, which fails if somebody else has it open, locks it, and reads who
+ * is in it. Throws `refused` where the disk or the file system fails, because a database that can't be read now may be
+ * sound.
+ */
+function foldOld(path: string): OldDatabase {
+  const hasLog = ['-wal', '-journal'].some((suffix) => sizeOf(path + suffix) > 0);
+  let old: Sqlite | null = null;
+  try {
+    old = openBare(path, 'write');
+    if (unlessDamaged(old, hasLog, lockOld) !== null) {
+      return { lock: old, people: unlessDamaged(old, false, readPeople) };
+    }
+    // Closed before its log is moved: closing looks for the log by its name.
+    old.close();
+    return { lock: null, people: null };
+  } catch (error) {
+    old?.close();
+    throw error instanceof AppError ? error : unfoldable(path, error);
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function lockOld(old: Sqlite): true {
+  const { application_id: id } = old.query('PRAGMA application_id').get() as { application_id: number };
+  if (id !== APPLICATION_ID && id !== 0) {
+    throw new AppError('refused', `${old.filename} is another program's database; nothing was changed.`);
+  }
+  old.run('PRAGMA journal_mode = DELETE');
+  old.run('BEGIN EXCLUSIVE');
+  return true;
+}
+
+/**
+ * What a function reads in the old database; null if the content is certainly damaged. Otherwise throws: what looks like
+ * damage may be a read that failed, of the file or of the log that it is read together with.
+ */
+function unlessDamaged<T>(old: Sqlite, hasLog: boolean, read: (old: Sqlite) => T): T | null {
+  try {
+    return read(old);
+  } catch (error) {
+    const isCertain = isForeignFile(error) || !(hasLog || hasFailedOnDisk(old));
+    if (isDamage(error) && isCertain) return null;
+    throw error;
+  }
+}
+
+/** Whether the file was read, and does not begin as an SQLite file does. */
+function isForeignFile(error: unknown): boolean {
+  return (error as { code?: string }).code === 'SQLITE_NOTADB';
+}
+
+function unfoldable(path: string, error: unknown): AppError {
+  const fault = databaseFault(path, error);
+  if (fault?.code === 'busy') {
+    return new AppError('busy', `Another command is using the database ${path}; try again when it is done.`);
+  }
+  const why = fault?.message ?? `The database ${path} can't be read.`;
+  const sentence = `${why} Nothing was replaced. To restore without the old database, move it and its -wal file away first.`;
+  return new AppError('refused', sentence, { cause: error });
+}
+
+/** What the file system says where it is broken or full. Other errors of a link mean that it has no hard links. */
+const BROKEN_DISK = /^(EIO|ENOSPC|EDQUOT|EROFS)$/;
+
+/**
+ * Gives the file a second name. If the file system has no hard links, the file is renamed, and for a moment there is no
+ * database. Adds to `undo` what takes the name away again.
+ */
+function keepUnder(path: string, aside: string, undo: (() => void)[]): void {
+  try {
+    linkSync(path, aside);
+    undo.push(() => unlinkSync(aside));
+  } catch (error) {
+    if (BROKEN_DISK.test((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    moveIfThere(path, aside, undo);
+  }
+}
+
+function undoAll(undo: (() => void)[], aside: string): void {
+  try {
+    for (const step of undo.reverse()) step();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const sentence = `The restore failed, and the old database could not be given its name back (${code}): it is ${aside}.`;
+    throw new AppError('refused', sentence, { cause: error });
+  }
+}
+
+function moveIfThere(from: string, to: string, undo: (() => void)[]): void {
+  if (statSync(from, { throwIfNoEntry: false }) === undefined) return;
+  renameSync(from, to);
+  undo.push(() => renameSync(to, from));
+}
