@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import type { Grant } from '../../shared/keys/attempt.ts';
 import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
+import type { Grant } from '../../shared/keys/granted.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { globalsOf } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
@@ -23,7 +23,7 @@ export function addTo(parent: Command): void {
       '--rate-limit <limit...>',
       `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas; default: DEFAULT_RATE_LIMITS, for a successor those of the old key`,
     )
-    .option('--expires <when>', `${EXPIRES_SYNTAX}; default: never`)
+    .option('--expires <when>', `${EXPIRES_SYNTAX}, more than two minutes ahead; default: never`)
     .option('--retire-old <when>', `when the key that this one succeeds ends: ${EXPIRY_SYNTAX}; default: as before`)
     .addHelpText(
       'after',

@@ -1,8 +1,8 @@
 import { isoTime } from '../../shared/clock.ts';
 import { faultOf } from '../../shared/errors.ts';
-import type { Grant } from '../../shared/keys/attempt.ts';
-import { EXPIRY_SYNTAX, parseExpiry } from '../../shared/keys/expiry.ts';
+import { EXPIRY_SYNTAX, parseExpiry, refuseTimeWithin } from '../../shared/keys/expiry.ts';
 import { checkPermissions } from '../../shared/keys/fields.ts';
+import type { Grant } from '../../shared/keys/granted.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../../shared/limits/rate-limit.ts';
 import { notice } from '../output.ts';
@@ -100,9 +100,14 @@ async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]
   return limits(text);
 }
 
-async function askForGrant({ clock, usualRateLimits }: KeysContext, key: KeyView, given: Grant) {
+async function askForGrant({ clock, usualRateLimits, approvalLeaseMs }: KeysContext, key: KeyView, given: Grant) {
   const { askPermissions, askText } = await import('../prompts.ts');
-  const expiry = (text: string) => (text.trim() === '' ? null : parseExpires(text.trim(), clock.nowMs()));
+  const expiry = (text: string) => {
+    const nowMs = clock.nowMs();
+    const atMs = text.trim() === '' ? null : parseExpires(text.trim(), nowMs);
+    refuseTimeWithin(atMs, approvalLeaseMs, nowMs);
+    return atMs;
+  };
   const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), clock.nowMs(), RETIREMENT));
   return {
     permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),

@@ -1,5 +1,5 @@
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import type { Grant } from '../../shared/keys/attempt.ts';
+import type { Grant } from '../../shared/keys/granted.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { ListInput } from '../../shared/usage/listed.ts';

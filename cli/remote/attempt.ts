@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import { notConfirmedText, refusedText } from '../../shared/keys/approval.ts';
+import { notConfirmedText, refusedText } from '../../shared/keys/approval-end.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 
@@ -24,7 +24,7 @@ export async function waitForAttempt(
     const { key, history } = await show();
     const isOpen = key.state === 'pending' && key.attempt?.number === number && key.attempt.result === 'open';
     if (!isOpen) {
-      const failure = failureOf(identifier, number, key, history);
+      const failure = failureOf(number, key, history);
       if (failure !== null) throw failure;
       return { identifier, warning: null };
     }
@@ -34,15 +34,16 @@ export async function waitForAttempt(
 }
 
 /** Why an attempt that has ended did not make the key Active; null where it did. */
-function failureOf(identifier: string, number: number, { attempt, state }: KeyView, history: Shown['history']) {
+function failureOf(number: number, key: KeyView, history: Shown['history']) {
+  const { identifier, attempt, state } = key;
   const told = history.findLast(({ detail, event }) => detail?.attempt === number && FAILURES.includes(event));
   if (told?.event === 'approval refused') {
-    return new AppError('refused', refusedText(identifier, told.detail?.reason ?? ''));
+    return new AppError('refused', refusedText(key, told.detail?.reason ?? ''));
   }
-  if (told !== undefined || attempt?.result === 'not confirmed') {
-    return new AppError('try_later', notConfirmedText(identifier, told?.detail?.reason ?? ''));
+  if (told !== undefined || (attempt?.number === number && attempt.result === 'not confirmed')) {
+    return new AppError('try_later', notConfirmedText(key, told?.detail?.reason ?? ''));
   }
-  if (state === 'Active') return null;
+  if (state === 'Active' && attempt?.number === number) return null;
   return new AppError(
     'refused',
     `While the mail was on its way, key ${identifier} was decided otherwise: "profilectl keys show ${identifier}" says how. The secret in that mail will never work.`,

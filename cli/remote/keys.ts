@@ -1,7 +1,7 @@
 import { DAY_MS, isoTime, systemClock } from '../../shared/clock.ts';
 import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
-import type { Grant } from '../../shared/keys/attempt.ts';
 import { ALREADY_SO, type KeyChange } from '../../shared/keys/change.ts';
+import type { Grant } from '../../shared/keys/granted.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import { noSuchKey, refuseMove } from '../../shared/keys/record.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';

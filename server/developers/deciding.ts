@@ -3,7 +3,9 @@ import { AppError } from '../../shared/errors.ts';
 import { requireMailer } from '../../shared/keys/approve.ts';
 import { checkOpenable } from '../../shared/keys/attempt.ts';
 import { checkChangeable } from '../../shared/keys/change.ts';
-import { readKey, refuseMove } from '../../shared/keys/record.ts';
+import { refuseTimeWithin } from '../../shared/keys/expiry.ts';
+import { refuseMove } from '../../shared/keys/record.ts';
+import { showKey } from '../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
 import { runInBackground } from './background.ts';
 import type { KeyDecision } from './passkeys/decision-form.ts';
@@ -15,12 +17,13 @@ import type { Pages } from './visit.ts';
 /** Throws what would refuse a decision just now, before anybody is asked for a passkey. */
 export async function refuseImpossible(
   { access, isStopping }: Pages,
-  { operation, identifier }: KeyDecision,
+  { operation, identifier, expiresAtMs = null }: KeyDecision,
 ): Promise<void> {
   if (operation === 'change') checkChangeable(access, identifier);
-  else if (operation !== 'approve') refuseMove(readKey(access.db, identifier), operation);
+  else if (operation !== 'approve') refuseMove(showKey(access, identifier), operation);
   else {
     checkOpenable(access, identifier);
+    refuseTimeWithin(expiresAtMs, access.approvalLeaseMs, access.clock.nowMs());
     await requireMailer(access);
     if (isStopping) throw new AppError('try_later', 'The server is being stopped; approve once it is back.');
   }

@@ -38,6 +38,14 @@ export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
 }
 
 /**
+ * Runs a function inside the transaction that {@link write} has begun. What it has written is undone where it throws, and
+ * the transaction goes on. Throws the function's errors.
+ */
+export function writePart<T>(db: Db, act: () => T): T {
+  return db.$client.transaction(act)();
+}
+
+/**
  * Prepares {@link write} for a connection without Drizzle: the returned function runs `act` in an immediate transaction
  * and records that no profile changes. Throws SQLite's errors.
  */

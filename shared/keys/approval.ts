@@ -48,13 +48,3 @@ export function closingResult(
   if (key.open?.number !== number) return null;
   return outcome === 'refused' ? 'refused' : 'not confirmed';
 }
-
-/** How an approval ends whose mail was not accepted; `reason` is a sentence of ours or of the mail server. */
-export function refusedText(identifier: string, reason: string): string {
-  return `${reason} Key ${identifier} is pending as before.`.trimStart();
-}
-
-/** How an approval ends of whose mail nobody knows whether it arrives. */
-export function notConfirmedText(identifier: string, reason: string): string {
-  return `${reason} Delivery is not confirmed: key ${identifier} stays pending, and the secret in that mail, if it arrives, will never work. Approve again to send a new one.`.trimStart();
-}

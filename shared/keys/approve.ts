@@ -3,17 +3,17 @@ import { ownerPages } from '../config/pages.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
-import { isVoidedByAddress } from './address-change.ts';
-import { notConfirmedText, refusedText } from './approval.ts';
+import { notConfirmedText, refusedText, standingOf, stillOpenText, whatHappened } from './approval-end.ts';
 import {
   type Attempt,
   activateKey,
   beginAttempt,
   checkOpenable,
   closeAttempt,
-  type Grant,
+  isOpenStill,
   type NotAccepted,
 } from './attempt.ts';
+import type { Grant } from './granted.ts';
 import { approvalMail } from './mails.ts';
 import { hashSecret, newSecret } from './secret.ts';
 
@@ -139,14 +139,15 @@ async function deliver(
       `${delivery.reason} Meanwhile ${whatHappened(deps, attempt)} A secret in that mail will never work.`,
     );
   }
-  const hint = closing === 'closed' ? '' : ` ${stillOpen(deps)}`;
+  const hint = closing === 'closed' ? '' : ` ${stillOpenText(deps)}`;
+  const standing = standingOf(deps, key.identifier);
   if (delivery.outcome === 'refused') {
     throw new AppError(
       delivery.permanent ? 'refused' : 'try_later',
-      `${refusedText(key.identifier, delivery.reason)}${hint}`,
+      `${refusedText(standing, delivery.reason)}${hint}`,
     );
   }
-  throw new AppError('try_later', `${notConfirmedText(key.identifier, delivery.reason)}${hint}`);
+  throw new AppError('try_later', `${notConfirmedText(standing, delivery.reason)}${hint}`);
 }
 
 function tryToClose(
@@ -157,12 +158,8 @@ function tryToClose(
   try {
     return closeAttempt(deps, attempt, delivery) ? 'closed' : 'decided otherwise';
   } catch {
-    return 'still open';
+    return isOpenStill(deps, attempt) ? 'still open' : 'decided otherwise';
   }
-}
-
-function stillOpen({ approvalLeaseMs }: Deps): string {
-  return `The database could not be written, so approving again is possible only once ${approvalLeaseMs / 1000} s have passed.`;
 }
 
 /** Step 3: stores the hash, unless somebody decided otherwise while the mail was on its way. */
@@ -174,13 +171,6 @@ async function activate(deps: Deps, attempt: Attempt, made: Made): Promise<void>
   );
 }
 
-/** Who or what made an attempt void, as the rest of a sentence, and what to do. */
-function whatHappened({ db }: Deps, { key: { identifier }, owner, number }: Attempt): string {
-  return isVoidedByAddress(db, identifier, number)
-    ? `the e-mail address of ${owner.username} was changed. Key ${identifier} is pending still: make sure that its owner is the same, and approve it again.`
-    : `key ${identifier} was decided otherwise: "profilectl keys show ${identifier}" says how.`;
-}
-
 /** Tries for the rest of the lease, since the mail is out and only this makes it work; once where the signal is aborted. */
 async function storeActivation(deps: Deps, attempt: Attempt, { secretHash, signal }: Made): Promise<boolean> {
   for (;;) {
@@ -189,6 +179,7 @@ async function storeActivation(deps: Deps, attempt: Attempt, { secretHash, signa
     } catch (error) {
       // A locked or full database may recover; anything else is a fault of ours and surfaces.
       if (!(error instanceof AppError)) throw error;
+      if (!isOpenStill(deps, attempt)) return false;
       if (signal.aborted || deps.clock.monotonicMs() + STORE_RETRY_MS >= attempt.leaseOverMs) {
         throw new AppError(
           'try_later',

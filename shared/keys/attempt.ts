@@ -2,17 +2,15 @@ import { eq } from 'drizzle-orm';
 import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { Permission } from '../db/key-columns.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import type { Delivery } from '../mail/mail.ts';
 import { closingResult, decideBegin, mayActivate } from './approval.ts';
-import { expireKeys } from './expire.ts';
-import { refuseTimePast } from './expiry.ts';
-import { checkKeyRequest, checkPermissions } from './fields.ts';
+import { writeKeys } from './expire.ts';
+import { checkKeyRequest } from './fields.ts';
+import { type DecidedGrant, decideGrant, type Grant } from './granted.ts';
 import {
   type Act,
   type ApiKey,
@@ -27,27 +25,9 @@ import {
   type StoredAttempt,
 } from './record.ts';
 import { refuseUnlikeShown } from './shown.ts';
-import { type Predecessor, predecessorOf, retirePredecessor, usualRateLimits } from './successor.ts';
+import { type Predecessor, predecessorOf, retirePredecessor } from './successor.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
-
-/** What an admin decides; whatever is absent takes its default: what was requested, {@link usualRateLimits}, no expiry. */
-export type Grant = {
-  permissions?: readonly string[] | undefined;
-  rateLimits?: readonly RateLimit[] | undefined;
-  /** Milliseconds since 1970. */
-  expiresAtMs?: number | null | undefined;
-  /** When the key that this one succeeds is to end at the latest, in milliseconds since 1970; absent leaves it alone. */
-  retireOldAtMs?: number | null | undefined;
-};
-
-/** A grant with its defaults filled in. */
-export type DecidedGrant = {
-  permissions: Permission[];
-  rateLimits: RateLimit[];
-  expiresAtMs: number | null;
-  retireOldAtMs: number | null;
-};
 
 /** An attempt that has begun: all that is needed to write the mail and to activate. */
 export type Attempt = {
@@ -65,17 +45,14 @@ export type Attempt = {
 
 /** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
 export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
-  const nowMs = deps.clock.nowMs();
-  const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
-  expireKeys(deps.db, nowMs, input);
-  return write(deps.db, (tx) => {
+  return writeKeys(deps, { identifier: input.identifier }, (tx, nowMs) => {
     refuseUnlikeShown({ ...deps, db: tx }, input.identifier, input.by);
     const key = readKey(tx, input.identifier);
     const act = { by: input.by, atMs: nowMs };
     const number = openAttempt(tx, key, act);
     const { owner, address } = requireOwner(tx, key);
     checkKeyRequest({ ...key, permissions: key.requestedPermissions });
-    const grant = decideGrant(deps, key, input.grant, nowMs);
+    const grant = decideGrant({ ...deps, db: tx }, key, input.grant, nowMs);
     tx.update(apiKeys).set({ attemptNumber: number }).where(eq(apiKeys.identifier, key.identifier)).run();
     tx.insert(keyAttempts)
       .values({
@@ -95,6 +72,7 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
       .run();
     addAttemptEvent(tx, key, act, 'approval started', { attempt: number });
     const predecessor = predecessorOf(tx, key, grant.retireOldAtMs, nowMs);
+    const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
     return { key, owner, address, number, by: input.by, grant, predecessor, leaseOverMs };
   });
 }
@@ -136,20 +114,6 @@ export function checkOpenable(deps: Deps, identifier: string): string {
   return requireOwner(deps.db, key).address;
 }
 
-/** What an approval of this key at this time grants. Throws `usage` for a malformed grant. */
-export function decideGrant(deps: Deps, key: ApiKey, grant: Grant, nowMs: number): DecidedGrant {
-  const permissions = checkPermissions(grant.permissions ?? key.requestedPermissions);
-  const rateLimits = parseRateLimits((grant.rateLimits ?? usualRateLimits(deps, key.successorOf)).map(formatRateLimit));
-  const expiresAtMs = grant.expiresAtMs ?? null;
-  const retireOldAtMs = grant.retireOldAtMs ?? null;
-  refuseTimePast(expiresAtMs, nowMs);
-  refuseTimePast(retireOldAtMs, nowMs, 'end of the old key');
-  if (retireOldAtMs !== null && key.successorOf === null) {
-    throw new AppError('usage', `Key ${key.identifier} succeeds no other key, so there is no old key to end.`);
-  }
-  return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
-}
-
 /** What became of a mail that was not accepted; the reason is a sentence for admins, without addresses and secrets. */
 export type NotAccepted = Exclude<Delivery, { outcome: 'accepted' }>;
 
@@ -168,6 +132,15 @@ export function closeAttempt(deps: Deps, attempt: Attempt, { outcome, reason }: 
     addAttemptEvent(tx, key, act, event, { attempt: attempt.number, reason });
     return true;
   });
+}
+
+/** Whether nobody has decided otherwise so far; true as well where the database can't be read. */
+export function isOpenStill({ db }: Pick<Deps, 'db'>, { key: { identifier }, number }: Attempt): boolean {
+  try {
+    return mayActivate(approvable(db, readKey(db, identifier)), number);
+  } catch {
+    return true;
+  }
 }
 
 /**

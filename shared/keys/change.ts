@@ -1,9 +1,8 @@
 import type { Actor } from '../actor.ts';
-import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
-import { expireKeys } from './expire.ts';
+import { writeKeys } from './expire.ts';
 import { refuseTimePast } from './expiry.ts';
 import { checkPermissions } from './fields.ts';
 import { type NewGrant, setGrant } from './grant.ts';
@@ -31,10 +30,8 @@ export type KeyChange = {
 export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Step {
   const { identifier, by } = input;
   const grant = checkChange(input.change);
-  expireKeys(deps.db, deps.clock.nowMs(), { identifier });
-  return write(deps.db, (tx) => {
-    // The time is read once the write lock is held: while this waited for the lock, the key may have expired.
-    const act = { by, atMs: deps.clock.nowMs() };
+  return writeKeys(deps, { identifier }, (tx, nowMs) => {
+    const act = { by, atMs: nowMs };
     refuseUnlikeShown({ ...deps, db: tx }, identifier, by);
     const key = requireActive(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);

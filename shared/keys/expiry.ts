@@ -23,6 +23,18 @@ export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expi
 }
 
 /**
+ * Throws `usage` where the expiry of a key that is to be approved lies within the time that its approval may take (both in
+ * milliseconds): the secret would be mailed of a key that is over by then. Null, for never, is fine.
+ */
+export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number, nowMs: number): void {
+  if (expiresAtMs === null || expiresAtMs > nowMs + approvalMs) return;
+  throw new AppError(
+    'usage',
+    `The expiry must lie more than ${approvalMs / 1000} s in the future: delivering the secret may take that long.`,
+  );
+}
+
+/**
  * Reads an expiry: a span from now, a date (its midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds
  * since 1970. Throws `usage`, naming it by `label`, where it is neither, not in the future, or after the year 9999.
  */

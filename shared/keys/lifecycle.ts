@@ -2,12 +2,11 @@ import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys } from '../db/schema/keys.ts';
-import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { cleanForTerminal } from '../text.ts';
 import { refuseManyToday } from './daily.ts';
-import { expireKeys } from './expire.ts';
+import { writeKeys } from './expire.ts';
 import { checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
 import { KEYS_PER_PROFILE } from './key.ts';
 import { addNotices, type NewNotice } from './notice.ts';
@@ -56,10 +55,9 @@ export function requestKey(
 ): Step {
   const fields = checkKeyRequest(request);
   const successorOf = request.successorOf ?? null;
-  const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, { profileId: askingProfile(deps.db, request.by, request.profile).id });
-  return write(deps.db, (tx) => {
-    const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile));
+  const { id: profileId } = askingProfile(deps.db, request.by, request.profile);
+  return writeKeys(deps, { profileId }, (tx, nowMs) => {
+    const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
     const { permissions, ...texts } = fields;
@@ -96,18 +94,16 @@ function askingProfile(tx: Db | Tx, by: Actor, profile: string): Owner {
   return by.kind === 'owner' ? readOwnerById(tx, by.profileId) : readOwnerByName(tx, profile);
 }
 
-function ownerWithPlace(tx: Db | Tx, owner: Owner): Owner {
+function ownerWithPlace(db: Db | Tx, owner: Owner, nowMs: number): Owner {
   reachableAddress(owner);
-  const holders = placeHolders(tx, owner.id);
+  const holders = placeHolders(db, owner.id, nowMs);
   if (holders.length >= KEYS_PER_PROFILE) throw noPlaceLeft(owner, holders);
   return owner;
 }
 
 /** Throws what {@link requestKey} would throw for this profile just now: for telling before everything is typed. */
 export function checkProfile(deps: Deps, profile: string): void {
-  const owner = readOwnerByName(deps.db, profile);
-  expireKeys(deps.db, deps.clock.nowMs(), { profileId: owner.id });
-  ownerWithPlace(deps.db, owner);
+  ownerWithPlace(deps.db, readOwnerByName(deps.db, profile), deps.clock.nowMs());
 }
 
 function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
@@ -141,9 +137,7 @@ function endWithReason(
   by: Actor,
   reason: string | null,
 ): Step {
-  const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, { identifier });
-  return write(deps.db, (tx) => {
+  return writeKeys(deps, { identifier }, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeShown({ ...deps, db: tx }, identifier, by);
     const event = moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
@@ -154,9 +148,7 @@ function endWithReason(
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
 export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
-  const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, { identifier });
-  write(deps.db, (tx) => moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs }));
+  writeKeys(deps, { identifier }, (tx, nowMs) => moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs }));
   return { identifier, warning: null };
 }
 
@@ -167,9 +159,7 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Step {
   const { identifier, by } = input;
   const name = checkText(TEXT_RULES.name, input.name);
-  const nowMs = deps.clock.nowMs();
-  expireKeys(deps.db, nowMs, { identifier });
-  return write(deps.db, (tx) => {
+  return writeKeys(deps, { identifier }, (tx, nowMs) => {
     const key = readKey(tx, identifier);
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);

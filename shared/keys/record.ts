@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
 import type { Approvable } from './approval.ts';
-import { canMove, MOVES, type Move, PLACE_HOLDERS } from './key.ts';
+import { canMove, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
 
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
@@ -119,14 +119,15 @@ export function reachableAddress(owner: Owner): string {
   return owner.email;
 }
 
-/** The keys that take the profile's places, oldest first. */
-export function placeHolders(tx: Db | Tx, profileId: number): ApiKey[] {
-  return tx
+/** The keys that take the profile's places at a time, oldest first. */
+export function placeHolders(db: Db | Tx, profileId: number, nowMs: number): ApiKey[] {
+  return db
     .select()
     .from(apiKeys)
     .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, [...PLACE_HOLDERS])))
     .orderBy(apiKeys.requestedAt, sql`rowid`)
-    .all();
+    .all()
+    .filter((key) => stateAt(key, nowMs) !== 'expired');
 }
 
 /** Appends to a key's history; returns the entry's id. */
@@ -172,7 +173,7 @@ export function moveKey(
   act: Act,
   more: { detail?: KeyEventDetail; also?: Partial<ApiKey> } = {},
 ): number {
-  refuseMove(key, move);
+  refuseMove(move === 'expire' ? key : { ...key, state: stateAt(key, act.atMs) }, move);
   const ending = move === 'approve' ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
   const decided = key.decidedAt === null ? { decidedAt: act.atMs } : {};
   tx.update(apiKeys)

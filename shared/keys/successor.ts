@@ -48,7 +48,10 @@ export function prefillFrom(key: KeyView): Prefill {
  * The rate limits that an approval grants where none are given: those of the key that this one succeeds, so that a program
  * which moves to the new secret may go on as fast as before; `DEFAULT_RATE_LIMITS` for a key that succeeds none.
  */
-export function usualRateLimits({ db, config }: Pick<Deps, 'db' | 'config'>, successorOf: string | null): RateLimit[] {
+export function usualRateLimits(
+  { db, config }: Pick<Deps, 'config'> & { db: Db | Tx },
+  successorOf: string | null,
+): RateLimit[] {
   const old = successorOf === null ? null : readKey(db, successorOf);
   return [...(old?.rateLimits ?? config.defaultRateLimits)];
 }

@@ -112,9 +112,8 @@ function verifySecret(cache: KeyCache, secret: string): VerifiedKey | null {
   }
   const { key } = active;
   if (key.expiresAt === null) return key;
-  const nowMs = clock.nowMs();
-  if (!isExpired(key.expiresAt, nowMs)) return key;
-  storeExpiry(cache, identifier, nowMs);
+  if (!isExpired(key.expiresAt, clock.nowMs())) return key;
+  storeExpiry(cache, identifier);
   return null;
 }
 
@@ -155,12 +154,12 @@ function grantOf<T>(grants: KeyCache['grants'], json: string): T {
   return grant;
 }
 
-function storeExpiry(cache: KeyCache, identifier: string, nowMs: number): void {
+function storeExpiry(cache: KeyCache, identifier: string): void {
   const { db, clock } = cache;
   if (clock.monotonicMs() < cache.nextTryAtMs) return;
   try {
     // An import or VACUUM may hold the write lock; a request must not wait for it.
-    withBusyTimeout(db.$client, 0, () => expireKeys(withTables(db), nowMs, { identifier }));
+    withBusyTimeout(db.$client, 0, () => expireKeys({ db: withTables(db), clock }, { identifier }));
   } catch (error) {
     // The key is refused whether this is stored or not. A later request tries to store it again.
     if (!(error instanceof AppError)) throw error;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
-import type { Grant } from '../../shared/keys/attempt.ts';
+import type { Grant } from '../../shared/keys/granted.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
@@ -28,10 +28,21 @@ export async function request(deps: Deps, fields: Partial<Request> = {}): Promis
   return identifier;
 }
 
+/** The same dependencies without a lease, under which a key may expire as soon as a test needs it. */
+export function withoutLease<World extends Deps>(deps: World): World {
+  return { ...deps, approvalLeaseMs: 0 };
+}
+
+/** The same dependencies for somebody who waits so many milliseconds for the write lock: inside a transaction it is later. */
+export function waitingForLock<World extends Deps>(deps: World, ms: number): World {
+  const nowMs = () => deps.clock.nowMs() + (deps.db.$client.inTransaction ? ms : 0);
+  return { ...deps, clock: { ...deps.clock, nowMs } };
+}
+
 /** Requests a key and approves it; returns its identifier and the secret, read from the mail. */
 export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Grant = {}) {
   const identifier = await request(deps, fields);
-  await approveKey(deps, { identifier, grant, by: onBox('admin') });
+  await approveKey(withoutLease(deps), { identifier, grant, by: onBox('admin') });
   const secret = mailedSecrets(deps, identifier).at(-1) ?? '';
   return { identifier, secret };
 }
@@ -68,7 +79,7 @@ export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock 
   if (state === 'revoked') await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
   if (state === 'expired') {
     const expiresAtMs = deps.clock.nowMs() + 1000;
-    await approveKey(deps, { identifier, grant: { expiresAtMs }, by: onBox('admin') });
+    await approveKey(withoutLease(deps), { identifier, grant: { expiresAtMs }, by: onBox('admin') });
     deps.clock.advance(1000);
   }
   return identifier;

@@ -32,6 +32,7 @@ function wordsOf(
   history: readonly HistoryView[],
   path: string,
 ): Html {
+  const isPending = key.state === 'pending';
   const begun = html`On ${timeText(Date.parse(startedAt))} ${by} approved it`;
   const reason = history.find(({ event, detail }) => CLOSINGS.includes(event) && detail?.attempt === number)?.detail
     ?.reason;
@@ -45,10 +46,10 @@ function wordsOf(
       : html``;
   }
   if (result === 'refused') {
-    return html`<p class="summary">${begun}, but the mail with the secret was not accepted.${because} The key is pending as before.</p>`;
+    return html`<p class="summary">${begun}, but the mail with the secret was not accepted.${because}${isPending ? ' The key is pending as before.' : ''}</p>`;
   }
   if (result === 'not confirmed') {
-    return html`<p class="summary">${begun}, but nobody knows whether the mail with the secret was delivered.${because} If it arrives, the secret in it will never work. Approve it again to send a new one.</p>`;
+    return html`<p class="summary">${begun}, but nobody knows whether the mail with the secret was delivered.${because} If it arrives, the secret in it will never work.${isPending ? ' Approve it again to send a new one.' : ''}</p>`;
   }
   return html`<p class="summary">${begun}. While the mail with the secret was on its way, ${otherwise(history, number)}. If that mail arrives, the secret in it will never work.</p>`;
 }

@@ -3,9 +3,9 @@ import { askDecision, giveBackDecision } from '../../../shared/access/cli-decisi
 import type { PersonToken } from '../../../shared/access/person-tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseIsoTime } from '../../../shared/iso-time.ts';
-import { decideGrant } from '../../../shared/keys/attempt.ts';
 import { checkChange } from '../../../shared/keys/change.ts';
 import { refuseTimePast } from '../../../shared/keys/expiry.ts';
+import { decideGrant } from '../../../shared/keys/granted.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { shownState } from '../../../shared/keys/shown.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';

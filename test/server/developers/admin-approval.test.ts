@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { stopBackground } from '../../../server/developers/background.ts';
 import { createPages } from '../../../server/developers/pages.ts';
+import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { onBox } from '../../support/actors.ts';
 import {
   APPROVAL,
   adminWorld,
@@ -110,6 +112,17 @@ describe('how an approval went is on the key’s page', () => {
     await approve();
     expect((await keyPageOf(world, grace, identifier)).status).toBe(200);
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+  });
+
+  test('refused by the mail server, and rejected after that: nothing says that the key is pending', async () => {
+    const smtp = await startSmtp({ failures: { rcpt: '550 5.1.1 no such mailbox' } });
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
+    await visit(world, '/developers');
+    rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
+    const page = await read();
+    expect(page).toContain('but the mail with the secret was not accepted.');
+    expect(page).not.toContain('pending as before');
   });
 
   test('not confirmed: the connection was lost where the mail may have been taken', async () => {

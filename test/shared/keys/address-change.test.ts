@@ -11,6 +11,7 @@ import { onBox } from '../../support/actors.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';
+import { refusal } from '../../support/refusal.ts';
 import { startSmtp } from '../../support/smtp.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -143,6 +144,25 @@ describe('a pending request', () => {
     await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
     expect(showKey(deps, identifier).state).toBe('Active');
     expect(smtp.received.map(({ to }) => to[0])).toEqual(['new@example.org']);
+  });
+
+  test('that somebody else approves while its secret is mailed to the former address is not said to be pending', async () => {
+    const identifier = await request(deps, { profile: 'Ada' });
+    const slow = await startSmtp({
+      onMessage: async () => {
+        changeByHand(deps, 'ada', () => ({ email: NEW.email }));
+        await approveKey(deps, { identifier, grant: {}, by: onBox('other') });
+      },
+    });
+    const target = parseMailUrl(slow.url);
+    if (target === null) throw new Error('no target');
+    const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
+    const error = await refusal(approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }));
+    expect([error.code, error.message]).toEqual([
+      'refused',
+      `While the mail was on its way, the e-mail address of Ada was changed. Key ${identifier} is Active by now: "profilectl keys show ${identifier}" says how. The secret in that mail will never work.`,
+    ]);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 3 } });
   });
 
   test('of another profile is not touched', async () => {

@@ -1,0 +1,58 @@
+import type { KeyState } from '../db/key-columns.ts';
+import type { Deps } from '../deps.ts';
+import { isVoidedByAddress } from './address-change.ts';
+import type { Attempt } from './attempt.ts';
+import { showKey } from './view.ts';
+
+// How an approval ends that has not made its key Active, in sentences for the admin. Somebody else may have decided on the
+// key by then, so each says how it stands.
+
+/** How a key stands when one of its approvals has ended. */
+type Standing = { identifier: string; state: KeyState };
+
+/** How an approval ends whose mail was not accepted; `reason` is a sentence of ours or of the mail server. */
+export function refusedText(key: Standing, reason: string): string {
+  const { identifier, state } = key;
+  return `${reason} ${state === 'pending' ? `Key ${identifier} is pending as before.` : decidedText(key)}`.trimStart();
+}
+
+/** How an approval ends of whose mail nobody knows whether it arrives. */
+export function notConfirmedText(key: Standing, reason: string): string {
+  const { identifier, state } = key;
+  const never = 'the secret in that mail, if it arrives, will never work.';
+  const rest =
+    state === 'pending'
+      ? `key ${identifier} stays pending, and ${never} Approve again to send a new one.`
+      : `${never} ${decidedText(key)}`;
+  return `${reason} Delivery is not confirmed: ${rest}`.trimStart();
+}
+
+function decidedText({ identifier, state }: Standing): string {
+  return `Key ${identifier} is ${state} by now: "profilectl keys show ${identifier}" says how.`;
+}
+
+/** How a key stands now; as it must be, pending, where the database can't be read. */
+export function standingOf(deps: Deps, identifier: string): Standing {
+  try {
+    return showKey(deps, identifier);
+  } catch {
+    return { identifier, state: 'pending' };
+  }
+}
+
+/** Who or what made an attempt void, as the rest of a sentence, and what to do. */
+export function whatHappened(deps: Deps, { key: { identifier }, owner, number }: Attempt): string {
+  const says = `"profilectl keys show ${identifier}" says how.`;
+  if (!isVoidedByAddress(deps.db, identifier, number)) return `key ${identifier} was decided otherwise: ${says}`;
+  const { state } = showKey(deps, identifier);
+  const next =
+    state === 'pending'
+      ? `Key ${identifier} is pending still: make sure that its owner is the same, and approve it again.`
+      : `Key ${identifier} is ${state} by now: ${says}`;
+  return `the e-mail address of ${owner.username} was changed. ${next}`;
+}
+
+/** When a key can be approved again whose attempt could not be closed. */
+export function stillOpenText({ approvalLeaseMs }: Deps): string {
+  return `The database could not be written, so approving again is possible only once ${approvalLeaseMs / 1000} s have passed.`;
+}
