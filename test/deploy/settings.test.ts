@@ -1,0 +1,46 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { readConfig } from '../../shared/config/config.ts';
+import { VARIABLES } from '../../shared/config/variables.ts';
+import { PROJECT } from '../support/cli.ts';
+
+// deploy/settings.example is compared with the table of variables.
+
+const TEXT = readFileSync(join(PROJECT, 'deploy/settings.example'), 'utf8');
+
+type Entry = { comment: string; isSet: boolean; name: string; value: string };
+
+/** The variables in the order of the file, each with the comment above it, from after the introduction. */
+const ENTRIES: Entry[] = TEXT.trim()
+  .split('\n\n')
+  .slice(1)
+  .map((block) => {
+    const lines = block.split('\n');
+    const [, hash, name = '', value = ''] = /^(#?)([A-Z_]+)=(.*)$/.exec(lines.pop() ?? '') ?? [];
+    const comment = lines.map((line) => line.replace(/^# /, '')).join(' ');
+    return { comment, isSet: hash === '', name, value };
+  });
+
+test('the example has every variable once, in the order of the table', () => {
+  expect(ENTRIES.map(({ name }) => name)).toEqual(Object.keys(VARIABLES));
+});
+
+test('each has its meaning as a comment, and shows its default where it is commented out and has one', () => {
+  for (const { name, comment, isSet, value } of ENTRIES) {
+    const variable = VARIABLES[name as keyof typeof VARIABLES];
+    expect(comment.toLowerCase()).toStartWith(`${variable.meaning.toLowerCase()}.`);
+    if (!isSet && variable.default !== '') expect([name, value]).toEqual([name, variable.default]);
+  }
+});
+
+test('it is accepted as it is, and with every line in force that can be, in which file names and secrets stay out', () => {
+  const set = ENTRIES.filter(({ isSet }) => isSet);
+  expect(parseEnv(TEXT)).toEqual(Object.fromEntries(set.map(({ name, value }) => [name, value])));
+  expect(set.map(({ name }) => name)).toEqual(['DATABASE_PATH', 'TRUSTED_PROXIES']);
+  expect(() => readConfig(parseEnv(TEXT))).not.toThrow();
+  const others = ENTRIES.filter(({ name }) => !/_FILE$|^METRICS_TOKEN$/.test(name));
+  const config = readConfig(Object.fromEntries(others.map(({ name, value }) => [name, value])));
+  expect(config).toMatchObject({ publicUrl: 'https://api.example.org', contact: 'support@example.org', workers: 1 });
+});
