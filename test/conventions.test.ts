@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT } from './support/cli.ts';
 import { FILES, importsInCircles, longFunctions, SOURCES, type Source } from './support/sources.ts';
 
 // The rules of CONTRIBUTING.md that a machine can check, over every file that git tracks or would.
@@ -26,6 +29,14 @@ function expectNone(sources: readonly Source[], forbidden: (name: string, path: 
   );
   expect(offences).toEqual([]);
 }
+
+test('commands and servers start from the binary of a test run, but for what is promised of the source', () => {
+  const testFiles = FILES.filter((path) => /^test\/.*\.test\.ts$/.test(path) && path !== 'test/conventions.test.ts');
+  const starting = testFiles.filter((path) =>
+    /fromSource\(|cli\/main\.ts/.test(readFileSync(join(PROJECT, path), 'utf8')),
+  );
+  expect(starting.sort()).toEqual(['test/cli/demo.test.ts', 'test/cli/environment.test.ts', 'test/starting.test.ts']);
+});
 
 test('there is something to check', () => {
   expect(SOURCES.length).toBeGreaterThan(40);

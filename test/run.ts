@@ -1,14 +1,14 @@
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
 
-// What `bun run test` does after installing: makes the types of a client, then type check, lint and format check, then
-// every test. `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats what depends on
-// chance four times as often (support/rounds.ts). The last line is "N passed, N failed" (and ", N skipped"):
-// each check counts as one. What the tests leave behind, files and output, is kept until they are all done and then
-// searched for secrets, codes and tokens (support/secret-search.ts).
+// What `bun run test` does: installs, makes the types of a client, then type check, lint and format check, then every test.
+// `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats what depends on chance four
+// times as often (support/rounds.ts). The last line is "N passed, N failed" (and ", N skipped"): each check counts as one.
+// What the tests leave behind, files and output, is kept until they are all done and then searched for secrets, codes and
+// tokens (support/secret-search.ts).
 
 const PROJECT = join(import.meta.dir, '..');
 
@@ -28,20 +28,20 @@ const SLOW = [
   '**/*browser.test.ts',
 ];
 
-/** In `test:fast`, tests wait half of their time, so two processes share a core. */
-const FAST_PROCESSES = 2 * navigator.hardwareConcurrency;
+/** Tests wait half of their time, for processes and mail servers, so two of them share a core. */
+const PROCESSES = 2 * navigator.hardwareConcurrency;
+
+/** How many of the slowest files are named at the end. */
+const SLOWEST = 10;
 
 /** What the caller has not said of chance is said here, so that all test processes share it. */
 const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (MODE === '--long' ? '1' : '0.25') };
 
 /** The options of `bun test` for one run of it, or two in turn. Each of its processes takes file after file. */
-function chooseRuns(isFast: boolean): string[][] {
-  const together = (processes: string, leftOut: readonly string[]) => [
-    processes,
-    '--no-isolate',
-    ...leftOut.map((pattern) => `--path-ignore-patterns=${pattern}`),
-  ];
-  return isFast ? [together(`--parallel=${FAST_PROCESSES}`, SLOW)] : [together('--parallel', ALONE), ALONE];
+function chooseRuns(): string[][] {
+  const leaveOut = (patterns: readonly string[]) => patterns.map((pattern) => `--path-ignore-patterns=${pattern}`);
+  const together = [`--parallel=${PROCESSES}`, '--no-isolate'];
+  return MODE === '--fast' ? [[...together, ...leaveOut(SLOW)]] : [[...together, ...leaveOut(ALONE)], ALONE];
 }
 
 /** The caller's environment without anything that configures the product, so that a test sees only what it sets. */
@@ -55,25 +55,30 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-async function run(words: readonly string[]): Promise<boolean> {
+/** Runs Bun with these words; whether it ended well. */
+async function run(words: readonly string[], env: NodeJS.ProcessEnv = testEnvironment()): Promise<boolean> {
   const child = Bun.spawn([process.execPath, ...words], {
     cwd: PROJECT,
-    env: testEnvironment(),
+    env,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   return (await child.exited) === 0;
 }
 
+type Counts = { passed: number; failed: number; skipped: string[]; files: FileTime[] };
+
+type FileTime = { path: string; seconds: number };
+
 /** Runs tests and counts them; whatever they leave behind and print is in `kept` afterwards. */
-async function runTests(kept: string, options: readonly string[]): Promise<Counts> {
+async function runTests(kept: string, binary: string | null, options: readonly string[]): Promise<Counts> {
   const temporary = join(kept, 'tmp');
   mkdirSync(temporary, { recursive: true });
-  const report = join(kept, 'junit.xml');
-  rmSync(report, { force: true });
-  const words = ['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${report}`, ...options];
+  const reportPath = join(kept, 'junit.xml');
+  rmSync(reportPath, { force: true });
+  const words = ['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${reportPath}`, ...options];
   const child = Bun.spawn([process.execPath, ...words], {
     cwd: PROJECT,
-    env: { ...testEnvironment(), TMPDIR: temporary, TEST_KEEP_FOLDER: kept },
+    env: { ...testEnvironment(), TMPDIR: temporary, TEST_KEEP_FOLDER: kept, ...(binary && { TEST_BINARY: binary }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const copy = async (from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream) => {
@@ -84,10 +89,25 @@ async function runTests(kept: string, options: readonly string[]): Promise<Count
   };
   await Promise.all([copy(child.stdout, process.stdout), copy(child.stderr, process.stderr)]);
   const hasPassed = (await child.exited) === 0;
-  const counts = existsSync(report) ? readReport(report) : { passed: 0, failed: 0, skipped: [] };
+  const counts = existsSync(reportPath) ? readReport(reportPath) : { passed: 0, failed: 0, skipped: [], files: [] };
   // A test process that fails with no failed test (a fault outside any test) is a failure all the same.
   if (!hasPassed && counts.failed === 0) counts.failed++;
   return counts;
+}
+
+/** Reads the totals of a JUnit report, the names of what was skipped, and how long each file took. */
+function readReport(path: string): Counts {
+  const text = readFileSync(path, 'utf8');
+  const total = /<testsuites[^>]* tests="(\d+)"[^>]* failures="(\d+)"[^>]* skipped="(\d+)"/.exec(text);
+  if (total === null) throw new Error('The test report has no totals.');
+  const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
+  const skipped = [...text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
+  if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
+  // A file is a suite that has its own path for a name.
+  const files = [...text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]* time="([\d.]+)"/g)].map(
+    ([, path = '', seconds]) => ({ path, seconds: Number(seconds) }),
+  );
+  return { passed: tests - failed - skippedCount, failed, skipped, files };
 }
 
 /** Whether nothing that lets somebody in is in what was kept; says what was searched, and where something was found. */
@@ -98,46 +118,67 @@ function nothingLeaked(kept: string): boolean {
   return found.length === 0 && secrets > 0 && codes > 0 && tokens > 0;
 }
 
-type Counts = { passed: number; failed: number; skipped: string[] };
+const phases: string[] = [];
 
-/** Reads the totals of a JUnit report, and the names of what was skipped. */
-function readReport(path: string): Counts {
-  const report = readFileSync(path, 'utf8');
-  const total = /<testsuites[^>]* tests="(\d+)"[^>]* failures="(\d+)"[^>]* skipped="(\d+)"/.exec(report);
-  if (total === null) throw new Error('The test report has no totals.');
-  const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
-  const skipped = [...report.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
-  if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
-  return { passed: tests - failed - skippedCount, failed, skipped };
+/** Does something, and notes how long it took. */
+async function time<T>(name: string, act: () => T | Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  const result = await act();
+  phases.push(`${name} ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
+  return result;
 }
 
-say(`TEST_SEED=${CHANCE.TEST_SEED} TEST_ROUNDS=${CHANCE.TEST_ROUNDS}`);
-const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-run-'));
-try {
-  const checks: Record<string, boolean> = {
-    'types of a client': await run(['test/support/client-types.ts']),
-    'type check': await run(['x', 'tsc', '-p', '.']),
-    'lint and format check': await run(['x', 'biome', 'check', '--error-on-warnings', '.']),
-  };
-  const counts: Counts = { passed: 0, failed: 0, skipped: [] };
-  for (const options of chooseRuns(MODE === '--fast')) {
-    const { passed, failed, skipped } = await runTests(folder, options);
-    counts.passed += passed;
-    counts.failed += failed;
-    counts.skipped.push(...skipped);
-  }
-  checks['no secret, code or token is left behind'] = nothingLeaked(folder);
+/** Does all of it in a folder of its own; whether everything is as it should be. */
+async function runAll(folder: string): Promise<boolean> {
+  const kept = join(folder, 'kept');
+  mkdirSync(kept, { mode: 0o700 });
+  const checks: Record<string, boolean> = {};
+  await time('types', async () => {
+    checks['types of a client'] = await run(['test/support/client-types.ts']);
+    checks['type check'] = await run(['x', 'tsc', '-p', '.']);
+  });
+  checks['lint and format check'] = await time('lint', () => run(['x', 'biome', 'check', '--error-on-warnings', '.']));
+  // The fast tests start too few commands for it.
+  const binary = MODE === '--fast' ? null : join(folder, 'bin/profilectl');
+  if (binary !== null) checks.binary = await time('binary', () => run(['cli/build.ts', binary]));
+  const counts: Counts = { passed: 0, failed: 0, skipped: [], files: [] };
+  await time('tests', async () => {
+    for (const options of chooseRuns()) {
+      const { passed, failed, skipped, files } = await runTests(kept, binary, options);
+      counts.passed += passed;
+      counts.failed += failed;
+      counts.skipped.push(...skipped);
+      counts.files.push(...files);
+    }
+  });
+  checks['no secret, code or token is left behind'] = await time('search for secrets', () => nothingLeaked(kept));
   for (const [name, passed] of Object.entries(checks)) {
     say(`${passed ? 'passed' : 'FAILED'}: ${name}`);
     if (passed) counts.passed++;
     else counts.failed++;
   }
-  for (const name of counts.skipped) say(`skipped: ${name}`);
-  const failed = counts.failed > 0 || (process.env.CI === 'true' && counts.skipped.length > 0);
-  say(
-    `${counts.passed} passed, ${counts.failed} failed${counts.skipped.length > 0 ? `, ${counts.skipped.length} skipped` : ''}`,
-  );
-  process.exitCode = failed ? 1 : 0;
+  report(counts);
+  return counts.failed === 0 && (process.env.CI !== 'true' || counts.skipped.length === 0);
+}
+
+/** Names what was skipped, the slowest files and the time of each phase; the last line has the totals. */
+function report({ passed, failed, skipped, files }: Counts): void {
+  for (const name of skipped) say(`skipped: ${name}`);
+  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  for (const { path, seconds } of slowest) say(`${seconds.toFixed(1).padStart(6)} s ${path}`);
+  say(phases.join(', '));
+  say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
+}
+
+say(`TEST_SEED=${CHANCE.TEST_SEED} TEST_ROUNDS=${CHANCE.TEST_ROUNDS}`);
+const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-run-'));
+// Everybody may start the binary: a test does so as another user.
+chmodSync(folder, 0o755);
+try {
+  // With the caller's whole environment, which may name a registry or a proxy.
+  const isInstalled = await time('install', () => run(['install', '--frozen-lockfile', '--silent'], process.env));
+  if (!isInstalled) say('0 passed, 1 failed');
+  process.exitCode = isInstalled && (await runAll(folder)) ? 0 : 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../shared/db/open.ts';
-import { cleanEnvironment, PROJECT, profilectlWords } from './support/cli.ts';
+import { cleanEnvironment, fromSource, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { startServerProcess } from './support/server-process.ts';
 import { tempFolder } from './support/world.ts';
@@ -32,8 +32,7 @@ function builtinsOfLoaded(): string[] {
 
 /** `profilectl` with these words, as a process that lists what it loads. */
 function listing(words: string[]): string[] {
-  const [bun = '', ...rest] = profilectlWords(words);
-  return [bun, '--preload', PRELOAD, ...rest];
+  return [...fromSource('--no-env-file', '--preload', PRELOAD), ...words];
 }
 
 /** The packages that the last process has loaded, and its files of these folders of ours. */

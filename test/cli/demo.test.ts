@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeAccess, openAccess } from '../../shared/access/open.ts';
 import { registerAt } from '../support/admins.ts';
-import { cleanEnvironment, PROJECT, profilectlWords } from '../support/cli.ts';
+import { cleanEnvironment, fromSource, PROJECT } from '../support/cli.ts';
 import { fetchPage } from '../support/pages.ts';
 import { tempFolder, testConfig } from '../support/world.ts';
 
 /** Starts the demo and waits for its last line. */
 async function startDemo(TMPDIR: string) {
-  const child = Bun.spawn(profilectlWords(['demo']), {
+  const child = Bun.spawn([...fromSource('--no-env-file'), 'demo'], {
     env: cleanEnvironment({ TMPDIR, DATABASE_PATH: '/nowhere/real.db', PORT: '1', MAIL_URL: 'smtp://127.0.0.1:1' }),
     cwd: PROJECT,
     stdout: 'pipe',

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { chownSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VARIABLES } from '../../shared/config/variables.ts';
 import { openDatabase } from '../../shared/db/open.ts';
-import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { cleanEnvironment, fromSource, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { openTerminal } from '../support/terminal.ts';
-import { tempFolder } from '../support/world.ts';
+import { tempFolder, testDeps } from '../support/world.ts';
 
 // What commands say of the variables, and of files that are not the operator's own.
 
@@ -33,12 +33,54 @@ describe('a .env in the current folder', () => {
 
   test('is read by Bun where the source is run, as the README says', () => {
     const folder = folderWith('DATABASE_PATH=from-dot-env.db\nMIAL_URL=file:x\n');
-    const words = [process.execPath, join(PROJECT, 'cli/main.ts'), 'keys', 'list'];
-    const { stderr } = Bun.spawnSync(words, { cwd: folder, env: cleanEnvironment() });
+    const { stderr } = Bun.spawnSync([...fromSource(), 'keys', 'list'], { cwd: folder, env: cleanEnvironment() });
     expect(stderr.toString()).toMatch(
       /^Warning: \.env sets MIAL_URL, which is not read; did you mean MAIL_URL\?\nThere/,
     );
     expect(stderr.toString()).toContain('from-dot-env.db');
+  });
+
+  test('that Bun has read is told apart from the environment, --env-file and --db by config check', () => {
+    const folder = folderWith('PORT=4000\nLOG_LEVEL=warn\n');
+    const file = join(folder, 'settings');
+    writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
+    const words = ['config', 'check', '--json', '--env-file', file, '--db', 'x/p.db'];
+    const env = cleanEnvironment({ ADMIN_EMAIL: 'a@example.org' });
+    const { stdout } = Bun.spawnSync([...fromSource(), ...words], { cwd: folder, env });
+    const { variables } = JSON.parse(stdout.toString()) as {
+      variables: { name: string; value: string; from: string }[];
+    };
+    const found = Object.fromEntries(variables.map(({ name, value, from }) => [name, [value, from]]));
+    expect(found).toMatchObject({
+      DATABASE_PATH: ['x/p.db', '--db'],
+      HOST: ['::1', '--env-file'],
+      PORT: ['4000', '.env'],
+      LOG_LEVEL: ['warn', '.env'],
+      ADMIN_EMAIL: ['a@example.org', 'environment'],
+      WORKERS: ['1', 'default'],
+    });
+  });
+
+  test('that others can read is warned of where Bun reads it, as the file of --env-file is', () => {
+    const { databasePath } = testDeps().config;
+    const folder = folderWith(`DATABASE_PATH=${databasePath}\n`);
+    const other = join(folder, 'settings');
+    writeFileSync(other, `DATABASE_PATH=${databasePath}\n`);
+    const list = (...words: string[]) => {
+      const all = [...fromSource(), 'keys', 'list', ...words];
+      const { exitCode, stderr } = Bun.spawnSync(all, { cwd: folder, env: cleanEnvironment() });
+      expect(exitCode).toBe(0);
+      return stderr.toString();
+    };
+    const warning = (path: string, mode: number) =>
+      `Warning: ${path} can be read by other users of this machine (mode ${mode}); chmod 600 it.\n`;
+    chmodSync(join(folder, '.env'), 0o644);
+    chmodSync(other, 0o604);
+    expect(list()).toBe(warning('.env', 644));
+    expect(list('--env-file', other)).toBe(warning(other, 604) + warning('.env', 644));
+    chmodSync(join(folder, '.env'), 0o600);
+    chmodSync(other, 0o400);
+    expect(list('--env-file', other)).toBe('');
   });
 });
 

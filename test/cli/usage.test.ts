@@ -128,9 +128,9 @@ test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, wi
   const preload = join(folder, 'preload.ts');
   const fault = 'throw new TypeError("hunter2\\n    at ada@example.org", { cause: new Error("hunter2") })';
   writeFileSync(preload, `process.stdout.write = function planted() { ${fault}; };`);
-  const [bun = '', ...words] = profilectlWords(['completion', 'bash']);
   const run = (more: Record<string, string>, ...last: string[]) => {
-    const child = Bun.spawnSync([bun, '--preload', preload, ...words, ...last], { env: cleanEnvironment(more) });
+    const env = cleanEnvironment({ BUN_OPTIONS: `--preload=${preload}`, ...more });
+    const child = Bun.spawnSync(profilectlWords(['completion', 'bash', ...last]), { env });
     expect([child.exitCode, child.stdout.toString()]).toEqual([1, '']);
     return child.stderr.toString();
   };

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { quotaPath } from '../../shared/limits/file/store.ts';
-import { cleanEnvironment, PROJECT, profilectl } from '../support/cli.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { keyFor } from '../support/requests.ts';
 import { startServerProcess } from '../support/server-process.ts';
@@ -11,7 +11,6 @@ import { tempFolder, testDeps } from '../support/world.ts';
 
 // Who can read what the program writes and is given, with real processes.
 
-const MAIN = join(PROJECT, 'cli/main.ts');
 const LOOSE = /^Warning: (.*) can be read by other users of this machine \(mode (\d+)\); chmod (\d+) it\.$/;
 
 /** What the warnings on stderr name, with the mode that they ask for. */
@@ -75,47 +74,19 @@ describe('a warning names what others can read, and the mode that it should have
     expect(warned(server.printed())).toEqual(all);
     expect(await server.end()).toBe(0);
   }, 30_000);
-
-  test('`.env` in the current folder, which Bun reads, and the file of --env-file', async () => {
-    const deps = testDeps();
-    const folder = tempFolder();
-    const other = join(folder, 'settings');
-    for (const path of [join(folder, '.env'), other])
-      writeFileSync(path, `DATABASE_PATH=${deps.config.databasePath}\n`);
-    const list = async (...words: string[]) => {
-      const child = Bun.spawn([process.execPath, MAIN, 'keys', 'list', ...words], {
-        env: cleanEnvironment(),
-        cwd: folder,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      const stderr = await child.stderr.text();
-      expect(await child.exited).toBe(0);
-      return warned(stderr);
-    };
-    chmodSync(join(folder, '.env'), 0o644);
-    chmodSync(other, 0o604);
-    expect(await list()).toEqual(['.env 600']);
-    expect(await list('--env-file', other)).toEqual([`${other} 600`, '.env 600']);
-    chmodSync(join(folder, '.env'), 0o600);
-    chmodSync(other, 0o400);
-    expect(await list('--env-file', other)).toEqual([]);
-    expect(
-      (await profilectl(['keys', 'list'], { variables: { DATABASE_PATH: deps.config.databasePath } })).stderr,
-    ).toBe('');
-  }, 30_000);
 });
 
 /** A user and a group of this number need not be there. */
 const SERVICE = 65_534;
-const AS_SERVICE = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups', process.execPath];
+const AS_SERVICE = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups'];
 
 /**
- * Whether this is root, and that user may pass the folders that this project and Bun lie in. Where it may not, as under
+ * Whether this is root, and that user may pass the folders that the program lies in. Where it may not, as under
  * /root, no program that needs to be installed is missing, so the test is left out instead of being counted as skipped.
  */
 function canRunAsService(): boolean {
   if (process.getuid?.() !== 0 || Bun.which('setpriv') === null) return false;
-  return Bun.spawnSync([...AS_SERVICE, '--no-env-file', MAIN, '--version'], { cwd: '/' }).success;
+  return Bun.spawnSync([...AS_SERVICE, ...profilectlWords(['--version'])], { cwd: '/' }).success;
 }
 
 /** A folder whose parents everybody may pass, as those of a test run's own folder may not be. */
@@ -138,7 +109,7 @@ testAsService(
     chownSync(settings, 0, SERVICE);
     chmodSync(settings, 0o640);
     const run = (...words: string[]) => {
-      const all = [...AS_SERVICE, '--no-env-file', MAIN, '--env-file', settings, ...words];
+      const all = [...AS_SERVICE, ...profilectlWords(['--env-file', settings, ...words])];
       const stdin = Buffer.from('{"id":1,"username":"Ada"}\n');
       const { exitCode, stderr } = Bun.spawnSync(all, { cwd: roots, env: cleanEnvironment(), stdin });
       return { code: exitCode, stderr: String(stderr) };

@@ -4,7 +4,8 @@ import { noteOutput } from './secret-search.ts';
 /** The project's folder. */
 export const PROJECT = join(import.meta.dir, '../..');
 
-const MAIN = join(PROJECT, 'cli/main.ts');
+/** The binary that test/run.ts has built for a run; else commands start from the source. */
+const BINARY = process.env.TEST_BINARY;
 
 /** What a process left behind. */
 export type Finished = { code: number; stdout: string; stderr: string };
@@ -16,9 +17,17 @@ export function cleanEnvironment(variables: Record<string, string> = {}): Record
   return { PATH, HOME, XDG_CONFIG_HOME: join(PROJECT, 'node_modules/.no-settings'), NO_COLOR: '1', ...variables };
 }
 
-/** The words of a `profilectl` process, run from source whatever the current folder. */
+/** The words of a `profilectl` process, whatever the current folder: the binary of the test run, or from source. */
 export function profilectlWords(words: readonly string[]): string[] {
-  return [process.execPath, '--no-env-file', MAIN, ...words];
+  return BINARY === undefined ? [...fromSource('--no-env-file'), ...words] : [BINARY, ...words];
+}
+
+/**
+ * The words that start `profilectl` from source, with these options of Bun, as people do who try it or work on it. Three
+ * files need it, and test/conventions.test.ts has their names: all others go by {@link profilectlWords}.
+ */
+export function fromSource(...options: string[]): string[] {
+  return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];
 }
 
 /** Runs `profilectl` to its end, with no terminal; `stdin` is its input. */

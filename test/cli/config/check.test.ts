@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { checkTransport } from '../../../server/request/transport.ts';
 import { exposureFault } from '../../../shared/config/network.ts';
 import { VARIABLES } from '../../../shared/config/variables.ts';
-import { cleanEnvironment, PROJECT, profilectl } from '../../support/cli.ts';
+import { PROJECT, profilectl } from '../../support/cli.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
 const CERTIFICATES = join(PROJECT, 'test/support/certificates');
@@ -68,29 +68,6 @@ describe('config check', () => {
     expect(faults).toEqual([exposureFault(config) as string]);
     expect(() => checkTransport(config)).toThrow(faults[0] as string);
     expect((await check({ ...variables, TRUSTED_PROXIES: '10.0.0.0/8' })).code).toBe(0);
-  });
-
-  test('tells the environment, --env-file, --db and a .env that Bun has read apart', async () => {
-    const folder = tempFolder();
-    writeFileSync(join(folder, '.env'), 'PORT=4000\nLOG_LEVEL=warn\n', { mode: 0o600 });
-    const file = join(folder, 'settings');
-    writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
-    const words = ['config', 'check', '--json', '--env-file', file, '--db', 'x/p.db'];
-    const child = Bun.spawn([process.execPath, join(PROJECT, 'cli/main.ts'), ...words], {
-      env: cleanEnvironment({ ADMIN_EMAIL: 'a@example.org' }),
-      cwd: folder,
-      stdout: 'pipe',
-    });
-    const { variables } = JSON.parse(await new Response(child.stdout).text()) as Report;
-    const found = Object.fromEntries(variables.map(({ name, value, from }) => [name, [value, from]]));
-    expect(found).toMatchObject({
-      DATABASE_PATH: ['x/p.db', '--db'],
-      HOST: ['::1', '--env-file'],
-      PORT: ['4000', '.env'],
-      LOG_LEVEL: ['warn', '.env'],
-      ADMIN_EMAIL: ['a@example.org', 'environment'],
-      WORKERS: ['1', 'default'],
-    });
   });
 
   test('shows no secret, whatever is wrong with it', async () => {
