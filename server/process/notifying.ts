@@ -20,7 +20,7 @@ export type Notifying = {
 };
 
 /** How often the server looks for mails that commands could not deliver. */
-const LOOK_MS = 15_000;
+const LOOK_MS = 5_000;
 
 /** How long it waits where the mail server takes nothing, or the database is locked or can't be written. */
 const PAUSE_MS = 60_000;

@@ -71,6 +71,7 @@ function refusal(folder: string, code: string): Delivery {
   return {
     outcome: 'refused',
     permanent: !isFull,
+    isServerDown: true,
     reason: `The mail could not be written to the folder ${folder} (${code}); ${advice}.`,
   };
 }

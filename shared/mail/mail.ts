@@ -15,12 +15,13 @@ export type Mail = {
 
 /**
  * What became of a message. `refused`: it certainly was not accepted, and `permanent` says whether trying again as it is
- * can help, `isAddressRefused` whether that is because of the recipient's address; `unknown`: the connection was lost where it may have been. `reason` is a whole sentence for the admin that
- * says what to do and holds no address and no secret.
+ * can help, `isAddressRefused` whether that is because of the recipient's address, `isServerDown` whether no other mail would
+ * be accepted either; `unknown`: the connection was lost where it may have been. `reason` is a whole sentence for the admin
+ * that says what to do and holds no address and no secret.
  */
 export type Delivery =
   | { outcome: 'accepted' }
-  | { outcome: 'refused'; permanent: boolean; isAddressRefused?: boolean; reason: string }
+  | { outcome: 'refused'; permanent: boolean; isAddressRefused?: boolean; isServerDown?: boolean; reason: string }
   | { outcome: 'unknown'; reason: string };
 
 /** How mail leaves. Neither function throws. */

@@ -120,7 +120,8 @@ function composePart(type: string, content: string): string {
 /**
  * Runs one SMTP transaction, which without a message ends after the login. nodemailer does not say how far a connection had
  * got when it was lost, so `contentBegun` notes whether it had begun to read the content. Before that the server can't have
- * accepted the mail; afterwards only the server's answer tells whether it has.
+ * accepted the mail; afterwards only the server's answer tells whether it has. What fails before the recipient is named would
+ * fail for every other mail, too.
  */
 function deliver(
   server: Server,
@@ -132,6 +133,7 @@ function deliver(
   const context = { server, kind, recipient: envelope.to, sender: envelope.from };
   const timeoutMs = options.timeoutMs ?? DELIVERY_TIMEOUT_MS;
   let contentBegun = false;
+  let isAdmitted = false;
   const content = new Readable({
     read() {
       contentBegun = true;
@@ -150,9 +152,12 @@ function deliver(
     };
     const fail = (failure: Failure) => {
       const isAnswer = /^[45]\d\d$/.test(String(failure.responseCode));
-      finish(contentBegun && !isAnswer ? unconfirmed(failure, context) : refusalOf(failure, context));
+      if (contentBegun && !isAnswer) return finish(unconfirmed(failure, context));
+      const isServerDown = !isAdmitted || failure.command?.startsWith('MAIL') === true;
+      finish({ ...refusalOf(failure, context), isServerDown });
     };
     const send = () => {
+      isAdmitted = true;
       if (message === null) return finish({ outcome: 'accepted' });
       connection.send(envelope, content, (error) => (error ? fail(error) : finish({ outcome: 'accepted' })));
     };

@@ -32,6 +32,8 @@ export type Claimed = {
   id: number;
   kind: NoticeKind;
   recipient: string;
+  /** The same for all notices that go to one address: of several such, one is sent at a time. */
+  lane: string;
   about: NoticeAbout;
   at: number;
   tries: number;
@@ -71,7 +73,10 @@ export const EXPIRY_SET_AT = `coalesce(
 /** A time in the far future is one that was stored before the clock was set back. */
 export const IS_DUE = `result = 'waiting' AND (next_try_at <= $now OR next_try_at > $now + ${LONGEST_PAUSE_MS})`;
 
-const SELECT = `SELECT notice.id, notice.identifier, kind, recipient, about, notice.at, tries + 1 AS tries, key.state,
+const LANE = `coalesce(CASE recipient WHEN 'owner' THEN email WHEN 'former address' THEN about ->> 'formerEmail'
+    ELSE recipient END, '')`;
+
+const SELECT = `SELECT notice.id, notice.identifier, kind, recipient, ${LANE} AS lane, about, notice.at, tries + 1 AS tries, key.state,
     key.name AS keyName, description, requested_permissions AS requestedPermissions, project_url AS projectUrl,
     expected_usage AS expectedUsage, key.expires_at AS expiresAt, successor_of AS successorOf,
     ${EXPIRY_SET_AT} AS expirySetAt, profile.id AS uid, profile.username AS profile, email, banned,
@@ -94,6 +99,7 @@ const NEXT = `${SELECT}
       NOT EXISTS (SELECT 1 FROM notices AS earlier WHERE earlier.identifier = notice.identifier AND ${IS_EARLIER})
       AND NOT EXISTS (SELECT 1 FROM notices AS earlier WHERE earlier.profile_id = notice.profile_id AND ${IS_EARLIER})))
     AND NOT (kind = 'request' AND EXISTS (${IS_GATHERING}))
+    AND ${LANE} NOT IN (SELECT value FROM json_each($busyLanes))
   ORDER BY (kind = 'address'), next_try_at, notice.id LIMIT 1`;
 
 const WAITING_REQUESTS = `${SELECT}
@@ -107,14 +113,18 @@ export function hasDueNotice(sqlite: Sqlite, nowMs: number): boolean {
   });
 }
 
+/** Which notices are claimed: of all keys or, where one is named, of this one; none of the lanes in which one is being sent. */
+export type Claimable = { identifier: string | null; busyLanes: readonly string[] };
+
 /**
- * Claims the notice that is due first, of this key where one is named; null where none is. With a request it claims all
+ * Claims the notice that is due first; null where none is. With a request it claims all
  * requests that the same recipient is to be told of; those that were decided meanwhile are not sent any more.
  */
-export function claimNotice(sqlite: Sqlite, nowMs: number, identifier: string | null = null): Claimed | null {
+export function claimNotice(sqlite: Sqlite, nowMs: number, { identifier, busyLanes }: Claimable): Claimed | null {
+  const values = { now: nowMs, identifier, busyLanes: JSON.stringify(busyLanes) };
   const claim = prepareWrite(sqlite, () => {
     for (;;) {
-      const row = sqlite.query(NEXT).get({ now: nowMs, identifier }) as Row | null;
+      const row = sqlite.query(NEXT).get(values) as Row | null;
       if (row === null) return null;
       if (row.kind === 'request' && isDecided(sqlite, row)) continue;
       take(sqlite, row, nowMs);
@@ -143,12 +153,12 @@ function take(sqlite: Sqlite, { id, tries }: Row, nowMs: number): void {
 }
 
 function claimedOf(row: Row): Claimed {
-  const { id, kind, recipient, at, tries, uid, profile, email, byKind, identifier } = row;
+  const { id, kind, recipient, lane, at, tries, uid, profile, email, byKind, identifier } = row;
   const { state, keyName, description, projectUrl, expectedUsage, successorOf, expiresAt, expirySetAt } = row;
   const facts = { state, keyName, description, projectUrl, expectedUsage, successorOf, expiresAt, expirySetAt };
   const requested = () => JSON.parse(row.requestedPermissions) as Permission[];
   return {
-    ...{ id, kind, recipient, at, tries, uid, profile, email, byKind },
+    ...{ id, kind, recipient, lane, at, tries, uid, profile, email, byKind },
     about: JSON.parse(row.about),
     key: identifier === null ? null : { identifier, ...facts, requestedPermissions: requested() },
     isBanned: row.banned === 1,

@@ -24,6 +24,8 @@ export type SmtpSetup = {
   certificate?: 'localhost' | 'elsewhere';
   /** May be changed while the server runs. */
   failures?: SmtpFailures;
+  /** Called with each recipient before it is accepted; one for which it never resolves hangs. */
+  onRecipient?: (address: string) => Promise<void>;
   /** Called with each message before it is accepted. */
   onMessage?: (mail: ReceivedMail) => void | Promise<void>;
 };
@@ -46,7 +48,7 @@ export async function startSmtp(setup: SmtpSetup = {}): Promise<TestSmtp> {
   const failures = setup.failures ?? {};
   const server = new SMTPServer({
     ...transportOptions(setup),
-    ...refusals(failures),
+    ...refusals(setup, failures),
     ...receiver(setup, failures, received),
   });
   server.on('error', () => {});
@@ -88,12 +90,15 @@ function transportOptions(setup: SmtpSetup): SMTPServerOptions {
   };
 }
 
-function refusals(failures: SmtpFailures): SMTPServerOptions {
+function refusals(setup: SmtpSetup, failures: SmtpFailures): SMTPServerOptions {
   const answer = (reply: string | undefined) => (reply === undefined ? null : replyError(reply));
   return {
     onConnect: (_session, done) => done(answer(failures.connect)),
     onMailFrom: (_address, _session, done) => done(answer(failures.mail)),
-    onRcptTo: (_address, _session, done) => done(answer(failures.rcpt)),
+    onRcptTo: async ({ address }, _session, done) => {
+      await setup.onRecipient?.(address);
+      done(answer(failures.rcpt));
+    },
   };
 }
 

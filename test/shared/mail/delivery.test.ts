@@ -145,6 +145,7 @@ describe('logging in', () => {
     expect(delivery).toEqual({
       outcome: 'refused',
       permanent: true,
+      isServerDown: true,
       reason: `The mail server 127.0.0.1:${smtp.port} refused the login ("535 5.7.8 Error: authentication failed for [removed] with [removed]"); check the user and password in MAIL_URL.`,
     });
     expect(smtp.received).toEqual([]);

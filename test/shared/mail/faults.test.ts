@@ -32,6 +32,28 @@ async function broken(stage: SmtpStage, fault: SmtpFault): Promise<BrokenSmtp> {
 const BEFORE_CONTENT = ['greeting', 'EHLO', 'AUTH', 'MAIL', 'RCPT', 'DATA'] as const;
 const ANSWERED = [...BEFORE_CONTENT, 'dot'] as const;
 
+describe('a server that would take no other mail either is told from a recipient or a message that is refused', () => {
+  const OF_THE_SERVER: readonly SmtpStage[] = ['greeting', 'EHLO', 'AUTH', 'MAIL'];
+  for (const stage of ANSWERED) {
+    test(`by an answer at ${stage}`, async () => {
+      const isServerDown = OF_THE_SERVER.includes(stage);
+      expect(await sendTo(await broken(stage, '451 4.3.0 not now'))).toMatchObject({ isServerDown });
+    });
+  }
+
+  test('by silence', async () => {
+    const silentAt = async (stage: SmtpStage) => sendTo(await broken(stage, 'silence'), IMPATIENCE);
+    const [greeting, login, recipient] = await Promise.all([silentAt('greeting'), silentAt('AUTH'), silentAt('RCPT')]);
+    expect([greeting, login, recipient]).toMatchObject([true, true, false].map((isServerDown) => ({ isServerDown })));
+  });
+
+  test('by a connection that nobody accepts', async () => {
+    const smtp = await startSmtp();
+    await smtp.stop();
+    expect(await sendTo(smtp)).toMatchObject({ isServerDown: true });
+  });
+});
+
 describe('refused: the server said no', () => {
   for (const stage of ANSWERED) {
     test(`4yz at ${stage} is worth another try`, async () => {
