@@ -1,18 +1,55 @@
 import { dlopen, ptr } from 'bun:ffi';
 
 /** The two clocks of the program, which tests replace. */
-export type Clock = {
+export type Clocks = {
   /** The wall clock: whole milliseconds since 1970 (UTC). For dates that people see: requested, decided, expires. */
   nowMs: () => number;
   /** Milliseconds, with fractions, that never go back within a process and start anywhere. For durations and limits. */
   monotonicMs: () => number;
 };
 
+/** The clocks, and what both of them together say about the time. */
+export type Clock = Clocks & {
+  /**
+   * The wall clock's time if it has agreed with the monotonic clock for {@link SETTLE_MS}: since the start of this
+   * thread, or since the wall clock last jumped. Null before. A request is refused by the time of the wall clock alone,
+   * but what can't be taken back (storing that a key has expired, deleting old rows, giving up mails) waits for this
+   * time, so that a clock that is wrong for a moment loses nothing.
+   */
+  settledMs: () => number | null;
+};
+
+/** How long both clocks must have agreed before the wall clock is believed. */
+export const SETTLE_MS = 600_000;
+
+/** How far the clocks may differ without a jump: the second of a leap second, and a rate that differs by 0.05 %. */
+const LEAST_JUMP_MS = 1_100;
+const MOST_DRIFT = 0.0005;
+
+/** Adds {@link Clock.settledMs} to two clocks; they are compared whenever that is called, and from now on. */
+export function withSettledTime({ nowMs, monotonicMs }: Clocks): Clock {
+  // What both clocks said at a moment of agreement. It is renewed now and then, since their small differences add up.
+  let agreed = { wallMs: nowMs(), steadyMs: monotonicMs() };
+  let agreedSinceMs = agreed.steadyMs;
+  return {
+    nowMs,
+    monotonicMs,
+    settledMs: () => {
+      const [wallMs, steadyMs] = [nowMs(), monotonicMs()];
+      const passedMs = steadyMs - agreed.steadyMs;
+      const isJump = Math.abs(wallMs - agreed.wallMs - passedMs) > LEAST_JUMP_MS + passedMs * MOST_DRIFT;
+      if (isJump) agreedSinceMs = steadyMs;
+      if (isJump || passedMs >= SETTLE_MS) agreed = { wallMs, steadyMs };
+      return steadyMs - agreedSinceMs >= SETTLE_MS ? wallMs : null;
+    },
+  };
+}
+
 /** The machine's clocks. */
-export const systemClock: Clock = {
+export const systemClock: Clock = withSettledTime({
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-};
+});
 
 /**
  * Returns the machine's clocks with one monotonic time for all threads of the process; `performance.now()` starts at
@@ -27,13 +64,13 @@ export function openThreadClock(): Clock {
   // JavaScript may move the content of an array without one to another address, where the C library does not write.
   const time = new Int32Array(new ArrayBuffer(16));
   const address = ptr(time);
-  return {
+  return withSettledTime({
     nowMs: systemClock.nowMs,
     monotonicMs: () => {
       symbols.clock_gettime(monotonic, address);
       return (time[0] as number) * 1000 + (time[2] as number) / 1e6;
     },
-  };
+  });
 }
 
 /** Formats milliseconds since 1970 as ISO 8601 in UTC with milliseconds. */

@@ -1,18 +1,17 @@
 import type { Access } from '../../shared/access/access.ts';
 import { renewSessions } from '../../shared/access/open.ts';
 import { sweepSessions } from '../../shared/access/sweep.ts';
+import { SETTLE_MS } from '../../shared/clock.ts';
 import { runInBackground } from './background.ts';
 import { tellOfSignIns } from './telling.ts';
 import type { Pages } from './visit.ts';
 
-const HOUR_MS = 3_600_000;
-
 /**
- * Deletes from the sessions file what is of no use any more, when the present answer is sent and then every hour, so that
- * client addresses are kept for no longer than is promised. What goes wrong is logged, and tried again an hour later. The
- * timer that is returned ends it.
+ * Deletes from the sessions file what is of no use any more, when the present answer is sent and then every ten minutes,
+ * the first of which the clock needs to settle. So client addresses are kept for no longer than is promised. What goes
+ * wrong is logged, and tried again. The timer that is returned ends it.
  */
-export function startSweeping({ access, background, report }: Pages, everyMs = HOUR_MS): Timer {
+export function startSweeping({ access, background, report }: Pages, everyMs = SETTLE_MS): Timer {
   const onFault = (cause: unknown) => report('warn', 'Sessions that are over could not be deleted.', cause);
   const onUntold = (cause: unknown) => report('error', 'Owners could not be told of sign-ins.', cause);
   const sweep = () => {

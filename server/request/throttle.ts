@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/clock.ts';
+import type { Clocks } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '../../shared/limits/ring.ts';
 import { freeLock, MAX_SLEEPS, releaseLock, takeLock } from '../../shared/limits/threads/lock.ts';
@@ -29,7 +29,7 @@ export type Throttle = {
   readonly seed: number;
   /** The number that this thread writes into the locks it holds; not 0. */
   readonly holder: number;
-  readonly clock: Clock;
+  readonly clock: Clocks;
 };
 
 /**
@@ -44,7 +44,7 @@ export function createThrottleMemory(random: Random, sets = 512): SharedArrayBuf
 }
 
 /** Opens a thread's view of the memory; `holder` is the thread's number, not 0. */
-export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: Clock): Throttle {
+export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: Clocks): Throttle {
   const words = new Int32Array(memory);
   return { words, fields: new Float64Array(memory), seed: (words[1] as number) >>> 0, holder, clock };
 }

@@ -2,7 +2,7 @@ import type { Sqlite } from '../db/connect.ts';
 import { AppError } from '../errors.ts';
 import { networkOf } from '../net.ts';
 import type { Access, Client } from './access.ts';
-import { isWithin } from './periods.ts';
+import { aroundNow, dropPast, isWithin, withinSql } from './periods.ts';
 import type { Signed } from './session-row.ts';
 import { writeSessions } from './sessions-file.ts';
 import { hashOf, newToken } from './tokens.ts';
@@ -49,13 +49,13 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
   const nowMs = access.clock.nowMs();
   const block = networkOf(client.address, 64);
   writeSessions(access.sessions, (sqlite) => {
-    dropOldChallenges(sqlite, nowMs);
+    dropOldChallenges(sqlite, access.clock.settledMs());
     const { open, recent } = sqlite
-      .query<{ open: number; recent: number }, [string, number]>(
-        `SELECT count(*) FILTER (WHERE is_used = 0) AS open,
+      .query<{ open: number; recent: number }, (string | number)[]>(
+        `SELECT count(*) FILTER (WHERE is_used = 0 AND ${withinSql('made_at')}) AS open,
            count(*) FILTER (WHERE client_block = ? AND made_at > ?) AS recent FROM challenges`,
       )
-      .get(block, nowMs - MINUTE_MS) as { open: number; recent: number };
+      .get(...aroundNow(LIVES_FOR_MS, nowMs), block, nowMs - MINUTE_MS) as { open: number; recent: number };
     if (open >= MOST_OPEN || recent >= MOST_A_MINUTE) {
       throw new AppError('too_many_challenges', null, { retryAfterSeconds: MINUTE_MS / 1000 });
     }
@@ -84,11 +84,9 @@ function makeRoom(sqlite: Sqlite, block: string): void {
   useUp('TRUE').run(MOST_OPEN_SIGN_INS - 1);
 }
 
-/** Deletes the challenges whose time is over, inside a transaction; also those of a clock that was set back since. */
-export function dropOldChallenges(sqlite: Sqlite, nowMs: number): void {
-  sqlite
-    .query('DELETE FROM challenges WHERE made_at <= ? OR made_at > ?')
-    .run(nowMs - LIVES_FOR_MS, nowMs + LIVES_FOR_MS);
+/** Deletes the challenges whose time is over, inside a transaction of the caller. */
+export function dropOldChallenges(sqlite: Sqlite, settledMs: number | null): void {
+  dropPast(sqlite, { table: 'challenges', column: 'made_at', lengthMs: LIVES_FOR_MS }, settledMs);
 }
 
 /**

@@ -2,7 +2,7 @@ import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { AppError } from '../errors.ts';
 import type { Access, Client } from './access.ts';
-import { isWithin, MAX_BACK_MS } from './periods.ts';
+import { aroundNow, dropPast, isWithin, withinSql } from './periods.ts';
 import { beginPersonToken, endTokenRow } from './person-tokens.ts';
 import {
   columnsOf,
@@ -59,9 +59,9 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
   const { profileId, addressHash, admin } = columnsOf(signed);
   const { codeChallenge, redirectUri, machine } = consent;
   writeSessions(access.sessions, (sqlite) => {
-    dropOldCliCodes(sqlite, nowMs);
+    dropOldCliCodes(sqlite, access.clock.settledMs());
     refuseMany(sqlite, signed, nowMs);
-    makeRoom(sqlite, signed);
+    makeRoom(sqlite, signed, nowMs);
     sqlite
       .query('INSERT INTO cli_codes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)')
       .run(
@@ -76,9 +76,10 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
 function refuseMany(sqlite: Sqlite, signed: Signed, nowMs: number): void {
   const { used, first } = sqlite
     .query<{ used: number; first: number }, Value[]>(
-      `SELECT count(*) AS used, min(made_at) AS first FROM cli_codes WHERE token_made IS NOT NULL AND ${personsRows(signed)}`,
+      `SELECT count(*) AS used, min(made_at) AS first FROM cli_codes
+         WHERE token_made IS NOT NULL AND ${personsRows(signed)} AND ${withinSql('made_at')}`,
     )
-    .get(...personsValues(signed)) as { used: number; first: number };
+    .get(...personsValues(signed), ...aroundNow(USED_MS, nowMs)) as { used: number; first: number };
   if (used < MOST_CLI_CODES.day) return;
   const sentence = `You have let profilectl in ${MOST_CLI_CODES.day} times within a day; try again later.`;
   const retryAfterSeconds = Math.ceil((first + USED_MS - nowMs) / 1000);
@@ -86,16 +87,18 @@ function refuseMany(sqlite: Sqlite, signed: Signed, nowMs: number): void {
 }
 
 /** Drops the oldest open codes of a person who would have too many. Throws `too_many_pages` where all have too many. */
-function makeRoom(sqlite: Sqlite, signed: Signed): void {
+function makeRoom(sqlite: Sqlite, signed: Signed, nowMs: number): void {
   sqlite
     .query<null, Value[]>(
       `DELETE FROM cli_codes WHERE code_hash IN (SELECT code_hash FROM cli_codes
          WHERE token_made IS NULL AND ${personsRows(signed)} ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
     )
     .run(...personsValues(signed), MOST_CLI_CODES.person - 1);
-  const { open } = sqlite.query('SELECT count(*) AS open FROM cli_codes WHERE token_made IS NULL').get() as {
-    open: number;
-  };
+  const { open } = sqlite
+    .query<{ open: number }, [number, number]>(
+      `SELECT count(*) AS open FROM cli_codes WHERE token_made IS NULL AND ${withinSql('made_at')}`,
+    )
+    .get(...aroundNow(CLI_CODE_MS, nowMs)) as { open: number };
   if (open < MOST_CLI_CODES.all) return;
   const sentence = 'Too many logins of profilectl are under way; try again in a minute.';
   throw new AppError('too_many_pages', sentence, { retryAfterSeconds: 60 });
@@ -155,8 +158,8 @@ function isRight(row: Row, { redirectUri, verifier }: CliExchange, nowMs: number
 }
 
 /** Deletes codes whose time is over, and those used more than a day ago, inside a transaction of the caller. */
-export function dropOldCliCodes(sqlite: Sqlite, nowMs: number): void {
-  sqlite
-    .query('DELETE FROM cli_codes WHERE made_at > ? OR made_at <= iif(token_made IS NULL, ?, ?)')
-    .run(nowMs + MAX_BACK_MS, nowMs - CLI_CODE_MS, nowMs - USED_MS);
+export function dropOldCliCodes(sqlite: Sqlite, settledMs: number | null): void {
+  const codes = { table: 'cli_codes', column: 'made_at' };
+  dropPast(sqlite, { ...codes, lengthMs: CLI_CODE_MS, also: 'token_made IS NULL' }, settledMs);
+  dropPast(sqlite, { ...codes, lengthMs: USED_MS }, settledMs);
 }

@@ -6,7 +6,7 @@ import type { Access } from './access.ts';
 import { consumeAssertion, type SignedAdmin } from './assertions.ts';
 import { LIVES_FOR_MS } from './challenges.ts';
 import { type Decision, decisionText } from './decision.ts';
-import { isWithin, MAX_BACK_MS } from './periods.ts';
+import { aroundNow, dropPast, isWithin, withinSql } from './periods.ts';
 import type { PersonToken } from './person-tokens.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
 import type { Assertion } from './webauthn.ts';
@@ -72,9 +72,9 @@ export function askDecision(
     if (again !== null) return { id: again.id, person: null };
     const { waiting } = sqlite
       .query<{ waiting: number }, [string, number, number]>(
-        `SELECT count(*) AS waiting FROM cli_decisions WHERE token = ? AND state = 'open' AND ${IN_TIME}`,
+        `SELECT count(*) AS waiting FROM cli_decisions WHERE token = ? AND state = 'open' AND ${withinSql('made_at')}`,
       )
-      .get(token, ...timesAround(nowMs)) as { waiting: number };
+      .get(token, ...aroundNow(LIVES_FOR_MS, nowMs)) as { waiting: number };
     if (waiting >= MOST_WAITING) throw tooMany();
     const id = newIdentifier(access.random);
     sqlite
@@ -98,17 +98,9 @@ function findWaiting(sqlite: Sqlite, token: string, asked: string, nowMs: number
   return sqlite
     .query<Row, [string, string, number, number]>(
       `SELECT ${ROW} FROM cli_decisions WHERE token = ? AND asked = ? AND state IN ('open', 'confirmed', 'refused')
-         AND ${IN_TIME} ORDER BY made_at DESC, id LIMIT 1`,
+         AND ${withinSql('made_at')} ORDER BY made_at DESC, id LIMIT 1`,
     )
-    .get(token, asked, ...timesAround(nowMs));
-}
-
-/** What `isWithin` says, as a condition: a row that a clock has made which was ahead must not hide the others. */
-const IN_TIME = 'made_at > ? AND made_at <= ?';
-
-/** The values for {@link IN_TIME}. */
-function timesAround(nowMs: number): [number, number] {
-  return [nowMs - LIVES_FOR_MS, nowMs + MAX_BACK_MS];
+    .get(token, asked, ...aroundNow(LIVES_FOR_MS, nowMs));
 }
 
 /** Uses a confirmed decision up: of several requests at once one gets the person, the others `busy`. */
@@ -171,9 +163,7 @@ export function refuseAskedDecision(access: Access, admin: SignedAdmin, id: stri
 
 const NOT_WAITING = 'This decision does not wait any more; nothing was done.';
 
-/** Deletes the decisions whose time is over, inside a transaction; also those of a clock that was set back since. */
-export function dropOldDecisions(sqlite: Sqlite, nowMs: number): void {
-  sqlite
-    .query('DELETE FROM cli_decisions WHERE made_at <= ? OR made_at > ?')
-    .run(nowMs - LIVES_FOR_MS, nowMs + LIVES_FOR_MS);
+/** Deletes the decisions whose time is over, inside a transaction of the caller. */
+export function dropOldDecisions(sqlite: Sqlite, settledMs: number | null): void {
+  dropPast(sqlite, { table: 'cli_decisions', column: 'made_at', lengthMs: LIVES_FOR_MS }, settledMs);
 }

@@ -1,6 +1,6 @@
 import type { Sqlite } from '../db/connect.ts';
 import type { Binding } from './binding.ts';
-import { isWithin, MAX_BACK_MS } from './periods.ts';
+import { aroundNow, dropPast, isWithin, withinSql } from './periods.ts';
 import { hashOf } from './tokens.ts';
 
 // The rows of codes that were asked for. A code is stored only as the SHA-256 of it and the browser's secret together, so
@@ -17,10 +17,10 @@ export function takeCode(sqlite: Sqlite, secret: string, code: string, nowMs: nu
   const taken = sqlite
     .query<Binding, [Uint8Array, Uint8Array, number, number]>(
       `DELETE FROM sign_in_codes
-         WHERE secret_hash = ? AND code_hash = ? AND tries_left > 0 AND asked_at > ? AND asked_at <= ?
+         WHERE secret_hash = ? AND code_hash = ? AND tries_left > 0 AND ${withinSql('asked_at')}
          RETURNING profile_id AS profileId, generation, address_hash AS addressHash`,
     )
-    .get(hashOf(secret), hashOf(secret, code), nowMs - CODE_PERIOD_MS, nowMs + MAX_BACK_MS);
+    .get(hashOf(secret), hashOf(secret, code), ...aroundNow(CODE_PERIOD_MS, nowMs));
   if (taken !== null) return taken;
   sqlite
     .query('UPDATE sign_in_codes SET tries_left = tries_left - 1 WHERE secret_hash = ? AND tries_left > 0')
@@ -53,9 +53,12 @@ export function insertCode(sqlite: Sqlite, { secret, code, askedFor, owner, nowM
     .run(hashOf(secret), hashOf(secret, code), askedFor, profileId, generation, addressHash, nowMs, CODE_TRIES);
 }
 
-/** Drops the code of this browser, and all codes whose time is over. */
-export function dropCodes(sqlite: Sqlite, secret: string | null, nowMs: number): void {
-  sqlite
-    .query('DELETE FROM sign_in_codes WHERE secret_hash = ? OR asked_at <= ? OR asked_at > ?')
-    .run(hashOf(secret ?? ''), nowMs - CODE_PERIOD_MS, nowMs + MAX_BACK_MS);
+/** Drops the code of this browser. */
+export function dropCodeOf(sqlite: Sqlite, secret: string | null): void {
+  sqlite.query('DELETE FROM sign_in_codes WHERE secret_hash = ?').run(hashOf(secret ?? ''));
+}
+
+/** Drops all codes that are too old to work. */
+export function dropOldCodes(sqlite: Sqlite, settledMs: number | null): void {
+  dropPast(sqlite, { table: 'sign_in_codes', column: 'asked_at', lengthMs: CODE_PERIOD_MS }, settledMs);
 }

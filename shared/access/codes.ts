@@ -1,7 +1,7 @@
 import type { Access, Client } from './access.ts';
 import { isStillBound } from './binding.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './claim.ts';
-import { CODE_PERIOD_MS, dropCodes, insertCode, isAsking, takeCode } from './code-rows.ts';
+import { CODE_PERIOD_MS, dropCodeOf, dropOldCodes, insertCode, isAsking, takeCode } from './code-rows.ts';
 import { newCode, readCode, showCode } from './code-text.ts';
 import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
 import {
@@ -9,6 +9,7 @@ import {
   countAsk,
   countedAs,
   countedNetworks,
+  dropOldCounts,
   hasRoom,
   hasRoomToSend,
   MAIL_LIMITS,
@@ -47,6 +48,7 @@ export type Asked = {
 export function askCode(access: Access, ask: Ask): Asked {
   const claim = readClaim(access.db, ask);
   const nowMs = access.clock.nowMs();
+  const settledMs = access.clock.settledMs();
   const code = newCode(access.random);
   const fresh = newToken(access.random);
   const { sessions } = access;
@@ -65,8 +67,10 @@ export function askCode(access: Access, ask: Ask): Asked {
       return { browserSecret: isSecretKept ? ask.browserSecret : null, isAsked: false, isSent: false };
     }
     const isSent = claim.mailTo !== null && isThereRoom;
+    dropOldCounts(sqlite, settledMs);
+    dropOldCodes(sqlite, settledMs);
     countAsk(sqlite, key, counted, isSent, nowMs);
-    dropCodes(sqlite, ask.browserSecret, nowMs);
+    dropCodeOf(sqlite, ask.browserSecret);
     insertCode(sqlite, { secret: fresh, code, askedFor, owner: claim.mailTo === null ? NOBODY : claim.binding, nowMs });
     return { browserSecret: fresh, isAsked: true, isSent };
   });

@@ -11,7 +11,7 @@ import { consumeChallenge, makeChallenge } from './challenges.ts';
 import { COSE_ALGORITHMS } from './cose.ts';
 import { type Admin, findPasskey, insertPasskey, listPasskeys } from './passkeys.ts';
 import { addPeopleEvent } from './people-log.ts';
-import { isWithin } from './periods.ts';
+import { dropPast, isWithin } from './periods.ts';
 import { relyingPartyOf } from './relying-party.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
 import { hashOf, newToken } from './tokens.ts';
@@ -49,7 +49,7 @@ export function invite(access: Access, name: string, generation: number): Invita
   const secret = newToken(access.random);
   const nowMs = access.clock.nowMs();
   writeSessions(access.sessions, (sqlite) => {
-    dropOldEnrolments(sqlite, nowMs);
+    dropOldEnrolments(sqlite, access.clock.settledMs());
     sqlite.query('DELETE FROM enrolments WHERE admin = ?').run(name);
     sqlite
       .query('INSERT INTO enrolments (secret_hash, admin, generation, made_at) VALUES (?, ?, ?, ?)')
@@ -59,11 +59,9 @@ export function invite(access: Access, name: string, generation: number): Invita
   return { name, address, expiresAt: isoTime(nowMs + WORKS_FOR_MS) };
 }
 
-/** Deletes the addresses whose time is over, inside a transaction; also those of a clock that was set back since. */
-export function dropOldEnrolments(sqlite: Sqlite, nowMs: number): void {
-  sqlite
-    .query('DELETE FROM enrolments WHERE made_at <= ? OR made_at > ?')
-    .run(nowMs - WORKS_FOR_MS, nowMs + WORKS_FOR_MS);
+/** Deletes the addresses whose time is over, inside a transaction of the caller. */
+export function dropOldEnrolments(sqlite: Sqlite, settledMs: number | null): void {
+  dropPast(sqlite, { table: 'enrolments', column: 'made_at', lengthMs: WORKS_FOR_MS }, settledMs);
 }
 
 /** Until when an admin's address works, milliseconds since 1970; null where there is none or it was used. */

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import type { Access, Client } from './access.ts';
 import { type Binding, isStillBound, readBinding } from './binding.ts';
 import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
-import { isWithin } from './periods.ts';
+import { dropPast, isWithin } from './periods.ts';
 import { beginSession } from './sessions.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
 import { hashOf, newToken } from './tokens.ts';
@@ -41,7 +41,7 @@ export function handOver(access: Access, who: HandedOver, platform: string): Han
   const secret = newToken(access.random);
   const nowMs = access.clock.nowMs();
   writeSessions(access.sessions, (sqlite) => {
-    dropOldHandOvers(sqlite, nowMs);
+    dropOldHandOvers(sqlite, access.clock.settledMs());
     sqlite
       .query('INSERT INTO hand_overs VALUES (?, ?, ?, ?, ?, ?)')
       .run(hashOf(secret), binding.profileId, binding.generation, binding.addressHash, platform, nowMs);
@@ -75,10 +75,8 @@ export function enterHandOver(access: Access, secret: string, knownBrowser: stri
 }
 
 /** Deletes addresses whose time is over, inside a transaction of the caller. */
-export function dropOldHandOvers(sqlite: Sqlite, nowMs: number): void {
-  sqlite
-    .query('DELETE FROM hand_overs WHERE made_at <= ? OR made_at > ?')
-    .run(nowMs - HAND_OVER_MS, nowMs + HAND_OVER_MS);
+export function dropOldHandOvers(sqlite: Sqlite, settledMs: number | null): void {
+  dropPast(sqlite, { table: 'hand_overs', column: 'made_at', lengthMs: HAND_OVER_MS }, settledMs);
 }
 
 function find(sqlite: Sqlite, secret: string): Row | null {

@@ -2,7 +2,7 @@ import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import type { Random } from '../random.ts';
 import type { Binding } from './binding.ts';
-import { isWithin, MAX_BACK_MS } from './periods.ts';
+import { dropPast, isWithin } from './periods.ts';
 import { hashOf, isSameHash, newToken } from './tokens.ts';
 
 // Browsers in which an owner has signed in. Such a browser lets nobody in; it only has a count of sign-in mails of its own,
@@ -58,7 +58,6 @@ export function forgetBrowsers(sqlite: Sqlite, profileId: number, kept: string |
 }
 
 /** Forgets browsers in which nobody has signed in for 90 days. */
-export function dropOldBrowsers(sqlite: Sqlite, nowMs: number): void {
-  const drop = sqlite.query('DELETE FROM known_browsers WHERE signed_in_at <= ? OR signed_in_at > ?');
-  drop.run(nowMs - KNOWN_FOR_MS, nowMs + MAX_BACK_MS);
+export function dropOldBrowsers(sqlite: Sqlite, settledMs: number | null): void {
+  dropPast(sqlite, { table: 'known_browsers', column: 'signed_in_at', lengthMs: KNOWN_FOR_MS }, settledMs);
 }

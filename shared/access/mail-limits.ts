@@ -1,5 +1,6 @@
 import type { Sqlite } from '../db/connect.ts';
 import { networkOf } from '../net.ts';
+import { dropPast } from './periods.ts';
 
 // How many sign-in mails are sent. What is counted stands in the table mail_counts under a keyed hash: neither a name nor an
 // address can be read from the file. What is asked for counts, whether or not it leads to a mail, so that nobody learns
@@ -70,19 +71,18 @@ export function countSent(sqlite: Sqlite, key: Uint8Array, nowMs: number): numbe
 
 /**
  * Counts an ask, and a mail where one is sent. Where none is sent, a row that nobody counts takes its place: what is written
- * does not tell whether the profile and the address belong together. Drops rows that are too old to matter.
+ * does not tell whether the profile and the address belong together.
  */
 export function countAsk(sqlite: Sqlite, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
-  dropOldCounts(sqlite, nowMs);
   const insert = sqlite.query('INSERT INTO mail_counts (counted_under, at) VALUES (?, ?)');
   const sent = countedAs(key, isSent ? 'sent' : 'not sent');
   for (const under of [counted.pair, counted.network, counted.wideNetwork, sent]) insert.run(under, nowMs);
 }
 
 /** Deletes what no limit counts any more. */
-export function dropOldCounts(sqlite: Sqlite, nowMs: number): void {
-  const drop = sqlite.query('DELETE FROM mail_counts WHERE at <= ? OR at >= ?');
-  drop.run(nowMs - LONGEST_WINDOW_MS, nowMs + LONGEST_WINDOW_MS);
+export function dropOldCounts(sqlite: Sqlite, settledMs: number | null): void {
+  const lengthMs = LONGEST_WINDOW_MS;
+  dropPast(sqlite, { table: 'mail_counts', column: 'at', lengthMs, mostAheadMs: lengthMs }, settledMs);
 }
 
 function isBelow(sqlite: Sqlite, under: Uint8Array, { most, windowMs }: MailLimit, nowMs: number): boolean {

@@ -161,6 +161,6 @@ export function listPersonTokens(access: Access, signed: Signed): ListedToken[] 
 }
 
 /** Deletes the tokens that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
-export function dropOldPersonTokens(sqlite: Sqlite, nowMs: number): void {
-  dropOver(sqlite, PERSON_TOKENS, nowMs);
+export function dropOldPersonTokens(sqlite: Sqlite, settledMs: number | null): void {
+  dropOver(sqlite, PERSON_TOKENS, settledMs);
 }

@@ -112,6 +112,6 @@ export function countSessions(sessions: SessionsFile, nowMs: number): number {
 }
 
 /** Deletes the sessions that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
-export function dropOldSessions(sqlite: Sqlite, nowMs: number): void {
-  dropOver(sqlite, SESSIONS, nowMs);
+export function dropOldSessions(sqlite: Sqlite, settledMs: number | null): void {
+  dropOver(sqlite, SESSIONS, settledMs);
 }

@@ -29,15 +29,18 @@ export function isStillSigned({ db }: { db: Opened }, signed: Signed): boolean {
   return readAdminGeneration(db, signed.name) === signed.generation;
 }
 
-/** Notes that a row was used now, which last was at `lastUsedAtMs`. Writes at most once a minute. */
+/**
+ * Notes that a row was used now, which last was at `lastUsedAtMs`. Writes at most once a minute, and nothing while the clock is
+ * not settled: with a time that lies ahead the row would not be alive once the clock is right again.
+ */
 export function noteUseIn(
   { sessions, clock }: Access,
   { name, key }: SignedTable,
   which: string | number,
   lastUsedAtMs: number,
 ): void {
-  const nowMs = clock.nowMs();
-  if (Math.abs(nowMs - lastUsedAtMs) < USE_STEP_MS) return;
+  const nowMs = clock.settledMs();
+  if (nowMs === null || Math.abs(nowMs - lastUsedAtMs) < USE_STEP_MS) return;
   writeSessions(sessions, (sqlite) =>
     sqlite
       .query(`UPDATE ${name} SET last_used_at = ? WHERE ${key} = ? AND ended_at IS NULL AND abs(? - last_used_at) >= ?`)
@@ -84,9 +87,13 @@ export function endRows(
     .filter(({ wasAlive }) => wasAlive === 1).length;
 }
 
-/** Deletes the rows that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller. */
-export function dropOver(sqlite: Sqlite, { name, periods }: SignedTable, nowMs: number): void {
-  const over = nowMs - SHOWN_AFTER_END_MS;
+/**
+ * Deletes the rows that ended, or whose time was over, more than 30 days ago, inside a transaction of the caller; none
+ * while the clock is not settled.
+ */
+export function dropOver(sqlite: Sqlite, { name, periods }: SignedTable, settledMs: number | null): void {
+  if (settledMs === null) return;
+  const over = settledMs - SHOWN_AFTER_END_MS;
   sqlite.query(`DELETE FROM ${name} WHERE ended_at <= ?`).run(over);
   for (const [kind, { idleMs, mostMs }] of Object.entries(periods)) {
     sqlite

@@ -5,7 +5,7 @@ import { type Binding, isStillBound } from './binding.ts';
 import { dropOldChallenges } from './challenges.ts';
 import { dropOldCliCodes } from './cli-codes.ts';
 import { dropOldDecisions } from './cli-decisions.ts';
-import { dropCodes } from './code-rows.ts';
+import { dropOldCodes } from './code-rows.ts';
 import { dropOldEnrolments } from './enrolments.ts';
 import { dropOldHandOvers } from './hand-over.ts';
 import { dropOldBrowsers } from './known-browsers.ts';
@@ -24,24 +24,30 @@ import {
 /** The tables whose rows belong to an owner. */
 const OWNED = ['sessions', 'person_tokens', 'cli_codes', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
 
+/** What deletes rows whose time is over, from one table each; nothing while the clock is not settled. */
+const DROPS = [
+  dropOldCodes,
+  dropOldCounts,
+  dropOldBrowsers,
+  dropOldSessions,
+  dropOldPersonTokens,
+  dropOldCliCodes,
+  dropOldChallenges,
+  dropOldDecisions,
+  dropOldEnrolments,
+  dropOldHandOvers,
+] as const;
+
 /**
  * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
  * challenges and enrolments whose time is over, sessions and people's tokens that ended more than 30 days ago, and
- * everything of profiles that were erased or have another address. Throws `busy`, and `refused` where the file can't be written.
+ * everything of profiles that were erased or have another address. While the clock is not settled, only the last is
+ * done. Throws `busy`, and `refused` where the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
-  const nowMs = clock.nowMs();
+  const settledMs = clock.settledMs();
   writeSessions(sessions, (sqlite) => {
-    dropCodes(sqlite, null, nowMs);
-    dropOldCounts(sqlite, nowMs);
-    dropOldBrowsers(sqlite, nowMs);
-    dropOldSessions(sqlite, nowMs);
-    dropOldPersonTokens(sqlite, nowMs);
-    dropOldCliCodes(sqlite, nowMs);
-    dropOldChallenges(sqlite, nowMs);
-    dropOldDecisions(sqlite, nowMs);
-    dropOldEnrolments(sqlite, nowMs);
-    dropOldHandOvers(sqlite, nowMs);
+    for (const drop of DROPS) drop(sqlite, settledMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);
   });
   emptyLog(sessions);

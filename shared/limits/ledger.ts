@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clocks } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { isUnused } from './account.ts';
 import { addToLog, type LoggedAccounts, type QuotaLog, readLog } from './file/log.ts';
@@ -60,7 +60,7 @@ const RETRY_EVERY_MS = 5_000;
 const SWEEP_EVERY_MS = 60_000;
 
 /** Opens the ledger of a main database and restores what an earlier run saved. If that fails, each save tries again. */
-export function openLedger(databasePath: string, clock: Clock, report: Report, accounts: Accounts): Ledger {
+export function openLedger(databasePath: string, clock: Clocks, report: Report, accounts: Accounts): Ledger {
   const open = () => openQuotaStore(quotaPath(databasePath), clock.nowMs());
   const store = attempt(open, report);
   const timeline = startTimeline(clock, store?.lastTime ?? 0);

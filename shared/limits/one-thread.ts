@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clocks } from '../clock.ts';
 import {
   type Account,
   areFitted,
@@ -39,7 +39,7 @@ type OneThread = { readonly book: Book; readonly ledger: Ledger };
  * Opens the limits of a database for a server with one answering thread, and restores what an earlier run saved in the
  * quota file beside the database. If the file can't be used, requests are counted in memory only, and `report` is told.
  */
-export function openLimits(databasePath: string, clock: Clock, report: Report): Limits {
+export function openLimits(databasePath: string, clock: Clocks, report: Report): Limits {
   const book: Book = { accounts: new Map(), changed: [], lists: new Map() };
   const ledger = openLedger(databasePath, clock, report, accountsIn(book));
   const state = { book, ledger };

@@ -6,10 +6,11 @@ import type { Tally } from '../keys/tally.ts';
 /** Writes counts of requests to the database, on a connection of its own. */
 export type UsageStore = {
   /**
-   * Adds tallies to the stored ones, and deletes some of the rows of `lastExpiredDay` and before, in one transaction.
+   * Adds tallies to the stored ones and, unless `lastExpiredDay` is null, deletes some of the rows of that day and before, in
+   * one transaction.
    * Waits up to `waitMs` milliseconds for another process's lock, then throws `busy`.
    */
-  add: (tallies: readonly Tally[], lastExpiredDay: number, waitMs: number) => void;
+  add: (tallies: readonly Tally[], lastExpiredDay: number | null, waitMs: number) => void;
   close: () => void;
 };
 
@@ -33,11 +34,11 @@ export function openUsageStore(path: string): UsageStore {
     `DELETE FROM key_usage WHERE (identifier, day) IN
        (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
   );
-  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], lastExpiredDay: number) => {
+  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], lastExpiredDay: number | null) => {
     for (const { identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt } of tallies) {
       addTally.run(identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt);
     }
-    prune.run(lastExpiredDay, PRUNE_AT_ONCE);
+    if (lastExpiredDay !== null) prune.run(lastExpiredDay, PRUNE_AT_ONCE);
   });
   return {
     add: (tallies, lastExpiredDay, waitMs) =>

@@ -52,16 +52,22 @@ export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string,
  * only these keys are wanted, no row of another key is read.
  */
 export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers?: readonly string[]): Map<string, number> {
-  const after = dayOf(reader.clock.nowMs()) - USAGE_DAYS;
-  const sql = 'SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day > ?';
+  const days = keptDays(reader.clock.nowMs());
+  const sql = 'SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day BETWEEN ? AND ?';
   const rows = (
     identifiers === undefined
-      ? reader.db.$client.query(`${sql} GROUP BY identifier`).all(after)
+      ? reader.db.$client.query(`${sql} GROUP BY identifier`).all(...days)
       : identifiers.flatMap((one) =>
-          reader.db.$client.query(`${sql} AND identifier = ? GROUP BY identifier`).all(after, one),
+          reader.db.$client.query(`${sql} AND identifier = ? GROUP BY identifier`).all(...days, one),
         )
   ) as { identifier: string; at: number }[];
   return new Map(rows.map(({ identifier, at }) => [identifier, at]));
+}
+
+/** The first and the last day of those that are shown; what lies after today was counted while the clock was ahead. */
+function keptDays(nowMs: number): [first: number, today: number] {
+  const today = dayOf(nowMs);
+  return [today - USAGE_DAYS + 1, today];
 }
 
 /**
@@ -76,8 +82,9 @@ export function unusedKeys(
   part?: Part,
 ): KeyView[] {
   const nowMs = reader.clock.nowMs();
+  const [first, today] = keptDays(nowMs);
   const lastUse = sql`SELECT max(last_used_at) FROM key_usage
-    WHERE key_usage.identifier = ${apiKeys.identifier} AND day > ${dayOf(nowMs) - USAGE_DAYS}`;
+    WHERE key_usage.identifier = ${apiKeys.identifier} AND day BETWEEN ${first} AND ${today}`;
   const also = sql`ifnull((${lastUse}), ${apiKeys.decidedAt}) <= ${nowMs - spanMs}`;
   return listKeys(reader, { states: ['Active'], profileId, also }, viewer, part);
 }

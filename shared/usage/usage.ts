@@ -69,9 +69,10 @@ function scheduleSave(usage: Usage, delayMs: number): Timer {
 function trySave(usage: Usage, most: number, waitMs: number): 'saved' | 'locked' | 'failed' {
   const { counter, clock, report } = usage;
   const taken = takeUsage(counter, most);
+  const settledMs = clock.settledMs();
   try {
     usage.store ??= openUsageStore(usage.databasePath);
-    usage.store.add(taken, dayOf(clock.nowMs()) - USAGE_DAYS, waitMs);
+    usage.store.add(taken, settledMs === null ? null : dayOf(settledMs) - USAGE_DAYS, waitMs);
   } catch (error) {
     giveBackUsage(counter, taken);
     if (error instanceof AppError && error.code === 'busy') return 'locked';

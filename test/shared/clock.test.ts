@@ -1,5 +1,7 @@
-import { expect, test } from 'bun:test';
-import { openThreadClock } from '../../shared/clock.ts';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { DAY_MS, openThreadClock, SETTLE_MS, withSettledTime } from '../../shared/clock.ts';
+import { testClock } from '../support/world.ts';
 
 test('the clock of all threads runs on, also after it was asked so often that the function is compiled', () => {
   const { monotonicMs } = openThreadClock();
@@ -9,4 +11,86 @@ test('the clock of all threads runs on, also after it was asked so often that th
   const passed = performance.now() - started;
   // A millisecond for the rounding of both.
   expect(monotonicMs() - first).toBeGreaterThanOrEqual(passed - 1);
+});
+
+/** Jumps of the wall clock from seconds to years. */
+const JUMPS_MS = [2_000, 5_000, 60_000, 3_600_000, DAY_MS, 200 * DAY_MS, 20 * 365 * DAY_MS];
+
+describe('the settled time', () => {
+  test('is there ten minutes after the start, and no millisecond earlier', () => {
+    const clock = testClock(0, false);
+    expect(clock.settledMs()).toBeNull();
+    clock.advance(SETTLE_MS - 1);
+    expect(clock.settledMs()).toBeNull();
+    clock.advance(1);
+    expect(clock.settledMs()).toBe(SETTLE_MS);
+  });
+
+  test.each([...JUMPS_MS, ...JUMPS_MS.map((ms) => -ms)])('is away for ten minutes after a jump of %d ms', (jumpMs) => {
+    const clock = testClock();
+    clock.jump(jumpMs);
+    expect(clock.settledMs()).toBeNull();
+    clock.advance(SETTLE_MS - 1);
+    expect(clock.settledMs()).toBeNull();
+    clock.advance(1);
+    expect(clock.settledMs()).toBe(clock.nowMs());
+    clock.jump(-jumpMs);
+    expect(clock.settledMs()).toBeNull();
+  });
+
+  test('is as its model says, which looks back over everything that was seen', () => {
+    const wait = fc.oneof(fc.constantFrom(0, 1, SETTLE_MS - 1, SETTLE_MS), fc.nat(2 * SETTLE_MS), fc.nat(10_000));
+    // While nobody asks for hours, the clocks may drift apart by seconds, so that a jump has to be longer to be noticed.
+    const jumps = JUMPS_MS.filter((ms) => ms >= 60_000);
+    const jump = fc.oneof(
+      { weight: 3, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.constantFrom(...jumps) },
+      { weight: 1, arbitrary: fc.constantFrom(...jumps).map((ms) => -ms) },
+    );
+    const step = fc.record({ wait, jump, isAsked: fc.boolean() });
+    fc.assert(
+      fc.property(fc.boolean(), fc.array(step, { maxLength: 60 }), (isSettled, steps) => {
+        const clock = testClock(0, isSettled);
+        let aheadMs = 0;
+        const seen = [{ atMs: isSettled ? -SETTLE_MS : 0, aheadMs }];
+        for (const { wait: waitMs, jump: jumpMs, isAsked } of steps) {
+          clock.advance(waitMs);
+          clock.jump(jumpMs);
+          aheadMs += jumpMs;
+          if (!isAsked) continue;
+          const atMs = clock.monotonicMs();
+          seen.push({ atMs, aheadMs });
+          const changes = seen.filter((one, at) => at === 0 || one.aheadMs !== seen[at - 1]?.aheadMs);
+          const isQuiet = changes.every((one) => one.atMs <= atMs - SETTLE_MS);
+          expect(clock.settledMs()).toBe(isQuiet ? clock.nowMs() : null);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('stays through a leap second and clocks that run at slightly different rates, however rarely it is asked', () => {
+    for (const everyMs of [1_000, SETTLE_MS, DAY_MS]) {
+      for (const rate of [0.9996, 1.0004]) {
+        let steadyMs = -SETTLE_MS;
+        let leapMs = 0;
+        const clock = withSettledTime({
+          nowMs: () => Math.floor(steadyMs * rate) + leapMs,
+          monotonicMs: () => steadyMs,
+        });
+        for (let turn = 0; turn < 5_000; turn++) {
+          steadyMs += everyMs;
+          if (turn === 4_000) leapMs = -1_000;
+          if (steadyMs >= 0) expect(clock.settledMs()).not.toBeNull();
+        }
+      }
+    }
+  });
+
+  test('is away where the wall clock runs faster than it should', () => {
+    let steadyMs = -SETTLE_MS;
+    const clock = withSettledTime({ nowMs: () => Math.floor(steadyMs * 1.01), monotonicMs: () => steadyMs });
+    for (; steadyMs < 2 * SETTLE_MS; steadyMs += 1_000) clock.settledMs();
+    expect(clock.settledMs()).toBeNull();
+  });
 });

@@ -15,6 +15,7 @@ import { onBox } from './actors.ts';
 import { PROJECT } from './cli.ts';
 import { keyIn, mailedSecrets, request } from './keys.ts';
 import { makeOlderDatabase } from './upgrade.ts';
+import { testClock } from './world.ts';
 
 // Made test/fixtures/first-schema.db, once: `bun test/support/make-first-schema.ts <file>`. The fixture stands for the
 // databases that people have, so it is never made again; a later schema gets a fixture of its own.
@@ -28,15 +29,7 @@ async function make(file: string): Promise<void> {
   makeOlderDatabase(path, 1);
   const db = withTables(openDatabase(path, 'look'));
   const config = readConfig({ DATABASE_PATH: path, MAIL_URL: `file:${join(folder, 'mail')}` });
-  let nowMs = START_MS;
-  const clock = {
-    nowMs: () => nowMs,
-    monotonicMs: () => nowMs - START_MS,
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
-  };
-  const deps = { ...createDeps(db, config), clock };
+  const deps = { ...createDeps(db, config), clock: testClock(START_MS) };
   const source = join(PROJECT, 'shared/sample/profiles.jsonl');
   await importProfiles(deps, source, {
     merge: false,

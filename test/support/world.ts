@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../shared/clock.ts';
+import { type Clock, SETTLE_MS, withSettledTime } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
@@ -16,14 +16,25 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** A clock that stands still until it is moved. */
-export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z')): Clock & { advance: (ms: number) => void } {
-  let now = startMs;
+/** A clock for tests: `advance` lets time pass, and `jump` sets the wall clock alone. */
+export type TestClock = Clock & { advance: (ms: number) => void; jump: (ms: number) => void };
+
+/** A clock that stands still until it is moved. It has run for long enough to be settled, unless `isSettled` is false. */
+export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z'), isSettled = true): TestClock {
+  let monotonic = isSettled ? -SETTLE_MS : 0;
+  let ahead = 0;
+  const clock = withSettledTime({
+    nowMs: () => Math.floor(startMs + monotonic + ahead),
+    monotonicMs: () => monotonic,
+  });
+  monotonic = 0;
   return {
-    nowMs: () => Math.floor(now),
-    monotonicMs: () => now - startMs,
+    ...clock,
     advance: (ms) => {
-      now += ms;
+      monotonic += ms;
+    },
+    jump: (ms) => {
+      ahead += ms;
     },
   };
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SERVICE } from '../../../shared/actor.ts';
+import { withSettledTime } from '../../../shared/clock.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
@@ -30,7 +31,7 @@ export type Samples = {
 };
 
 /** A clock that stands still, so that the document is the same whenever it is made. */
-const CLOCK = { nowMs: () => Date.UTC(2026, 0, 1), monotonicMs: () => 0 };
+const CLOCK = withSettledTime({ nowMs: () => Date.UTC(2026, 0, 1), monotonicMs: () => 0 });
 
 /** Runs `act` on a service with the sample profiles, in a temporary folder that is removed afterwards. */
 export async function withSamples<T>(act: (samples: Samples) => T): Promise<T> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clocks } from '../../clock.ts';
 import { AppError } from '../../errors.ts';
 import { isUnused } from '../account.ts';
 import type { SavedAccount } from '../file/row.ts';
@@ -68,7 +68,7 @@ type Copy = SavedAccount & { readonly region: Region };
  */
 export function openMainThreadLimits(
   databasePath: string,
-  clock: Clock,
+  clock: Clocks,
   report: Report,
   number: number,
   buffers: SharedBuffers = createSharedBuffers(),

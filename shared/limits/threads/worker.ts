@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clocks } from '../../clock.ts';
 import { AppError } from '../../errors.ts';
 import {
   type Account,
@@ -54,7 +54,7 @@ type SharedAccount = Account & {
  * Opens the limits in the worker with this number. `clock` must have the same monotonic time in all threads. `save` and
  * `close` do nothing, because the main thread saves.
  */
-export function joinLimits({ timeline, ...buffers }: SharedLimits, number: number, clock: Clock): Limits {
+export function joinLimits({ timeline, ...buffers }: SharedLimits, number: number, clock: Clocks): Limits {
   const memory = openSharedMemory(buffers, number);
   const state = { memory, now: limitsTime(clock, timeline), accounts: new Map() };
   return {

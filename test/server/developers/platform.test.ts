@@ -190,7 +190,7 @@ test('whoever deletes the sessions file of a running server signs everybody out'
   expect(await status()).toBe(200);
 });
 
-test('where nobody asks for a page the thread is woken to delete who was signed in long ago, if anybody ever was', async () => {
+test('where nobody asks for a page the thread is woken to delete what belongs to nobody any more, if anybody ever was signed in', async () => {
   const { platform, deps, threads, lines } = await serverWithThreads();
   insertProfile(deps.db, { id: 7 });
   // The thread does not give up where the file can't be opened at first.
@@ -200,8 +200,8 @@ test('where nobody asks for a page the thread is woken to delete who was signed 
   while (!lines.join('').includes('Sessions that are over could not be deleted.')) await Bun.sleep(10);
   await broken.delete();
   const sessions = openSessionsFile(deps.config.databasePath);
-  // The test's clock is of the first day of 2026, and the thread has the time of day.
   signInOwner({ ...deps, sessions }, 7);
+  deps.db.$client.run("UPDATE profiles SET email = 'other@example.org' WHERE id = 7");
   const woken = { withFile: 0, without: 0 };
   const wakeOne = () => {
     woken.withFile++;
