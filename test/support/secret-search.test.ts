@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newTokenText } from '../../shared/access/token-text.ts';
@@ -28,6 +28,14 @@ function folderWith(content: (mailed: string, noted: string) => string | Uint8Ar
 test('the mails themselves are no find', () => {
   const result = searchForSecrets(folderWith(() => 'nothing'));
   expect(result).toEqual({ secrets: 2, codes: 2, tokens: 1, files: 1, bytes: 7, found: [] });
+});
+
+test('links are not followed: they may lead back to where they are, or out of the folder', () => {
+  const folder = folderWith(() => 'nothing');
+  const elsewhere = folderWith((mailed) => mailed);
+  symlinkSync(folder, join(folder, 'mail/here'));
+  symlinkSync(join(elsewhere, 'mail/left-behind'), join(folder, 'mail/there'));
+  expect(searchForSecrets(folder)).toMatchObject({ files: 1, found: [] });
 });
 
 test('a secret that was left behind is found, whole or in part, mailed or noted, wherever it stands', () => {

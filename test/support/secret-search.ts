@@ -98,9 +98,7 @@ type Wanted = { pieces: ReadonlySet<string>; codes: ReadonlySet<string> };
  * below it for any 16 consecutive characters of a secret's random part, for codes, and for any 24 characters of a token.
  */
 export function searchForSecrets(folder: string): SearchResult {
-  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+  const paths = filesBelow(folder);
   const isMail = (path: string) => path.endsWith('.eml') || [NOTES, LOGINS].includes(basename(path));
   const texts = paths.filter(isMail).map((path) => readFileSync(path, 'latin1'));
   const secrets = new Set(texts.flatMap((text) => text.match(SECRET) ?? []));
@@ -118,6 +116,15 @@ export function searchForSecrets(folder: string): SearchResult {
     if (isFound) result.found.push(path);
   }
   return result;
+}
+
+/** Every file below a folder. Links are not followed: they may lead out of it, or back into it. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
 }
 
 function addPieces(pieces: Set<string>, text: string, step: number): void {
