@@ -64,9 +64,9 @@ async function search(notifying: Notifying): Promise<void> {
   let isToPause = true;
   try {
     const nowMs = deps.clock.monotonicMs();
-    const withReminders = nowMs >= notifying.remindAtMs;
-    isToPause = prepareNotices(deps, withReminders) ? await notifying.send() : false;
-    if (withReminders) notifying.remindAtMs = nowMs + REMIND_MS;
+    const remindAtMs = nowMs >= notifying.remindAtMs ? deps.clock.settledMs() : null;
+    isToPause = prepareNotices(deps, remindAtMs) ? await notifying.send() : false;
+    if (remindAtMs !== null) notifying.remindAtMs = nowMs + REMIND_MS;
     notifying.lastFault = null;
   } catch (cause) {
     const { message, code } = cause as AppError;

@@ -99,6 +99,7 @@ const NEXT = `${SELECT}
       NOT EXISTS (SELECT 1 FROM notices AS earlier WHERE earlier.identifier = notice.identifier AND ${IS_EARLIER})
       AND NOT EXISTS (SELECT 1 FROM notices AS earlier WHERE earlier.profile_id = notice.profile_id AND ${IS_EARLIER})))
     AND NOT (kind = 'request' AND EXISTS (${IS_GATHERING}))
+    AND NOT (kind = 'reminder' AND key.expires_at <= $now AND NOT $isSettled)
     AND ${LANE} NOT IN (SELECT value FROM json_each($busyLanes))
   ORDER BY (kind = 'address'), next_try_at, notice.id LIMIT 1`;
 
@@ -113,15 +114,19 @@ export function hasDueNotice(sqlite: Sqlite, nowMs: number): boolean {
   });
 }
 
-/** Which notices are claimed: of all keys or, where one is named, of this one; none of the lanes in which one is being sent. */
-export type Claimable = { identifier: string | null; busyLanes: readonly string[] };
+/**
+ * Which notices are claimed: of all keys or, where one is named, of this one; none of the lanes in which one is being sent.
+ * While the clock is not settled, no reminder is claimed that seems to be too late, since it would be given up as `moot`.
+ */
+export type Claimable = { identifier: string | null; busyLanes: readonly string[]; isSettled: boolean };
 
 /**
  * Claims the notice that is due first; null where none is. With a request it claims all
  * requests that the same recipient is to be told of; those that were decided meanwhile are not sent any more.
  */
-export function claimNotice(sqlite: Sqlite, nowMs: number, { identifier, busyLanes }: Claimable): Claimed | null {
-  const values = { now: nowMs, identifier, busyLanes: JSON.stringify(busyLanes) };
+export function claimNotice(sqlite: Sqlite, nowMs: number, claimable: Claimable): Claimed | null {
+  const { identifier, busyLanes, isSettled } = claimable;
+  const values = { now: nowMs, identifier, busyLanes: JSON.stringify(busyLanes), isSettled };
   const claim = prepareWrite(sqlite, () => {
     for (;;) {
       const row = sqlite.query(NEXT).get(values) as Row | null;

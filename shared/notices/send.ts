@@ -67,7 +67,8 @@ function claimNext(
   const { open, failures, faults } = deliveries;
   if (isStopping() || failures >= maxFailures || faults.length > 0 || open.size >= MOST_OPEN) return null;
   try {
-    return claimNotice(sqlite, deps.clock.nowMs(), { identifier, busyLanes: [...open.keys()] });
+    const isSettled = deps.clock.settledMs() !== null;
+    return claimNotice(sqlite, deps.clock.nowMs(), { identifier, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
     // What comes of the deliveries that are under way has to be stored by this connection. A lock may be free the next time.
     if (open.size === 0) throw error;

@@ -54,16 +54,17 @@ export type Dropped = { identifier: string | null; uid: number | null; kind: Not
 
 /**
  * Gives up what could not be delivered for three days; the histories of the keys say so. Returns what it was. Removes
- * notices that are not about a key and were over long ago.
+ * notices that are not about a key and were over long ago. Does nothing while the clock is not settled.
  */
-export function dropOldNotices(sqlite: Sqlite, nowMs: number): Dropped[] {
+export function dropOldNotices(sqlite: Sqlite, settledMs: number | null): Dropped[] {
+  if (settledMs === null) return [];
   const which = `${IS_DUE} AND at <= $now - ${MAX_AGE_MS}`;
   const fault = 'It could not be delivered for three days.';
   return inTransaction(sqlite, () => {
     sqlite
       .query("DELETE FROM notices WHERE identifier IS NULL AND result <> 'waiting' AND at < ?")
-      .run(nowMs - KEPT_MS);
-    return giveUp(sqlite, which, { now: nowMs }, 'dropped', fault, nowMs);
+      .run(settledMs - KEPT_MS);
+    return giveUp(sqlite, which, { now: settledMs }, 'dropped', fault, settledMs);
   });
 }
 

@@ -10,6 +10,9 @@ import { sweepSessions } from '../../shared/access/sweep.ts';
 import { hashOf } from '../../shared/access/tokens.ts';
 import { DAY_MS, SETTLE_MS } from '../../shared/clock.ts';
 import { USAGE_DAYS } from '../../shared/keys/fields.ts';
+import { revokeKey } from '../../shared/keys/lifecycle.ts';
+import { sendNotices } from '../../shared/notices/deliver.ts';
+import { undeliveredNotices } from '../../shared/notices/undelivered.ts';
 import { openUsage, saveUsage } from '../../shared/usage/usage.ts';
 import { countUsage } from '../../shared/usage/usage-counter.ts';
 import { keyUsage } from '../../shared/usage/usage-view.ts';
@@ -17,7 +20,8 @@ import { CLIENT, countingCodes, testAccess } from '../support/access.ts';
 import { onBox } from '../support/actors.ts';
 import { secretOf } from '../support/admins.ts';
 import { importLines } from '../support/import.ts';
-import { issue } from '../support/keys.ts';
+import { issue, mails } from '../support/keys.ts';
+import { sendDueNotices } from '../support/notices.ts';
 import { testClock } from '../support/world.ts';
 
 // A clock that is ahead for a moment loses nothing: what seems to be over is refused at once, but it is deleted, given up or
@@ -39,7 +43,7 @@ async function makeWorld() {
   const usage = openUsage(access.config.databasePath, clock, () => {});
   const { identifier } = await issue(access, { profile: 'ada' });
   let stirred = 0;
-  const stir = () => {
+  const stir = async () => {
     const client = { ...CLIENT, address: `203.0.113.${stirred++ % 250}` };
     askCode(access, { name: 'bob', address: BOB.email, browserSecret: null, knownBrowser: null, client });
     handOver(access, { uid: BOB.id }, 'platform');
@@ -48,6 +52,7 @@ async function makeWorld() {
     sweepSessions(access.db, clock, access.sessions);
     countUsage(usage.counter, { identifier }, null);
     expect(saveUsage(usage)).toBe(true);
+    await sendNotices({ ...access, mailer: async () => null }, () => {});
   };
   return { access, clock, codes, usage, identifier, stir };
 }
@@ -148,6 +153,16 @@ const THINGS: Thing[] = [
       return () => keyUsage(access, identifier, USAGE_DAYS).days.some(({ notFound }) => notFound > 0);
     },
   },
+  {
+    name: 'a mail that its mail server does not take',
+    lifeMs: 3 * DAY_MS,
+    isStored: true,
+    make: ({ access, clock, identifier }) => {
+      revokeKey(access, { identifier, reason: 'No longer needed.', by: onBox('admin') });
+      const { $client: sqlite } = access.db;
+      return () => undeliveredNotices(sqlite, clock.nowMs(), 0).some(({ result }) => result === 'waiting');
+    },
+  },
 ];
 
 describe.each(THINGS)('$name', ({ lifeMs, make }) => {
@@ -157,15 +172,15 @@ describe.each(THINGS)('$name', ({ lifeMs, make }) => {
     const isThere = make(world);
     const heldMs = Math.min(9 * MINUTE_MS, lifeMs / 4);
     clock.advance(lifeMs - heldMs - Math.min(jumpMs / 2, lifeMs / 4));
-    stir();
+    await stir();
     clock.jump(jumpMs);
     for (let turn = 0; turn < 4; turn++) {
-      stir();
+      await stir();
       clock.advance(heldMs / 4);
     }
-    stir();
+    await stir();
     clock.jump(-jumpMs);
-    stir();
+    await stir();
     expect(isThere()).toBe(true);
   });
 
@@ -175,11 +190,11 @@ describe.each(THINGS)('$name', ({ lifeMs, make }) => {
     const isThere = make(world);
     clock.advance(Math.max(0, lifeMs - Math.min(jumpMs / 2, lifeMs / 4) - SETTLE_MS));
     clock.jump(jumpMs);
-    stir();
+    await stir();
     clock.advance(SETTLE_MS);
-    stir();
+    await stir();
     clock.jump(-jumpMs);
-    stir();
+    await stir();
     expect(isThere()).toBe(false);
   });
 });
@@ -199,4 +214,54 @@ test('a session that is used while the clock is ahead is alive afterwards', asyn
   noteUse(access, session);
   clock.jump(-3_600_000);
   expect(readSession(access, token)?.id).toBe(session.id);
+});
+
+describe('a reminder', () => {
+  const EXPIRES_AFTER_MS = 60 * DAY_MS;
+
+  /** A key that expires in 60 days, and the kinds of the mails that a server's look sends. */
+  async function remindingWorld() {
+    const { access, clock } = await makeWorld();
+    await issue(access, { profile: 'bob' }, { expiresAtMs: clock.nowMs() + EXPIRES_AFTER_MS });
+    const look = async (mailer = access.mailer) => {
+      const before = mails(access).length;
+      await sendDueNotices({ ...access, mailer }, () => {}, true);
+      return mails(access)
+        .slice(before)
+        .map((mail) => /Subject: (.*)/.exec(mail)?.[1] ?? '');
+    };
+    return { clock, look };
+  }
+
+  test('is not sent too early, and sent at its time, where the clock was ahead for a while', async () => {
+    const { clock, look } = await remindingWorld();
+    clock.jump(40 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.jump(-40 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.advance(EXPIRES_AFTER_MS - 30 * DAY_MS);
+    expect(await look()).toEqual([expect.stringContaining('expires soon')]);
+  });
+
+  test('that waits is not given up where the key only seems to have expired', async () => {
+    const { clock, look } = await remindingWorld();
+    clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
+    expect(await look(async () => null)).toEqual([]);
+    clock.jump(8 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.jump(-8 * DAY_MS);
+    expect(await look()).toEqual([expect.stringContaining('expires soon')]);
+  });
+
+  test('that waits is given up once the key is believed to have expired', async () => {
+    const { clock, look } = await remindingWorld();
+    clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
+    expect(await look(async () => null)).toEqual([]);
+    clock.jump(8 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.advance(SETTLE_MS);
+    expect(await look()).toEqual([]);
+    clock.jump(-8 * DAY_MS);
+    expect(await look()).toEqual([]);
+  });
 });

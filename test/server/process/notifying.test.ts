@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test';
-import { DAY_MS } from '../../../shared/clock.ts';
+import { startNotifying, stopNotifying } from '../../../server/process/notifying.ts';
+import { createLog } from '../../../server/watching/log.ts';
+import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
+import type { Mailer } from '../../../shared/mail/mail.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -54,3 +57,23 @@ test('a server that stops waits for the reminder that is on its way, and says wh
   };
   expect(results).toBe('accepted');
 });
+
+test('a server that starts with a clock that may be wrong reminds nobody for ten minutes', async () => {
+  const clock = testClock(undefined, false);
+  const deps = testDeps({ clock, variables: { MAIL_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'keys@example.org' } });
+  insertProfile(deps.db);
+  const onPaper = {
+    ...deps,
+    mailer: async () => ({ send: async () => ({ outcome: 'accepted' }) }) as unknown as Mailer,
+  };
+  await issue(onPaper, {}, { expiresAtMs: clock.nowMs() + 31 * DAY_MS });
+  clock.jump(2 * DAY_MS);
+  const reminders = () => deps.db.$client.query("SELECT 1 FROM notices WHERE kind = 'reminder'").all().length;
+  const log = createLog('info', clock.nowMs, () => {});
+  const notifying = startNotifying({ deps, log }, async () => false);
+  await notifying.search;
+  expect(reminders()).toBe(0);
+  clock.advance(SETTLE_MS);
+  while (reminders() === 0) await Bun.sleep(10);
+  await stopNotifying(notifying);
+}, 20_000);

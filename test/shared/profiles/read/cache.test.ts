@@ -104,7 +104,7 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
       const sqlite = openBeside(deps.config.databasePath);
       const nowMs = EXPIRY_MS - 60_000;
       storeReminders(sqlite, nowMs);
-      const claimed = claimNotice(sqlite, nowMs, { identifier, busyLanes: [] });
+      const claimed = claimNotice(sqlite, nowMs, { identifier, busyLanes: [], isSettled: true });
       expect(claimed?.kind).toBe('reminder');
       endNotice(sqlite, claimed as Claimed, { result: 'accepted' }, nowMs);
       sqlite.close();
