@@ -47,6 +47,7 @@ const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
       import('./profiles/names.ts'),
       import('./profiles/links.ts'),
       import('./profiles/ban.ts'),
+      import('./profiles/sign-out.ts'),
       import('./profiles/erase.ts'),
     ],
   ],

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { withAccess } from '../admins/access.ts';
-import { print, printJson } from '../output.ts';
+import { endedNumbers, endedText } from '../ended-sign-ins.ts';
+import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
 /** Adds `tokens remove`: ends a token at once. */
@@ -9,16 +10,22 @@ export function addTo(parent: Command): void {
     .command('remove')
     .description('Remove a token of a backend, at once.')
     .argument('<token>', 'the 8 characters that "tokens list" shows; the name will do where it has one token')
-    .addHelpText('after', '\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes')
+    .addHelpText(
+      'after',
+      '\nSessions that began by a hand-over with it end too, and logins of profilectl that were allowed from these.\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
+    )
     .action((named: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { findToken, removeToken } = await import('../../shared/access/platform-tokens.ts');
         const { identifier, name, lastUsedAt } = findToken(access, named);
         const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
-        await confirmOrYes(yes, `Remove the token ${identifier} of ${name}, ${used}?`);
-        removeToken(access, identifier, actor);
-        if (json) printJson({ identifier, name, removed: true });
-        else print(`${identifier} of ${name} removed`);
+        await confirmOrYes(yes, `Remove the token ${identifier} of ${name}, ${used}, and end what it opened?`);
+        const ended = removeToken(access, identifier, actor);
+        if (json) printJson({ identifier, name, removed: true, ...endedNumbers(ended) });
+        else {
+          print(`${identifier} of ${name} removed`);
+          if (ended !== null) notice(`It had opened ${endedText(ended)}, which ended.`);
+        }
       }),
     );
 }

@@ -7,7 +7,7 @@ import { beginPersonToken, endTokenRow } from './person-tokens.ts';
 import {
   columnsOf,
   personsRows,
-  personsValues,
+  SIGNED_COLUMNS,
   type Signed,
   type SignedColumns,
   signedOf,
@@ -56,17 +56,17 @@ type Row = SignedColumns & CliConsent & { madeAt: number; tokenMade: string | nu
 export function makeCliCode(access: Access, signed: Signed, consent: CliConsent): string {
   const code = newToken(access.random);
   const nowMs = access.clock.nowMs();
-  const { profileId, addressHash, admin } = columnsOf(signed);
+  const { profileId, addressHash, admin, generation, openedBy } = columnsOf(signed);
   const { codeChallenge, redirectUri, machine } = consent;
   writeSessions(access.sessions, (sqlite) => {
     dropOldCliCodes(sqlite, access.clock.settledMs());
     refuseMany(sqlite, signed, nowMs);
     makeRoom(sqlite, signed, nowMs);
     sqlite
-      .query('INSERT INTO cli_codes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)')
+      .query('INSERT INTO cli_codes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)')
       .run(
         ...[hashOf(code), codeChallenge, redirectUri, machine],
-        ...[profileId, addressHash, admin, signed.generation, nowMs],
+        ...[profileId, addressHash, admin, generation, openedBy, nowMs],
       );
   });
   return code;
@@ -74,12 +74,13 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
 
 /** Throws `too_many_requests` where too many codes of a person have become a token, until the first of them is forgotten. */
 function refuseMany(sqlite: Sqlite, signed: Signed, nowMs: number): void {
+  const { sql, values } = personsRows(signed);
   const { used, first } = sqlite
     .query<{ used: number; first: number }, Value[]>(
       `SELECT count(*) AS used, min(made_at) AS first FROM cli_codes
-         WHERE token_made IS NOT NULL AND ${personsRows(signed)} AND ${withinSql('made_at')}`,
+         WHERE token_made IS NOT NULL AND ${sql} AND ${withinSql('made_at')}`,
     )
-    .get(...personsValues(signed), ...aroundNow(USED_MS, nowMs)) as { used: number; first: number };
+    .get(...values, ...aroundNow(USED_MS, nowMs)) as { used: number; first: number };
   if (used < MOST_CLI_CODES.day) return;
   const sentence = `You have let profilectl in ${MOST_CLI_CODES.day} times within a day; try again later.`;
   const retryAfterSeconds = Math.ceil((first + USED_MS - nowMs) / 1000);
@@ -88,12 +89,13 @@ function refuseMany(sqlite: Sqlite, signed: Signed, nowMs: number): void {
 
 /** Drops the oldest open codes of a person who would have too many. Throws `too_many_pages` where all have too many. */
 function makeRoom(sqlite: Sqlite, signed: Signed, nowMs: number): void {
+  const { sql, values } = personsRows(signed);
   sqlite
     .query<null, Value[]>(
       `DELETE FROM cli_codes WHERE code_hash IN (SELECT code_hash FROM cli_codes
-         WHERE token_made IS NULL AND ${personsRows(signed)} ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
+         WHERE token_made IS NULL AND ${sql} ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
     )
-    .run(...personsValues(signed), MOST_CLI_CODES.person - 1);
+    .run(...values, MOST_CLI_CODES.person - 1);
   const { open } = sqlite
     .query<{ open: number }, [number, number]>(
       `SELECT count(*) AS open FROM cli_codes WHERE token_made IS NULL AND ${withinSql('made_at')}`,
@@ -145,9 +147,8 @@ export function exchangeCliCode(
 function find(sqlite: Sqlite, code: string): Row | null {
   return sqlite
     .query<Row, [Uint8Array]>(
-      `SELECT code_challenge AS codeChallenge, redirect_uri AS redirectUri, machine, profile_id AS profileId,
-         address_hash AS addressHash, admin, generation, made_at AS madeAt, token_made AS tokenMade
-         FROM cli_codes WHERE code_hash = ?`,
+      `SELECT code_challenge AS codeChallenge, redirect_uri AS redirectUri, machine, ${SIGNED_COLUMNS},
+         made_at AS madeAt, token_made AS tokenMade FROM cli_codes WHERE code_hash = ?`,
     )
     .get(hashOf(code));
 }

@@ -125,7 +125,7 @@ export function enterCode(access: Access, entry: Entry): Entered {
     const knownBrowser = knowBrowser(sqlite, access.random, entry.knownBrowser, owner, nowMs);
     return {
       isSignedIn: true,
-      ...beginSession(access, { kind: 'owner', ...owner }, entry.client),
+      ...beginSession(access, { kind: 'owner', ...owner, openedBy: null }, entry.client),
       knownBrowser,
       isNewBrowser,
     };

@@ -1,10 +1,12 @@
 import type { Sqlite } from '../db/connect.ts';
+import { findProfile, type ProfileRef } from '../profiles/find.ts';
 import type { Access } from './access.ts';
+import { readBinding } from './binding.ts';
 import { forgetBrowsers } from './known-browsers.ts';
 import { PERSON_TOKENS } from './person-tokens.ts';
-import { everyRowOf, type Signed, whoseRows } from './session-row.ts';
+import { everyRowOf, openedRows, personsRows, type Rows, type Signed, type Value } from './session-row.ts';
 import { SESSIONS } from './sessions.ts';
-import { flushSessions, writeSessions } from './sessions-file.ts';
+import { flushSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
 import { endRows } from './signed-rows.ts';
 
 /** How many sessions, and logins of `profilectl`, let somebody in until they were ended. */
@@ -21,23 +23,59 @@ export function endAllSignIns(
   signed: Signed,
   keptBrowser: string | null = null,
 ): EndedSignIns {
-  const ended = writeSessions(sessions, (sqlite) => {
+  return end(sessions, (sqlite) => {
     const nowMs = clock.nowMs();
-    drop(sqlite, signed, 'cli_codes', 'token_made IS NULL');
+    const rows = everyRowOf(signed);
+    drop(sqlite, 'cli_codes', rows, 'AND token_made IS NULL');
     if (signed.kind === 'owner') {
-      drop(sqlite, signed, 'sign_in_codes');
-      drop(sqlite, signed, 'hand_overs');
+      drop(sqlite, 'sign_in_codes', rows);
+      drop(sqlite, 'hand_overs', rows);
       forgetBrowsers(sqlite, signed.profileId, keptBrowser);
     }
+    // Those of an earlier address let nobody in before either.
+    const how = { rows, counted: personsRows(signed), nowMs };
     return {
-      sessions: endRows(sqlite, SESSIONS, signed, null, nowMs),
-      logins: endRows(sqlite, PERSON_TOKENS, signed, null, nowMs),
+      sessions: endRows(sqlite, SESSIONS, signed.kind, how),
+      logins: endRows(sqlite, PERSON_TOKENS, signed.kind, how),
     };
   });
+}
+
+/**
+ * Ends all of this for the owner of the profile with this username or alias. Returns which profile that is. Throws
+ * `not_found`, and as above.
+ */
+export function signOwnerOut(access: Access, username: string): ProfileRef & { ended: EndedSignIns } {
+  const profile = findProfile(access.db, username);
+  const binding = readBinding(access.db, profile.id);
+  // Erased since: then nothing of it lets anybody in.
+  if (binding === null) return { ...profile, ended: { sessions: 0, logins: 0 } };
+  return { ...profile, ended: endAllSignIns(access, { kind: 'owner', ...binding, openedBy: null }) };
+}
+
+/**
+ * Stores that everything has ended to which a platform's token led that was removed: addresses of hand-overs, sessions, and
+ * logins of `profilectl` that were let in from these. None of them lets anybody in without the token anyway. Throws as above.
+ */
+export function endOpenedBy({ sessions, clock }: Pick<Access, 'sessions' | 'clock'>, identifier: string): EndedSignIns {
+  return end(sessions, (sqlite) => {
+    const rows = openedRows(identifier);
+    drop(sqlite, 'cli_codes', rows, 'AND token_made IS NULL');
+    drop(sqlite, 'hand_overs', rows);
+    const how = { rows, nowMs: clock.nowMs() };
+    return {
+      sessions: endRows(sqlite, SESSIONS, 'owner', how),
+      logins: endRows(sqlite, PERSON_TOKENS, 'owner', how),
+    };
+  });
+}
+
+function end(sessions: SessionsFile, act: (sqlite: Sqlite) => EndedSignIns): EndedSignIns {
+  const ended = writeSessions(sessions, act);
   flushSessions(sessions);
   return ended;
 }
 
-function drop(sqlite: Sqlite, signed: Signed, table: string, condition = 'TRUE'): void {
-  sqlite.query(`DELETE FROM ${table} WHERE ${everyRowOf(signed)} AND ${condition}`).run(whoseRows(signed));
+function drop(sqlite: Sqlite, table: string, { sql, values }: Rows, more = ''): void {
+  sqlite.query<null, Value[]>(`DELETE FROM ${table} WHERE ${sql} ${more}`).run(...values);
 }

@@ -3,17 +3,19 @@ import type { Opened, Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { AppError } from '../errors.ts';
 import type { Access, Client } from './access.ts';
-import { type Binding, isStillBound, readBinding } from './binding.ts';
+import { readBinding } from './binding.ts';
 import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
 import { dropPast, isWithin } from './periods.ts';
+import type { Signed } from './session-row.ts';
 import { beginSession } from './sessions.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
+import { isStillSigned } from './signed-rows.ts';
 import { hashOf, newToken } from './tokens.ts';
 import { tellOfSignIn } from './untold.ts';
 
 // The platform's backend knows its users. For one of them it is given an address, to which it sends the user's browser; there
 // the user becomes the owner of the profile by one click. An address works once, for a minute, and as long as the profile
-// is the same: its row and its e-mail address. Stored is only the SHA-256 of its secret. Functions throw `busy` where a
+// is the same (its row and its e-mail address) and the backend's token is there. Stored is only the SHA-256 of its secret. Functions throw `busy` where a
 // lock is held for too long, and `refused` where a file can't be written.
 
 /** How long an address works, in milliseconds. */
@@ -31,10 +33,13 @@ export type OpenHandOver = { profileId: number; username: string };
 /** What using an address makes: the tokens of two cookies. */
 export type Entrance = { token: string; knownBrowser: string };
 
-type Row = Binding & { madeAt: number };
+type Row = Extract<Signed, { kind: 'owner' }> & { madeAt: number };
 
-/** Makes an address for the owner of a profile. Throws `not_found`. */
-export function handOver(access: Access, who: HandedOver, platform: string): HandOver {
+/**
+ * Makes an address for the owner of a profile, for the platform's token with the identifier `openedBy`. What it leads to ends
+ * with that token. Throws `not_found`.
+ */
+export function handOver(access: Access, who: HandedOver, openedBy: string): HandOver {
   const profileId = findId(access.db, who);
   const binding = profileId === null ? null : readBinding(access.db, profileId);
   if (binding === null) throw new AppError('not_found');
@@ -44,7 +49,7 @@ export function handOver(access: Access, who: HandedOver, platform: string): Han
     dropOldHandOvers(sqlite, access.clock.settledMs());
     sqlite
       .query('INSERT INTO hand_overs VALUES (?, ?, ?, ?, ?, ?)')
-      .run(hashOf(secret), binding.profileId, binding.generation, binding.addressHash, platform, nowMs);
+      .run(hashOf(secret), binding.profileId, binding.generation, binding.addressHash, openedBy, nowMs);
   });
   const address = `${access.config.publicUrl}/developers/enter?ticket=${secret}`;
   return { address, expiresAt: isoTime(nowMs + HAND_OVER_MS) };
@@ -65,11 +70,10 @@ export function enterHandOver(access: Access, secret: string, knownBrowser: stri
   return writeSessions(access.sessions, (sqlite) => {
     const row = find(sqlite, secret);
     sqlite.query('DELETE FROM hand_overs WHERE secret_hash = ?').run(hashOf(secret));
-    const { profileId, generation, addressHash } = checkOpen(access, row);
-    const owner = { profileId, generation, addressHash };
+    const { madeAt: _madeAt, ...owner } = checkOpen(access, row);
     if (!isKnownBrowser(sqlite, knownBrowser, owner, nowMs)) tellOfSignIn(access, owner, client, nowMs);
     const next = knowBrowser(sqlite, access.random, knownBrowser, owner, nowMs);
-    const { token } = beginSession(access, { kind: 'owner', ...owner }, client);
+    const { token } = beginSession(access, owner, client);
     return { token, knownBrowser: next };
   });
 }
@@ -80,17 +84,18 @@ export function dropOldHandOvers(sqlite: Sqlite, settledMs: number | null): void
 }
 
 function find(sqlite: Sqlite, secret: string): Row | null {
-  return sqlite
-    .query<Row, [Uint8Array]>(
-      `SELECT profile_id AS profileId, generation, address_hash AS addressHash, made_at AS madeAt FROM hand_overs
-         WHERE secret_hash = ?`,
+  const row = sqlite
+    .query<Omit<Row, 'kind'>, [Uint8Array]>(
+      `SELECT profile_id AS profileId, generation, address_hash AS addressHash, opened_by AS openedBy, made_at AS madeAt
+         FROM hand_overs WHERE secret_hash = ?`,
     )
     .get(hashOf(secret));
+  return row === null ? null : { kind: 'owner', ...row };
 }
 
 function checkOpen(access: Access, row: Row | null): Row {
   const isOpen = row !== null && isWithin(row.madeAt, HAND_OVER_MS, access.clock.nowMs());
-  if (isOpen && isStillBound(access.db, row)) return row;
+  if (isOpen && isStillSigned(access, row)) return row;
   const sentence =
     'This address does not work, or not any more: it works once, for a minute. Go back to where it came from, and begin anew.';
   throw new AppError('not_found', sentence);

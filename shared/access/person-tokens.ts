@@ -8,7 +8,7 @@ import {
   type Periods,
   personOf,
   personsRows,
-  personsValues,
+  SIGNED_COLUMNS,
   type Signed,
   type SignedColumns,
   type SignedInPerson,
@@ -17,7 +17,7 @@ import {
   type Value,
 } from './session-row.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
-import { dropOver, endOne, endRows, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
+import { dropOver, endOne, endOneRow, isStillSigned, noteUseIn, type SignedTable } from './signed-rows.ts';
 import { newTokenText, readTokenText } from './token-text.ts';
 import { hashOf, isSameHash } from './tokens.ts';
 
@@ -65,8 +65,7 @@ export type ListedToken = {
 type Row = SignedColumns &
   TimeColumns & { identifier: string; tokenHash: Uint8Array; machine: string; address: string };
 
-const ROW = `identifier, token_hash AS tokenHash, profile_id AS profileId, address_hash AS addressHash, admin, generation,
-  machine, client_address AS address, started_at AS startedAt, last_used_at AS lastUsedAt, ended_at AS endedAt`;
+const ROW = `identifier, token_hash AS tokenHash, ${SIGNED_COLUMNS}, machine, client_address AS address, started_at AS startedAt, last_used_at AS lastUsedAt, ended_at AS endedAt`;
 
 /** Makes a token for somebody. The token itself is returned this once and stored nowhere. */
 export function beginPersonToken(
@@ -76,15 +75,15 @@ export function beginPersonToken(
 ): { token: string; identifier: string; endsAtMs: number } {
   const { token, identifier } = newTokenText('plt', access.random);
   const nowMs = access.clock.nowMs();
-  const { profileId, addressHash, admin } = columnsOf(signed);
+  const { profileId, addressHash, admin, generation, openedBy } = columnsOf(signed);
   writeSessions(access.sessions, (sqlite) =>
     sqlite
       .query(
-        `INSERT INTO person_tokens (identifier, token_hash, profile_id, address_hash, admin, generation, machine,
-           client_address, started_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO person_tokens (identifier, token_hash, profile_id, address_hash, admin, generation, opened_by, machine,
+           client_address, started_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
-        ...[identifier, hashOf(token), profileId, addressHash, admin, signed.generation],
+        ...[identifier, hashOf(token), profileId, addressHash, admin, generation, openedBy],
         ...[machine, client.address, nowMs, nowMs],
       ),
   );
@@ -137,7 +136,7 @@ export function endShownToken(access: Access, token: string): void {
 
 /** Does what {@link endPersonToken} does, inside a transaction of the caller, who flushes what is written. */
 export function endTokenRow(sqlite: Sqlite, signed: Signed, identifier: string, nowMs: number): void {
-  endRows(sqlite, PERSON_TOKENS, signed, identifier, nowMs);
+  endOneRow(sqlite, PERSON_TOKENS, signed, identifier, nowMs);
 }
 
 /**
@@ -146,11 +145,12 @@ export function endTokenRow(sqlite: Sqlite, signed: Signed, identifier: string, 
  */
 export function listPersonTokens(access: Access, signed: Signed): ListedToken[] {
   const nowMs = access.clock.nowMs();
+  const { sql, values } = personsRows(signed);
   const rows = readSessions(access.sessions, (sqlite) =>
     sqlite
-      .query<Row, Value[]>(`SELECT ${ROW} FROM person_tokens WHERE ${personsRows(signed)}
+      .query<Row, Value[]>(`SELECT ${ROW} FROM person_tokens WHERE ${sql}
            ORDER BY ended_at IS NOT NULL, started_at DESC, identifier LIMIT ?`)
-      .all(...personsValues(signed), MOST_TOKENS_LISTED),
+      .all(...values, MOST_TOKENS_LISTED),
   );
   return rows
     .map(({ identifier, machine, address, startedAt, lastUsedAt, ...row }) => ({

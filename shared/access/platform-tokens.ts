@@ -8,6 +8,7 @@ import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { foldName, nameFault } from '../profiles/name.ts';
 import type { Access } from './access.ts';
+import { type EndedSignIns, endOpenedBy } from './end-all.ts';
 import { addPeopleEvent } from './people-log.ts';
 import { newTokenText, readTokenText } from './token-text.ts';
 import { readUses } from './token-uses.ts';
@@ -120,8 +121,12 @@ export function findToken(access: Access, named: string): TokenView {
   throw new AppError('refused', `${first.name} has two tokens; name one of them: ${which}.`);
 }
 
-/** Ends a token, by its identifier: from then on no request gets in with it. */
-export function removeToken(access: Access, identifier: string, by: Actor): void {
+/**
+ * Ends a token, by its identifier: from then on no request gets in with it, nor by an address, a session or a login of
+ * `profilectl` that a hand-over with it led to. Returns how many of the latter two ended; null where that could not be
+ * stored yet, which the next sweep does.
+ */
+export function removeToken(access: Access, identifier: string, by: Actor): EndedSignIns | null {
   const atMs = access.clock.nowMs();
   write(access.db, (tx) => {
     const [removed] = tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).returning().all();
@@ -135,6 +140,12 @@ export function removeToken(access: Access, identifier: string, by: Actor): void
       detail: { token: identifier },
     });
   });
+  try {
+    return endOpenedBy(access, identifier);
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
 }
 
 /** The token that a request has shown; null where it is none, a mistyped one, or one that was removed. */

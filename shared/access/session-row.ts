@@ -22,8 +22,13 @@ export const SESSION_PERIODS = {
 /** How long a session or a token is still shown after its end, in milliseconds. */
 export const SHOWN_AFTER_END_MS = 30 * DAY_MS;
 
-/** Whose sessions: an owner's, as far as he is the same, or an admin's. */
-export type Signed = ({ kind: 'owner' } & Binding) | { kind: 'admin'; name: string; generation: number };
+/**
+ * Whose sessions: an owner's, as long as the profile is the same, or an admin's. `openedBy` is the identifier of the platform's
+ * token by which this owner was handed over, and null for one who has entered a code.
+ */
+export type Signed =
+  | ({ kind: 'owner'; openedBy: string | null } & Binding)
+  | { kind: 'admin'; name: string; generation: number };
 
 /** The person that pages act as: an owner, or an admin who has asserted nothing. */
 export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
@@ -51,6 +56,7 @@ export type Row = {
   addressHash: Uint8Array | null;
   admin: string | null;
   generation: number;
+  openedBy: string | null;
   startedAt: number;
   lastUsedAt: number;
   endedAt: number | null;
@@ -59,7 +65,11 @@ export type Row = {
 };
 
 /** The columns of a row that say whose it is. */
-export type SignedColumns = Pick<Row, 'profileId' | 'addressHash' | 'admin' | 'generation'>;
+export type SignedColumns = Pick<Row, 'profileId' | 'addressHash' | 'admin' | 'generation' | 'openedBy'>;
+
+/** The same columns, for a statement that reads them. */
+export const SIGNED_COLUMNS =
+  'profile_id AS profileId, address_hash AS addressHash, admin, generation, opened_by AS openedBy';
 
 /** The columns of a row that say when it ends; `admin` says by which periods. */
 export type TimeColumns = Pick<Row, 'admin' | 'startedAt' | 'lastUsedAt' | 'endedAt'>;
@@ -68,8 +78,8 @@ export type TimeColumns = Pick<Row, 'admin' | 'startedAt' | 'lastUsedAt' | 'ende
 export type Value = string | number | Uint8Array | null;
 
 /** The columns of a {@link Row}. */
-export const ROW = `id, profile_id AS profileId, address_hash AS addressHash, admin, generation, started_at AS startedAt,
-  last_used_at AS lastUsedAt, ended_at AS endedAt, client_address AS address, client_agent AS agent`;
+export const ROW = `id, ${SIGNED_COLUMNS}, started_at AS startedAt, last_used_at AS lastUsedAt, ended_at AS endedAt,
+  client_address AS address, client_agent AS agent`;
 
 /** When a session, or what has other periods, ended, or ends by itself before now; null while it is alive. */
 export function endOf(row: TimeColumns, nowMs: number, periods: Periods = SESSION_PERIODS): number | null {
@@ -90,32 +100,39 @@ export function listed(row: Row, nowMs: number): ListedSession {
   return { id, startedAtMs, lastUsedAtMs, client, endedAtMs: endOf(row, nowMs) };
 }
 
-/** The condition that a row is of this person, and the values for it. */
-export function personsRows({ kind }: Signed): string {
-  return `${kind === 'owner' ? 'profile_id = ? AND address_hash = ?' : 'admin = ?'} AND generation = ?`;
+/** Some of the rows of a table: a condition, and the values for its question marks, in order. */
+export type Rows = { sql: string; values: readonly Value[] };
+
+/** The rows of this person, as far as they are bound to what the person is bound to. */
+export function personsRows(signed: Signed): Rows {
+  const { generation } = signed;
+  if (signed.kind === 'admin') return { sql: 'admin = ? AND generation = ?', values: [signed.name, generation] };
+  const { profileId, addressHash } = signed;
+  return {
+    sql: 'profile_id = ? AND address_hash = ? AND generation = ?',
+    values: [profileId, addressHash, generation],
+  };
 }
 
-/** The condition that a row is of this profile or admin, whatever it was bound to; its one value is {@link whoseRows}. */
-export function everyRowOf({ kind }: Signed): string {
-  return `${kind === 'owner' ? 'profile_id' : 'admin'} = ?`;
+/** All rows of this profile or admin, whatever they are bound to. */
+export function everyRowOf(signed: Signed): Rows {
+  if (signed.kind === 'admin') return { sql: 'admin = ?', values: [signed.name] };
+  return { sql: 'profile_id = ?', values: [signed.profileId] };
 }
 
-/** The value for {@link everyRowOf}. */
-export function whoseRows(signed: Signed): Value {
-  return signed.kind === 'owner' ? signed.profileId : signed.name;
+/** The rows to which a hand-over by a platform's token led. */
+export function openedRows(identifier: string): Rows {
+  return { sql: 'opened_by = ?', values: [identifier] };
 }
 
-/** The values for {@link personsRows}, in order. */
-export function personsValues(signed: Signed): Value[] {
-  if (signed.kind === 'admin') return [signed.name, signed.generation];
-  return [signed.profileId, signed.addressHash, signed.generation];
-}
-
-/** The columns that say whose a session is, besides the generation. */
-export function columnsOf(signed: Signed): Pick<Row, 'profileId' | 'addressHash' | 'admin'> {
-  return signed.kind === 'owner'
-    ? { profileId: signed.profileId, addressHash: signed.addressHash, admin: null }
-    : { profileId: null, addressHash: null, admin: signed.name };
+/** The columns that say whose a row is. */
+export function columnsOf(signed: Signed): SignedColumns {
+  const { generation } = signed;
+  if (signed.kind === 'admin') {
+    return { profileId: null, addressHash: null, admin: signed.name, generation, openedBy: null };
+  }
+  const { profileId, addressHash, openedBy } = signed;
+  return { profileId, addressHash, admin: null, generation, openedBy };
 }
 
 /** A row as a living session. */
@@ -140,7 +157,8 @@ export function personOf(signed: Signed): SignedInPerson {
 }
 
 /** Whose a row is. */
-export function signedOf({ profileId, addressHash, admin, generation }: SignedColumns): Signed {
+export function signedOf({ profileId, addressHash, admin, generation, openedBy }: SignedColumns): Signed {
   if (admin !== null) return { kind: 'admin', name: admin, generation };
-  return { kind: 'owner', profileId: profileId as number, addressHash: addressHash as Uint8Array, generation };
+  const binding = { profileId: profileId as number, addressHash: addressHash as Uint8Array, generation };
+  return { kind: 'owner', ...binding, openedBy };
 }

@@ -20,8 +20,11 @@ export type SessionsFile = {
   readonly inode: number;
 };
 
-/** The application id in the file's header, "PLS1". A file with another id is not touched. */
-const APPLICATION_ID = 0x504c5331;
+/** The application id in the file's header, "PLS2". A file with another id is not touched, but for {@link FORMER_IDS}. */
+const APPLICATION_ID = 0x504c5332;
+
+/** The ids of files that earlier versions made, whose tables are replaced: then everybody signs in again. */
+const FORMER_IDS: readonly number[] = [0x504c5331];
 
 /** How long a page waits for the lock of another process, in milliseconds. Only pages wait; no lookup does. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -143,10 +146,13 @@ const NOT_OURS = 'not a sessions file of Profile Lookup';
 
 /** Runs before anything is written, so that another program's file stays as it is. */
 function refuseForeign(sqlite: Sqlite): void {
-  const { id, tables } = sqlite
-    .query('SELECT (SELECT count(*) FROM sqlite_schema) AS tables, application_id AS id FROM pragma_application_id')
-    .get() as { id: number; tables: number };
-  if (id !== APPLICATION_ID && (id !== 0 || tables > 0)) throw new Error(NOT_OURS);
+  const id = applicationIdOf(sqlite);
+  const { tables } = sqlite.query('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  if (id === 0 ? tables > 0 : id !== APPLICATION_ID && !FORMER_IDS.includes(id)) throw new Error(NOT_OURS);
+}
+
+function applicationIdOf(sqlite: Sqlite): number {
+  return (sqlite.query('SELECT application_id AS id FROM pragma_application_id').get() as { id: number }).id;
 }
 
 /** Whether the file has every table and index, so that opening it writes nothing. */
@@ -154,13 +160,21 @@ function isCurrent(sqlite: Sqlite): boolean {
   const { parts } = sqlite
     .query("SELECT count(*) AS parts FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
     .get() as { parts: number };
-  return parts >= TABLES.length;
+  return parts >= TABLES.length && applicationIdOf(sqlite) === APPLICATION_ID;
 }
 
 function makeTables(sqlite: Sqlite, random: Random): void {
+  if (FORMER_IDS.includes(applicationIdOf(sqlite))) dropTables(sqlite);
   sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
   for (const statement of TABLES) sqlite.run(statement);
   sqlite.run('INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)', [COUNT_KEY, random(32)]);
+}
+
+function dropTables(sqlite: Sqlite): void {
+  const tables = sqlite
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  for (const { name } of tables) sqlite.run(`DROP TABLE "${name}"`);
 }
 
 /** Turns faults of SQLite and the file system into AppErrors about the sessions file. */

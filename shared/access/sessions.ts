@@ -9,7 +9,6 @@ import {
   type ListedSession,
   listed,
   personsRows,
-  personsValues,
   ROW,
   type Row,
   SESSION_PERIODS,
@@ -38,7 +37,7 @@ export const MOST_LISTED = 200;
 /** Who an owner is for a session that begins now; null where there is no such profile. */
 export function ownerToSign(access: Access, profileId: number): Signed | null {
   const binding = readBinding(access.db, profileId);
-  return binding === null ? null : { kind: 'owner', ...binding };
+  return binding === null ? null : { kind: 'owner', ...binding, openedBy: null };
 }
 
 /** Who an admin is for a session that begins now; null where there is none of this name, or it is not confirmed. */
@@ -52,14 +51,17 @@ export function beginSession(access: Access, signed: Signed, client: Client): { 
   const token = newToken(access.random);
   const nowMs = access.clock.nowMs();
   const agent = client.agent.slice(0, MAX_AGENT).toWellFormed();
-  const { profileId, addressHash, admin } = columnsOf(signed);
+  const { profileId, addressHash, admin, generation, openedBy } = columnsOf(signed);
   const row = writeSessions(access.sessions, (sqlite) =>
     sqlite
       .query<Row, Value[]>(
-        `INSERT INTO sessions (token_hash, profile_id, address_hash, admin, generation, started_at, last_used_at,
-           client_address, client_agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${ROW}`,
+        `INSERT INTO sessions (token_hash, profile_id, address_hash, admin, generation, opened_by, started_at, last_used_at,
+           client_address, client_agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${ROW}`,
       )
-      .get(hashOf(token), profileId, addressHash, admin, signed.generation, nowMs, nowMs, client.address, agent),
+      .get(
+        ...[hashOf(token), profileId, addressHash, admin, generation, openedBy],
+        ...[nowMs, nowMs, client.address, agent],
+      ),
   );
   return { token, session: sessionOf(row as Row) };
 }
@@ -94,11 +96,12 @@ export function endSession(access: Access, signed: Signed, id: number): boolean 
  */
 export function listSessions(access: Access, signed: Signed): ListedSession[] {
   const nowMs = access.clock.nowMs();
+  const { sql, values } = personsRows(signed);
   const rows = readSessions(access.sessions, (sqlite) =>
     sqlite
-      .query<Row, Value[]>(`SELECT ${ROW} FROM sessions WHERE ${personsRows(signed)}
+      .query<Row, Value[]>(`SELECT ${ROW} FROM sessions WHERE ${sql}
            ORDER BY ended_at IS NOT NULL, id DESC LIMIT ?`)
-      .all(...personsValues(signed), MOST_LISTED),
+      .all(...values, MOST_LISTED),
   );
   return rows.map((row) => listed(row, nowMs)).filter(({ endedAtMs }) => isShown(endedAtMs, nowMs));
 }

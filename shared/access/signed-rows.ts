@@ -2,16 +2,8 @@ import type { Opened, Sqlite } from '../db/connect.ts';
 import type { Access } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { isStillBound } from './binding.ts';
-import {
-  everyRowOf,
-  type Periods,
-  personsRows,
-  personsValues,
-  SHOWN_AFTER_END_MS,
-  type Signed,
-  type Value,
-  whoseRows,
-} from './session-row.ts';
+import { isPlatformToken } from './platform-token-row.ts';
+import { type Periods, personsRows, type Rows, SHOWN_AFTER_END_MS, type Signed, type Value } from './session-row.ts';
 import { flushSessions, writeSessions } from './sessions-file.ts';
 
 // What sessions and people's tokens have in common: both are rows that belong to somebody, have a last use, and end. Functions
@@ -23,10 +15,10 @@ export type SignedTable = { name: 'sessions' | 'person_tokens'; key: 'id' | 'ide
 /** The last use is written when the one that is stored is so old. */
 const USE_STEP_MS = 60_000;
 
-/** Whether the person to whom something was bound is still the same. */
+/** Whether the person to whom something was bound is still the same, and the platform's token that opened it is there. */
 export function isStillSigned({ db }: { db: Opened }, signed: Signed): boolean {
-  if (signed.kind === 'owner') return isStillBound(db, signed);
-  return readAdminGeneration(db, signed.name) === signed.generation;
+  if (signed.kind === 'admin') return readAdminGeneration(db, signed.name) === signed.generation;
+  return isStillBound(db, signed) && (signed.openedBy === null || isPlatformToken(db, signed.openedBy));
 }
 
 /**
@@ -55,35 +47,41 @@ export function endOne(
   signed: Signed,
   which: string | number,
 ): boolean {
-  const ended = writeSessions(sessions, (sqlite) => endRows(sqlite, table, signed, which, clock.nowMs()));
+  const ended = writeSessions(sessions, (sqlite) => endOneRow(sqlite, table, signed, which, clock.nowMs()));
   flushSessions(sessions);
-  return ended > 0;
+  return ended;
+}
+
+/** Does what {@link endOne} does, inside a transaction of the caller, who flushes what is written. */
+export function endOneRow(
+  sqlite: Sqlite,
+  table: SignedTable,
+  signed: Signed,
+  which: string | number,
+  nowMs: number,
+): boolean {
+  const { sql, values } = personsRows(signed);
+  const rows = { sql: `${sql} AND ${table.key} = ?`, values: [...values, which] };
+  return endRows(sqlite, table, signed.kind, { rows, nowMs }) > 0;
 }
 
 /**
- * Ends one of the person's rows, or, where `which` is null, every row of this profile or admin, whatever it was bound to.
- * Returns how many of them let this person in until now. Runs inside a transaction of the caller, who flushes what is
- * written.
+ * Ends these rows, which belong to owners or to admins, inside a transaction of the caller, who flushes what is written.
+ * Returns how many of them, or of those that are among `counted` too, were alive.
  */
 export function endRows(
   sqlite: Sqlite,
-  { name, key, periods }: SignedTable,
-  signed: Signed,
-  which: string | number | null,
-  nowMs: number,
+  { name, periods }: SignedTable,
+  kind: Signed['kind'],
+  { rows, counted = rows, nowMs }: { rows: Rows; counted?: Rows; nowMs: number },
 ): number {
-  const { idleMs, mostMs } = periods[signed.kind];
-  const persons = personsValues(signed);
-  const [rows, values]: [string, Value[]] =
-    which === null
-      ? [everyRowOf(signed), [whoseRows(signed)]]
-      : [`${personsRows(signed)} AND ${key} = ?`, [...persons, which]];
+  const { idleMs, mostMs } = periods[kind];
   return sqlite
     .query<{ wasAlive: number }, Value[]>(
-      `UPDATE ${name} SET ended_at = min(?, last_used_at + ?, started_at + ?) WHERE ended_at IS NULL AND ${rows}
-         RETURNING ended_at = ? AND ${personsRows(signed)} AS wasAlive`,
+      `UPDATE ${name} SET ended_at = min(?, last_used_at + ?, started_at + ?) WHERE ended_at IS NULL AND ${rows.sql}
+         RETURNING ended_at = ? AND ${counted.sql} AS wasAlive`,
     )
-    .all(nowMs, idleMs, mostMs, ...values, nowMs, ...persons)
+    .all(nowMs, idleMs, mostMs, ...rows.values, nowMs, ...counted.values)
     .filter(({ wasAlive }) => wasAlive === 1).length;
 }
 

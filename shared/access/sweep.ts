@@ -6,16 +6,19 @@ import { dropOldChallenges } from './challenges.ts';
 import { dropOldCliCodes } from './cli-codes.ts';
 import { dropOldDecisions } from './cli-decisions.ts';
 import { dropOldCodes } from './code-rows.ts';
+import { endOpenedBy } from './end-all.ts';
 import { dropOldEnrolments } from './enrolments.ts';
 import { dropOldHandOvers } from './hand-over.ts';
 import { dropOldBrowsers } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
 import { dropOldPersonTokens } from './person-tokens.ts';
+import { isPlatformToken } from './platform-token-row.ts';
 import { dropOldSessions } from './sessions.ts';
 import {
   closeSessionsFile,
   emptyLog,
   openSessionsFile,
+  readSessions,
   type SessionsFile,
   sessionsPath,
   writeSessions,
@@ -41,8 +44,9 @@ const DROPS = [
 /**
  * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
  * challenges and enrolments whose time is over, sessions and people's tokens that ended more than 30 days ago, and
- * everything of profiles that were erased or have another address. While the clock is not settled, only the last is
- * done. Throws `busy`, and `refused` where the file can't be written.
+ * everything of profiles that were erased or have another address. Marks as ended what a platform's token opened that was
+ * removed since. While the clock is not settled, only the last two are done. Throws `busy`, and `refused` where the file
+ * can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
   const settledMs = clock.settledMs();
@@ -50,6 +54,7 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
     for (const drop of DROPS) drop(sqlite, settledMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);
   });
+  for (const identifier of removedOpeners(db, sessions)) endOpenedBy({ sessions, clock }, identifier);
   emptyLog(sessions);
 }
 
@@ -66,6 +71,19 @@ export function sweepBeside(db: Opened, clock: Clock): void {
   } finally {
     closeSessionsFile(sessions);
   }
+}
+
+/** The platforms' tokens that were removed, as far as sessions or logins that they opened are not marked as ended. */
+function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
+  const openers = readSessions(sessions, (sqlite) =>
+    sqlite
+      .query<{ identifier: string }, []>(
+        `SELECT opened_by AS identifier FROM sessions WHERE opened_by IS NOT NULL AND ended_at IS NULL
+           UNION SELECT opened_by FROM person_tokens WHERE opened_by IS NOT NULL AND ended_at IS NULL`,
+      )
+      .all(),
+  );
+  return openers.map(({ identifier }) => identifier).filter((identifier) => !isPlatformToken(db, identifier));
 }
 
 function dropUnbound(db: Opened, sqlite: Sqlite, table: (typeof OWNED)[number]): void {

@@ -7,8 +7,9 @@
 const SETTINGS = `CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID`;
 
 /**
- * Sessions of owners (profile_id, generation and address_hash) and admins (admin and generation). A session that was ended,
- * or whose time is over, stays for 30 days, so that people see from where they were signed in.
+ * Sessions of owners (profile_id, generation and address_hash) and admins (admin and generation). `opened_by` is the identifier
+ * of the platform's token whose hand-over led to it, and is the same in the tables of codes and tokens of `profilectl`. A
+ * session that was ended, or whose time is over, stays for 30 days, so that people see from where they were signed in.
  */
 const SESSIONS = `CREATE TABLE IF NOT EXISTS sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -17,6 +18,7 @@ const SESSIONS = `CREATE TABLE IF NOT EXISTS sessions (
   address_hash BLOB CHECK (length(address_hash) = 32),
   admin TEXT,
   generation INTEGER NOT NULL,
+  opened_by TEXT,
   started_at INTEGER NOT NULL,
   last_used_at INTEGER NOT NULL,
   ended_at INTEGER,
@@ -100,6 +102,7 @@ const PERSON_TOKENS = `CREATE TABLE IF NOT EXISTS person_tokens (
   address_hash BLOB CHECK (length(address_hash) = 32),
   admin TEXT,
   generation INTEGER NOT NULL,
+  opened_by TEXT,
   machine TEXT NOT NULL,
   client_address TEXT NOT NULL,
   started_at INTEGER NOT NULL,
@@ -123,6 +126,7 @@ const CLI_CODES = `CREATE TABLE IF NOT EXISTS cli_codes (
   address_hash BLOB CHECK (length(address_hash) = 32),
   admin TEXT,
   generation INTEGER NOT NULL,
+  opened_by TEXT,
   made_at INTEGER NOT NULL,
   token_made TEXT,
   CHECK ((profile_id IS NULL) = (address_hash IS NULL) AND (profile_id IS NULL) <> (admin IS NULL))
@@ -136,15 +140,15 @@ const TOKEN_USES = `CREATE TABLE IF NOT EXISTS token_uses (
 ) STRICT, WITHOUT ROWID`;
 
 /**
- * Addresses to which a platform's backend sends a user who is signed in there, by the SHA-256 of their secret. One that was
- * used is gone.
+ * Addresses to which a platform's backend sends a user who is signed in there, by the SHA-256 of their secret, with the
+ * identifier of the token that asked for them. One that was used is gone.
  */
 const HAND_OVERS = `CREATE TABLE IF NOT EXISTS hand_overs (
   secret_hash BLOB PRIMARY KEY CHECK (length(secret_hash) = 32),
   profile_id INTEGER NOT NULL,
   generation INTEGER NOT NULL,
   address_hash BLOB NOT NULL CHECK (length(address_hash) = 32),
-  platform TEXT NOT NULL,
+  opened_by TEXT NOT NULL,
   made_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS hand_overs_made ON hand_overs (made_at)`;

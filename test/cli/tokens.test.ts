@@ -2,12 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Access } from '../../shared/access/access.ts';
+import { enterHandOver } from '../../shared/access/hand-over.ts';
 import { listPeopleEvents } from '../../shared/access/people-log.ts';
 import { ERASE_LIMIT, readPlatformToken } from '../../shared/access/platform-tokens.ts';
 import { readTokenText } from '../../shared/access/token-text.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
-import { testAccess } from '../support/access.ts';
+import { CLIENT, testAccess, ticketFor } from '../support/access.ts';
 import { profilectl } from '../support/cli.ts';
+import { insertProfile } from '../support/profiles.ts';
 
 function world() {
   const access = testAccess();
@@ -113,13 +115,18 @@ describe('profilectl tokens', () => {
     expect((await run('tokens', 'remove', older as string)).code).toBe(2);
     const candidates = (await run('completion', '--candidates', '--', 'tokens', 'remove', '')).stdout;
     expect(candidates.split('\n').sort()).toEqual(['', `${older}\tBackend`, `${newer}\tbackend`].sort());
-    expect(await run('tokens', 'remove', older as string, '--yes')).toMatchObject({
+    insertProfile(access.db, { id: 7 });
+    enterHandOver(access, ticketFor(access, 7, older), null, CLIENT);
+    expect(await run('tokens', 'remove', older as string, '--yes')).toEqual({
       code: 0,
       stdout: `${older} of Backend removed\n`,
+      stderr: 'It had opened 1 session and 0 logins of profilectl, which ended.\n',
     });
     expect(readPlatformToken(access.db, first)).toBeNull();
     expect(readPlatformToken(access.db, second)).not.toBeNull();
-    expect((await run('tokens', 'remove', 'backend', '--yes', '--json')).code).toBe(0);
+    expect(JSON.parse((await run('tokens', 'remove', 'backend', '--yes', '--json')).stdout)).toEqual({
+      ...{ identifier: newer, name: 'backend', removed: true, endedSessions: 0, endedLogins: 0 },
+    });
     expect(await run('tokens', 'remove', 'backend', '--yes')).toMatchObject({ code: 1 });
     expect((await run('tokens', 'list')).stdout).toBe('No tokens.\n');
   });

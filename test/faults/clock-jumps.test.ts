@@ -16,7 +16,7 @@ import { undeliveredNotices } from '../../shared/notices/undelivered.ts';
 import { openUsage, saveUsage } from '../../shared/usage/usage.ts';
 import { countUsage } from '../../shared/usage/usage-counter.ts';
 import { keyUsage } from '../../shared/usage/usage-view.ts';
-import { CLIENT, countingCodes, testAccess } from '../support/access.ts';
+import { CLIENT, countingCodes, openerFor, testAccess } from '../support/access.ts';
 import { onBox } from '../support/actors.ts';
 import { secretOf } from '../support/admins.ts';
 import { importLines } from '../support/import.ts';
@@ -46,7 +46,7 @@ async function makeWorld() {
   const stir = async () => {
     const client = { ...CLIENT, address: `203.0.113.${stirred++ % 250}` };
     askCode(access, { name: 'bob', address: BOB.email, browserSecret: null, knownBrowser: null, client });
-    handOver(access, { uid: BOB.id }, 'platform');
+    handOver(access, { uid: BOB.id }, openerFor(access));
     letIn(access, BOB.id);
     invite(access, 'bob', 1);
     sweepSessions(access.db, clock, access.sessions);
@@ -109,7 +109,7 @@ const THINGS: Thing[] = [
     name: 'the ticket of a hand-over',
     lifeMs: MINUTE_MS,
     make: ({ access }) => {
-      const { address } = handOver(access, { uid: ADA.id }, 'platform');
+      const { address } = handOver(access, { uid: ADA.id }, openerFor(access));
       const ticket = new URL(address).searchParams.get('ticket') ?? '';
       return () => works(() => enterHandOver(access, ticket, null, CLIENT));
     },

@@ -1,9 +1,23 @@
 import { afterAll } from 'bun:test';
 import type { Access } from '../../shared/access/access.ts';
+import { handOver } from '../../shared/access/hand-over.ts';
+import { addToken } from '../../shared/access/platform-tokens.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
 import type { Deps } from '../../shared/deps.ts';
+import { onBox } from './actors.ts';
 import { notedRandom } from './secret-search.ts';
 import { testDeps } from './world.ts';
+
+/** An address where a platform's backend hands the owner of a profile over, with a token that it asks with; its secret. */
+export function ticketFor(access: Access, uid: number, openedBy = openerFor(access)): string {
+  return new URL(handOver(access, { uid }, openedBy).address).searchParams.get('ticket') as string;
+}
+
+/** Adds a token of a backend that may hand its users over; returns the identifier. Each name has two at a time. */
+export function openerFor(access: Access, name = `backend ${Bun.randomUUIDv7()}`): string {
+  const wanted = { name, rights: ['sign-ins'], isWithoutAddress: false, eraseLimit: 0 };
+  return addToken(access, wanted, onBox('root')).identifier;
+}
 
 /** A browser that asks, as far as a sign-in is told of. */
 export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };

@@ -7,7 +7,7 @@ import { type Answered, type Call, platformTokenOf } from '../call.ts';
  * the body does not name one profile, and `not_found`.
  */
 export function signIns({ access, caller, body }: Call): Answered {
-  return { body: handOver(access, whoIn(body), platformTokenOf({ caller }).name) };
+  return { body: handOver(access, whoIn(body), platformTokenOf({ caller }).identifier) };
 }
 
 function whoIn({ uid, authId }: Call['body']): HandedOver {

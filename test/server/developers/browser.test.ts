@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { createPages } from '../../../server/developers/pages.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
 import { handOver } from '../../../shared/access/hand-over.ts';
-import { countingCodes, testAccess } from '../../support/access.ts';
+import { countingCodes, openerFor, testAccess } from '../../support/access.ts';
 import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
 import { testCertificate } from '../../support/certificates.ts';
 import { importLines } from '../../support/import.ts';
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages', () => {
     const [name = '', value = ''] = signInOwner(plain.world.access, 7).split('=');
     await page.context().addCookies([{ name, value, url: plain.server.url }]);
     await go('/developers/sessions');
-    const handedOver = new URL(handOver(plain.world.access, { uid: 7 }, 'backend').address);
+    const handedOver = new URL(handOver(plain.world.access, { uid: 7 }, openerFor(plain.world.access)).address);
     await go(handedOver.pathname + handedOver.search);
     await go('/developers/nothing');
     // Only the statuses of refused pages are told of, and no violation of the policy.

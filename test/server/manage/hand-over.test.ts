@@ -1,6 +1,14 @@
 import { expect, test } from 'bun:test';
+import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
+import { listPersonTokens, readPersonToken } from '../../../shared/access/person-tokens.ts';
+import { removeToken } from '../../../shared/access/platform-tokens.ts';
+import type { Session, Signed } from '../../../shared/access/session-row.ts';
+import { listSessions, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { hashOf } from '../../../shared/access/tokens.ts';
+import { openBare } from '../../../shared/db/connect.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { CLIENT, openerFor, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
@@ -120,6 +128,58 @@ test('the owner is told by mail of a browser that was not known, once', async ()
   expect(notices()).toEqual({ n: 1 });
   const secrets = [entered.headers, world.access.sessions.sqlite.serialize().toString('latin1')] as const;
   expect(secrets[1]).not.toContain(cookieIn(entered, 'session')?.slice(8) as string);
+});
+
+test('a removed token ends the addresses, sessions and logins that it opened, and nothing else', async () => {
+  const world = await handOverWorld();
+  const { access } = world;
+  const [rotated, kept] = [openerFor(access, 'bio'), openerFor(access, 'bio')];
+  const verifier = 'v'.repeat(43);
+  const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
+  const begin = async (opener: string) => {
+    const entered = await enter(world, ticketFor(access, 7, opener));
+    const cookie = cookieIn(entered, 'session') as string;
+    const { signed } = readSession(access, cookie.split('=')[1] as string) as Session;
+    const allow = () => makeCliCode(access, signed, { codeChallenge, redirectUri: null, machine: 'laptop' });
+    const exchange = (code: string) => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT);
+    const { token } = exchange(allow());
+    return { cookie, token, ticket: ticketFor(access, 7, opener), exchange, code: allow() };
+  };
+  const [one, other] = [await begin(rotated), await begin(kept)];
+  const own = signInOwner(access, 7);
+  const isIn = async (cookie: string) => (await visit(world, '/developers/sessions', { cookie })).status === 200;
+  const isOpen = async (ticket: string) => (await open(world, ticket)).status === 200;
+  const works = async () => [
+    ...[await isIn(one.cookie), readPersonToken(access, one.token) !== null, await isOpen(one.ticket)],
+    ...[await isIn(other.cookie), readPersonToken(access, other.token) !== null, await isOpen(other.ticket)],
+    await isIn(own),
+  ];
+  expect(await works()).toEqual(Array(7).fill(true));
+  expect(removeToken(access, rotated, onBox('root'))).toEqual({ sessions: 1, logins: 1 });
+  expect(await works()).toEqual([false, false, false, true, true, true, true]);
+  expect(() => one.exchange(one.code)).toThrow('This code does not work');
+  expect(other.exchange(other.code).token).toStartWith('plt_');
+  // Their owner sees that they have ended.
+  const owner = ownerToSign(access, 7) as Signed;
+  expect(listSessions(access, owner).filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
+  expect(listPersonTokens(access, owner).filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
+});
+
+test('a removed token ends them while the sessions file is locked too, which the next sweep writes down', async () => {
+  const world = await handOverWorld();
+  const { access } = world;
+  const opener = openerFor(access);
+  const cookie = cookieIn(await enter(world, ticketFor(access, 7, opener)), 'session') as string;
+  access.sessions.sqlite.run('PRAGMA busy_timeout = 0');
+  const other = openBare(access.sessions.path, 'write');
+  other.run('BEGIN IMMEDIATE');
+  expect(removeToken(access, opener, onBox('root'))).toBeNull();
+  expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(303);
+  other.run('ROLLBACK');
+  other.close();
+  sweepSessions(access.db, access.clock, access.sessions);
+  const listed = listSessions(access, ownerToSign(access, 7) as Signed);
+  expect(listed.map(({ endedAtMs }) => endedAtMs)).toEqual([access.clock.nowMs()]);
 });
 
 test('the secret of an address stands nowhere in the files', async () => {

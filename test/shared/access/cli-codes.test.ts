@@ -226,7 +226,7 @@ test('one person has 5 open codes, of which the oldest gives way; all have 1 000
   });
   expect(codes.map((code) => exchange(access, code) !== null)).toEqual([false, ...Array(5).fill(true)]);
   const insert = access.sessions.sqlite.query(
-    "INSERT INTO cli_codes SELECT randomblob(32), 'x', NULL, 'x', NULL, NULL, 'admin' || ?, 1, ?, NULL",
+    "INSERT INTO cli_codes SELECT randomblob(32), 'x', NULL, 'x', NULL, NULL, 'admin' || ?, 1, NULL, ?, NULL",
   );
   for (let count = 0; count < MOST_CLI_CODES.all - 1; count++) insert.run(count, clock.nowMs());
   make(access, bob);

@@ -4,20 +4,22 @@ import { readBinding } from '../../../shared/access/binding.ts';
 import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import { enterHandOver, handOver } from '../../../shared/access/hand-over.ts';
+import { enterHandOver } from '../../../shared/access/hand-over.ts';
 import { isKnownBrowser } from '../../../shared/access/known-browsers.ts';
 import { beginPersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
+import { removeToken } from '../../../shared/access/platform-tokens.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { hashOf } from '../../../shared/access/tokens.ts';
-import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
+import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/access.ts';
+import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
-// What ended because the address was changed, the profile was erased or its owner ended everything stays ended, whatever
-// comes after. Each kind of what lets an owner in is tried, beside a model of when it has to work.
+// What ended because the address was changed, the profile was erased, its owner ended everything, or a platform's token was
+// removed that had opened it stays ended, whatever comes after. Each kind of what lets an owner in is tried, beside a model of when it has to work.
 
 /** Addresses that a profile gets one after the other, and which of them are the same: case alone makes no difference. */
 const ADDRESSES: readonly [string | null, number][] = [
@@ -28,13 +30,25 @@ const ADDRESSES: readonly [string | null, number][] = [
   [null, 2],
 ];
 
-const KINDS = ['session', 'token', 'known browser', 'code', 'code for profilectl', 'hand-over'] as const;
+const KINDS = [
+  'session',
+  'session of a hand-over',
+  'token',
+  'token of a hand-over',
+  'known browser',
+  'code',
+  'code for profilectl',
+  'hand-over',
+] as const;
+
+/** Those that the removal of a platform's token ends too. */
+const OPENED: readonly string[] = ['session of a hand-over', 'token of a hand-over', 'hand-over'];
 
 type Step =
   | { do: 'begin'; kind: (typeof KINDS)[number]; profile: number }
   | { do: 'address'; profile: number; to: number; isMerged: boolean }
   | { do: 'erase' | 'end all'; profile: number }
-  | { do: 'sweep' };
+  | { do: 'sweep' | 'remove token' };
 
 const profile = fc.integer({ min: 1, max: 2 });
 const STEP: fc.Arbitrary<Step> = fc.oneof(
@@ -49,7 +63,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('erase' as const, 'end all'), profile }) },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: 'sweep' }) },
+  { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'sweep' }, { do: 'remove token' }) },
 );
 
 /** Something that lets in: whether it does, and whether trying that uses it up. */
@@ -66,6 +80,7 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
   const codes = countingCodes();
   const access = testAccess({ clock: testClock(), random: codes.random });
   const { sqlite } = access.sessions;
+  let opener = openerFor(access);
   const doesNotThrow = (act: () => unknown) => {
     try {
       act();
@@ -82,12 +97,21 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
       const { token } = beginSession(access, signed(id), CLIENT);
       return () => readSession(access, token) !== null;
     },
+    'session of a hand-over': (id) => {
+      const token = handedOver(id);
+      return () => readSession(access, token) !== null;
+    },
     token: (id) => {
       const { token } = beginPersonToken(access, signed(id), { machine: 'laptop', client: CLIENT });
       return () => readPersonToken(access, token) !== null;
     },
+    'token of a hand-over': (id) => {
+      const by = readSession(access, handedOver(id))?.signed as Signed;
+      const { token } = beginPersonToken(access, by, { machine: 'laptop', client: CLIENT });
+      return () => readPersonToken(access, token) !== null;
+    },
     'known browser': (id) => {
-      const ticket = ticketFor(id);
+      const ticket = ticketFor(access, id, opener);
       const { knownBrowser, token } = enterHandOver(access, ticket, null, CLIENT);
       expect(readSession(access, token)).not.toBeNull();
       return () => isKnownBrowser(sqlite, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
@@ -108,12 +132,11 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
       return () => doesNotThrow(() => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT));
     },
     'hand-over': (id) => {
-      const ticket = ticketFor(id);
+      const ticket = ticketFor(access, id, opener);
       return () => doesNotThrow(() => enterHandOver(access, ticket, null, CLIENT));
     },
   };
-  const ticketFor = (id: number) =>
-    new URL(handOver(access, { uid: id }, 'bio').address).searchParams.get('ticket') as string;
+  const handedOver = (id: number) => enterHandOver(access, ticketFor(access, id, opener), null, CLIENT).token;
   let revived = 0;
 
   const run = async (steps: readonly Step[]) => {
@@ -129,7 +152,7 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
     const acts = {
       begin: ({ kind, profile: of }: Extract<Step, { do: 'begin' }>) => {
         if (kind === 'code' && ADDRESSES[address[of] as number]?.[0] === null) return;
-        const isOnce = !['session', 'token', 'known browser'].includes(kind);
+        const isOnce = ['code', 'code for profilectl', 'hand-over'].includes(kind);
         // A browser keeps one code; a person has five for profilectl, of which the oldest gives way.
         if (kind === 'code for profilectl') {
           const open = things.filter((one) => one.kind === kind && one.profile === of && begun(one));
@@ -161,6 +184,15 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
           const alive = `SELECT count(*) FROM ${table} WHERE profile_id = ? AND ended_at IS NULL`;
           expect(sqlite.query(alive).values(of)).toEqual([[0]]);
         }
+      },
+      'remove token': () => {
+        removeToken(access, opener, onBox('root'));
+        for (const one of things) if (OPENED.includes(one.kind)) one.isOver = true;
+        for (const table of ['sessions', 'person_tokens']) {
+          const alive = `SELECT count(*) FROM ${table} WHERE opened_by = ? AND ended_at IS NULL`;
+          expect(sqlite.query(alive).values(opener)).toEqual([[0]]);
+        }
+        opener = openerFor(access);
       },
       sweep: () => sweepSessions(access.db, access.clock, access.sessions),
     };

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import type { Access } from '../../../shared/access/access.ts';
 import { type Binding, readBinding } from '../../../shared/access/binding.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import { enterHandOver, handOver } from '../../../shared/access/hand-over.ts';
+import { enterHandOver } from '../../../shared/access/hand-over.ts';
 import { isKnownBrowser } from '../../../shared/access/known-browsers.ts';
 import { SESSION_PERIODS, type Signed } from '../../../shared/access/session-row.ts';
 import {
@@ -19,7 +19,7 @@ import {
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
-import { testAccess } from '../../support/access.ts';
+import { testAccess, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { testClock } from '../../support/world.ts';
@@ -144,10 +144,7 @@ test('people see and end their own sessions only, one or all', async () => {
 test('ending everything forgets the browsers that the owner has used, but for the one that asks', async () => {
   const { access } = await world();
   const nowMs = access.clock.nowMs();
-  const enter = (uid: number) => {
-    const { address } = handOver(access, { uid }, 'bio');
-    return enterHandOver(access, new URL(address).searchParams.get('ticket') ?? '', null, CLIENT).knownBrowser;
-  };
+  const enter = (uid: number) => enterHandOver(access, ticketFor(access, uid), null, CLIENT).knownBrowser;
   const [mine, others, bobs] = [enter(1), enter(1), enter(2)];
   const isKnown = (cookie: string, id: number) =>
     isKnownBrowser(access.sessions.sqlite, cookie, readBinding(access.db, id) as Binding, nowMs);

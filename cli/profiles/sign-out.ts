@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { withAccess } from '../admins/access.ts';
+import { endedNumbers, endedText } from '../ended-sign-ins.ts';
+import { print, printJson } from '../output.ts';
+
+/** Adds `profiles sign-out`: it ends everything by which somebody is signed in as the owner of a profile. */
+export function addTo(parent: Command): void {
+  parent
+    .command('sign-out')
+    .description('End all sessions and logins of a profile’s owner, at once.')
+    .argument('<username>', "the profile's username or an alias of it")
+    .addHelpText(
+      'after',
+      `
+Codes that were mailed and addresses of the platform that were not used yet end too, and no browser counts as known any
+more. The profile and its API keys stay as they are, and the owner can sign in again.
+
+Example:
+  profilectl profiles sign-out ada`,
+    )
+    .action((name: string, _options: unknown, command: Command) =>
+      withAccess(command, async ({ access, json }) => {
+        const { signOwnerOut } = await import('../../shared/access/end-all.ts');
+        const { id, username, ended } = signOwnerOut(access, name);
+        if (json) printJson({ id, username, signedOut: true, ...endedNumbers(ended) });
+        else print(`${username} (id ${id}) is signed out: ${endedText(ended)} ended.`);
+      }),
+    );
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test';
+import { beginPersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
+import type { Signed } from '../../../shared/access/session-row.ts';
+import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
+import { CLIENT, testAccess } from '../../support/access.ts';
+import { profilectl } from '../../support/cli.ts';
+import { insertProfile } from '../../support/profiles.ts';
+
+/** A service with two owners, each signed in by a browser and by `profilectl`. */
+function world() {
+  const access = testAccess();
+  insertProfile(access.db, { id: 7, username: 'Ada', aliases: ['lovelace'] });
+  insertProfile(access.db, { id: 8, username: 'bob' });
+  const [ada, bob] = [7, 8].map((id) => {
+    const owner = ownerToSign(access, id) as Signed;
+    const session = beginSession(access, owner, CLIENT).token;
+    const login = beginPersonToken(access, owner, { machine: 'laptop', client: CLIENT }).token;
+    return () => [readSession(access, session) !== null, readPersonToken(access, login) !== null];
+  }) as [() => boolean[], () => boolean[]];
+  const run = (...words: string[]) =>
+    profilectl(['profiles', 'sign-out', ...words], { variables: { DATABASE_PATH: access.config.databasePath } });
+  return { ada, bob, run };
+}
+
+test('all sessions and logins of one owner end at once, and nobody else’s', async () => {
+  const { ada, bob, run } = world();
+  expect(await run('lovelace')).toEqual({
+    code: 0,
+    stdout: 'Ada (id 7) is signed out: 1 session and 1 login of profilectl ended.\n',
+    stderr: '',
+  });
+  expect([ada(), bob()]).toEqual([
+    [false, false],
+    [true, true],
+  ]);
+  const again = { id: 7, username: 'Ada', signedOut: true, endedSessions: 0, endedLogins: 0 };
+  expect(JSON.parse((await run('ada', '--json')).stdout)).toEqual(again);
+});
+
+test('a name that nobody has is refused, and a server is not asked', async () => {
+  const { bob, run } = world();
+  expect(await run('nobody')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no profile') });
+  expect(await run('bob', '--host', 'https://api.example.org')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is for the box only'),
+  });
+  expect(bob()).toEqual([true, true]);
+});
