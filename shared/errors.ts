@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import type { ErrorDetails, Refusal } from './refusal.ts';
 import { REFUSALS } from './refusals.ts';
 
@@ -43,9 +42,14 @@ export class AppError extends Error {
   }
 }
 
-/** Whether the sentence of a refusal tells of the database, of another file or of a disk, and so is for the operator only. */
-export function isForOperator({ message, details }: AppError, databasePath: string): boolean {
-  return details.cause !== undefined || message.includes(basename(databasePath));
+/** The refusal of a sentence that tells of a file, a folder or a disk of this machine; `cause` is the fault behind it. */
+export function fileRefusal(sentence: string, cause?: unknown): AppError {
+  return new AppError('refused', sentence, { isForOperator: true, cause });
+}
+
+/** Whether only the operator may read the sentence of a refusal: it tells of a file, or of a fault that has another cause. */
+export function isForOperator({ details }: AppError): boolean {
+  return details.isForOperator ?? details.cause !== undefined;
 }
 
 /** Runs a check and returns the sentence of its refusal, or null. Throws other errors. */

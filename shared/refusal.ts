@@ -4,6 +4,8 @@ export type ErrorDetails = {
   retryAfterSeconds?: number;
   /** Whether a client is shown this sentence although the code's `isSentenceFixed`: then it is no fault of the server. */
   isForClient?: boolean;
+  /** Whether the sentence tells of a file or a disk of this machine: then only the operator may read it. */
+  isForOperator?: boolean;
   /** The permission that the key lacks (RFC 6750, section 3.1). */
   scope?: string;
   /** The methods that a path answers, separated by commas (RFC 9110, section 10.2.1). */

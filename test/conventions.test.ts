@@ -238,6 +238,10 @@ describe('one owner each', () => {
 });
 
 describe('habits', () => {
+  test('sentences about files are marked when they are made: shared/db knows no rule of the product', () => {
+    expect(filesWith(/AppError\(\s*'refused'/).filter((file) => file.startsWith('shared/db/'))).toEqual([]);
+  });
+
   test('no default exports, no barrels, no utils, no classes but errors', () => {
     expect(filesWith(/export default/)).toEqual([]);
     expect(filesWith(/export \* from|export \{[^}]*\} from/)).toEqual([]);

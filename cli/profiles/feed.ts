@@ -1,8 +1,7 @@
-import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, isForOperator } from '../../shared/errors.ts';
 import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/write/feed.ts';
-import { type Context, configOf, globalsOf, withContext } from '../context.ts';
+import { type Context, withContext } from '../context.ts';
 import { giveWay } from '../give-way.ts';
 import { writeOutput } from '../stdout.ts';
 
@@ -17,7 +16,7 @@ export async function importForServer(command: Command): Promise<void> {
     end = { done: await withContext(command, 'use', importFeed) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    end = { fault: faultOf(error, command) };
+    end = { fault: { code: error.code, sentence: error.message, isForClient: !isForOperator(error) } };
   }
   writeOutput(`${JSON.stringify(end)}\n`);
 }
@@ -90,10 +89,4 @@ function checkStart(isOther: boolean): void {
 
 function cutOff(): AppError {
   return new AppError('refused', 'The lines did not arrive whole; nothing was changed.');
-}
-
-/** Sentences that name the database are for the operator only. */
-function faultOf({ code, message }: AppError, command: Command): Extract<FeedEnd, { fault: object }>['fault'] {
-  const isForClient = !message.includes(basename(configOf(globalsOf(command)).databasePath));
-  return { code, sentence: message, isForClient };
 }

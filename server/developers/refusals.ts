@@ -35,7 +35,7 @@ export function refusePage(
   error: unknown,
   { template = ANY_PAGE, visitor = null, again, signsOut = false }: Refused = {},
 ): PageAnswer {
-  const { code, status, sentence, headers, fault } = readRefusal(config, error);
+  const { code, status, sentence, headers, fault } = readRefusal(error);
   const { text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
@@ -71,16 +71,16 @@ export function pageHeaders(contentSecurityPolicy: string): [string, string][] {
 }
 
 /** What a visitor is shown of an error, and the text for the log where it is a fault of the server. */
-function readRefusal(config: Config, error: unknown) {
-  const known = shownAs(config, error);
+function readRefusal(error: unknown) {
+  const known = shownAs(error);
   const { code, status, body, headers = {} } = shownOf(known);
   const isFault = refusalOf(code).isLogged && !known.details.isForClient;
   return { code, status, sentence: body.error, headers, fault: isFault ? describeFault(error) : null };
 }
 
 /** `profilectl` alone has met these codes so far, so that they have no status: broken rules, and somebody else who is at it. */
-function shownAs(config: Config, error: unknown): AppError {
-  const rule = ruleSentence(config, error);
+function shownAs(error: unknown): AppError {
+  const rule = ruleSentence(error);
   if (rule !== null) return new AppError('refused_form', rule);
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
   if (isDiskFault(error)) return new AppError('not_written', null, { cause: error });

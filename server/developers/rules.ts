@@ -1,4 +1,3 @@
-import type { Config } from '../../shared/config/config.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
 import { inputFaults } from '../../shared/keys/input.ts';
 import type { Operation } from '../../shared/operations.ts';
@@ -10,9 +9,9 @@ import type { Outcome, Page, Visit } from './visit.ts';
  * The sentence of an error that says which rule of the product a person has broken (`usage`, `refused`), to be shown beside
  * the form; null for every other error. A `refused` that tells of a file or a disk is for the operator only.
  */
-export function ruleSentence({ databasePath }: Pick<Config, 'databasePath'>, error: unknown): string | null {
+export function ruleSentence(error: unknown): string | null {
   if (!(error instanceof AppError) || (error.code !== 'usage' && error.code !== 'refused')) return null;
-  return isForOperator(error, databasePath) ? null : error.message;
+  return isForOperator(error) ? null : error.message;
 }
 
 /** What a form that does something comes to: what is done leads on, what breaks a rule shows the form again. */
@@ -35,7 +34,7 @@ export async function performForm<Input extends object, Output>(
     if (error instanceof AppError && error.code === 'too_many_requests') {
       return { ...show(ofForm(error.message)), refusal: error.code, details: error.details };
     }
-    const sentence = ruleSentence(visit.access.config, error);
+    const sentence = ruleSentence(error);
     if (sentence === null) throw error;
     const faults =
       (error as AppError).code === 'usage' ? inputFaults(operation.input, input as Record<string, unknown>) : NO_FAULTS;

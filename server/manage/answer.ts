@@ -32,7 +32,7 @@ export async function answerCall(pages: Pages, request: PageRequest): Promise<Pa
     const { act } = route;
     return answerOf(template, await act(call));
   } catch (error) {
-    return refuseCall(pages.access.config, error, template);
+    return refuseCall(error, template);
   }
 }
 

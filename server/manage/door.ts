@@ -21,12 +21,11 @@ export async function answerManage(service: Service, exchange: Exchange): Promis
 }
 
 async function answerOf(service: Service, exchange: Exchange): Promise<PageAnswer> {
-  const { config } = service.deps;
   try {
     checkArrival(service, exchange);
     if (exchange.path === DOCUMENT_PATH) {
       const { answerDocument } = await import('./served.ts');
-      return answerDocument(config, exchange.method);
+      return answerDocument(service.deps.config, exchange.method);
     }
     const kind = LOGIN_ROUTES.some(({ path }) => path === exchange.path) ? FORM : JSON_BODY;
     // Lines are not read before the token is known.
@@ -37,7 +36,7 @@ async function answerOf(service: Service, exchange: Exchange): Promise<PageAnswe
     if (answer.refusal !== 'no_credentials' && answer.refusal !== 'invalid_token') return answer;
     return refuseFailure(service, exchange) ?? answer;
   } catch (error) {
-    return refuseCall(config, error);
+    return refuseCall(error);
   }
 }
 
@@ -46,7 +45,7 @@ async function takeFeed(service: Service, exchange: Exchange, order: FeedOrder):
   try {
     return await takeLines(service, exchange, order);
   } catch (error) {
-    return refuseCall(service.deps.config, error, FEED_PATH);
+    return refuseCall(error, FEED_PATH);
   }
 }
 
@@ -59,13 +58,13 @@ const JSON_BODY: BodyKind = {
 };
 
 /** Counts a failed log-in of the address; returns another refusal where it had none left. */
-function refuseFailure({ deps, throttle }: Service, { address }: Exchange): PageAnswer | null {
+function refuseFailure({ throttle }: Service, { address }: Exchange): PageAnswer | null {
   try {
     countFailure(throttle, blockOf(address));
     return null;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const sentence = 'Too many requests without a valid token came from this address.';
-    return refuseCall(deps.config, new AppError('too_many_failures', sentence, error.details));
+    return refuseCall(new AppError('too_many_failures', sentence, error.details));
   }
 }

@@ -118,7 +118,7 @@ function answerEnd(service: Service, end: FeedEnd, order: FeedOrder, { lines }: 
   const which = lines === 1 ? 'The line was refused' : 'Some lines were refused';
   const isSomethingIn = counts.imported + counts.deleted + counts.notThere > 0;
   const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest is in' : 'nothing was changed'}.`;
-  const refusal = refuseCall(service.deps.config, new AppError('lines_refused', sentence), template);
+  const refusal = refuseCall(new AppError('lines_refused', sentence), template);
   const { error } = JSON.parse(refusal.body) as { error: string };
   return { ...refusal, body: JSON.stringify(order.partial ? { error, ...end.done } : { error, refused }) };
 }

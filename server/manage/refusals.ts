@@ -1,4 +1,3 @@
-import type { Config } from '../../shared/config/config.ts';
 import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
 import type { PageAnswer } from '../developers/messages.ts';
 import { shownOf } from '../request/refusals.ts';
@@ -20,12 +19,8 @@ export const OAUTH_CODES: readonly ErrorCode[] = [
  * Makes the answer to an error: `{"error":"<sentence>"}` with the code in X-Error-Code, as under /api; `{"error":"<code>",
  * "error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
  */
-export function refuseCall(
-  config: Pick<Config, 'databasePath'>,
-  error: unknown,
-  template: string = ANYTHING,
-): PageAnswer {
-  const known = shownAs(config, error);
+export function refuseCall(error: unknown, template: string = ANYTHING): PageAnswer {
+  const known = shownAs(error);
   const { code, status, body, headers = {} } = shownOf(known);
   const isFault = refusalOf(code).isLogged && !known.details.isForClient;
   return {
@@ -53,11 +48,11 @@ function bodyOf({ code, details: { address } }: AppError, sentence: string): obj
  * What an error is for clients that only `profilectl` on the box meets as it is. A `refused` that tells of a file or a disk is
  * for the operator only.
  */
-function shownAs({ databasePath }: Pick<Config, 'databasePath'>, error: unknown): AppError {
+function shownAs(error: unknown): AppError {
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
   const { code, message, details } = error;
   if (code === 'try_later') return new AppError('busy', message, { ...details, isForClient: true });
   if (code !== 'usage' && code !== 'refused') return error;
-  if (isForOperator(error, databasePath)) return new AppError('internal', null, { cause: error });
+  if (isForOperator(error)) return new AppError('internal', null, { cause: error });
   return new AppError(code === 'usage' ? 'bad_body' : 'not_possible', message);
 }

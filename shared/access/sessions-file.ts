@@ -3,7 +3,7 @@ import { openBare, openFile, type Sqlite } from '../db/connect.ts';
 import { realPath, refuseSecondName } from '../db/disk.ts';
 import { databaseFault, isDamage } from '../db/faults.ts';
 import { damages, giveToOwnerOf } from '../db/snapshot.ts';
-import { AppError } from '../errors.ts';
+import { AppError, fileRefusal } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { TABLES } from './tables.ts';
 
@@ -192,5 +192,5 @@ function guardSessions<T>(path: string, act: () => T): T {
 
 function unreadable(path: string, code: string, cause: unknown): AppError {
   const sentence = `The sessions file ${path} can't be read (${code}); nobody can sign in. Move it away while the server is stopped: a new one is made, and everybody signs in anew.`;
-  return new AppError('refused', sentence, { cause });
+  return fileRefusal(sentence, cause);
 }

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { AppError } from '../errors.ts';
+import { fileRefusal } from '../errors.ts';
 
 // What the file system means for a database: other names of the file, a full disk, a read-only disk.
 
@@ -49,8 +49,7 @@ export function refuseSecondName(path: string): void {
   const file = realPath(path);
   const links = statSync(file, { throwIfNoEntry: false })?.nlink ?? 1;
   if (links < 2 || existsSync(`${file}-shm`) || links - 1 === namesOfRestores(file)) return;
-  throw new AppError(
-    'refused',
+  throw fileRefusal(
     `The database ${path} has a second name (a hard link), by which another server may be using it; remove that name, which "find / -samefile ${path}" finds, or replace it by a copy.`,
   );
 }

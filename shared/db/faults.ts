@@ -1,5 +1,5 @@
 import { constants, SQLiteError } from 'bun:sqlite';
-import { AppError } from '../errors.ts';
+import { AppError, fileRefusal } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
 import { foreignOwner } from './owner.ts';
 
@@ -23,13 +23,10 @@ export function databaseFault(path: string, error: unknown): AppError | null {
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
     return new AppError('busy', `The database ${path} is locked by another process; try again.`, { cause: error });
   }
-  if (code === 'SQLITE_NOTADB')
-    return new AppError('refused', `${path} is not a Profile Lookup database.`, { cause: error });
+  if (code === 'SQLITE_NOTADB') return fileRefusal(`${path} is not a Profile Lookup database.`, error);
   // SQLITE_IOERR_SHMSIZE means that there is no room for the `-shm` file.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
-    return new AppError('refused', `There is no room left on the disk of ${path}; nothing of this step was written.`, {
-      cause: error,
-    });
+    return fileRefusal(`There is no room left on the disk of ${path}; nothing of this step was written.`, error);
   }
   if (/^SQLITE_(CANTOPEN|READONLY|IOERR|CORRUPT|PERM|AUTH)/.test(code)) return unusable(path, error);
   return null;
@@ -64,5 +61,5 @@ function isFileFault(error: unknown): boolean {
 function unusable(path: string, cause: unknown): AppError {
   const code = (cause as { code?: string }).code ?? 'unknown fault';
   const sentence = `The database ${path} can't be used (${code}); check the file, its folder and its disk.`;
-  return new AppError('refused', foreignOwner(path) ?? sentence, { cause });
+  return fileRefusal(foreignOwner(path) ?? sentence, cause);
 }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { AppError } from '../errors.ts';
+import { type AppError, fileRefusal } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
@@ -21,7 +21,7 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
     .query('SELECT (SELECT count(*) FROM sqlite_schema) AS tables, application_id AS id FROM pragma_application_id')
     .get() as { id: number; tables: number };
   if (tables === 0 && id === 0) return 'new';
-  if (id !== APPLICATION_ID) throw new AppError('refused', `${path} is not a Profile Lookup database.`);
+  if (id !== APPLICATION_ID) throw fileRefusal(`${path} is not a Profile Lookup database.`);
   const applied = sqlite.query('SELECT name, sha256 FROM migrations ORDER BY number').all() as {
     name: string;
     sha256: string;
@@ -31,7 +31,7 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
   }
   for (const [index, row] of applied.entries()) {
     if (row.sha256 !== sha256(migrations[index] as Migration)) {
-      throw new AppError('refused', `The database ${path} has another migration ${row.name} than this version.`);
+      throw fileRefusal(`The database ${path} has another migration ${row.name} than this version.`);
     }
   }
   return applied.length < migrations.length ? 'older' : 'current';
@@ -44,7 +44,7 @@ function newerDatabase(path: string, applied: number, known: number): AppError {
     copy === null
       ? 'upgrade the program.'
       : `upgrade the program, or give up what was written since the upgrade: "profilectl --db ${path} db restore ${copy}" puts the copy back that was made before it.`;
-  return new AppError('refused', `${made}; ${way}`);
+  return fileRefusal(`${made}; ${way}`);
 }
 
 /** The newest copy that was made beside a database before its schema was raised above `known`, or null. */
@@ -113,7 +113,7 @@ function applyMissing(
     ]);
   }
   if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {
-    throw new AppError('refused', `Migrating ${path} would break its foreign keys; nothing was changed.`);
+    throw fileRefusal(`Migrating ${path} would break its foreign keys; nothing was changed.`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { AppError } from '../errors.ts';
+import { type AppError, fileRefusal } from '../errors.ts';
 import { type Opened, openFile, type Sqlite } from './connect.ts';
 import { makeReserve, refillReserve, refuseSecondName, spendReserve } from './disk.ts';
 import { guardDatabase } from './faults.ts';
@@ -56,7 +56,7 @@ export function openDatabase(
       if (mayMigrate(mode, state)) migrateAsOne(sqlite, path, BUSY_TIMEOUT_MS[mode], onCopied);
       else if (state === 'older' && mode !== 'look') {
         const sentence = `The database ${path} has an older schema; "profilectl serve" migrates it when it starts.`;
-        throw new AppError('refused', sentence);
+        throw fileRefusal(sentence);
       }
       if (mode === 'serve' || mode === 'fill') makeReserve(path);
       return { $client: sqlite };
@@ -71,7 +71,7 @@ function missingDatabase(path: string, mode: OpenMode): AppError {
   const make = '"profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.';
   const mount = 'DATABASE_MUST_EXIST is on, so none is made: mount its volume, or set it to off for a first start.';
   const missing = `There is no database at ${path}. ${mode === 'serve' ? mount : make}`;
-  return new AppError('refused', foreignOwner(path) ?? missing);
+  return fileRefusal(foreignOwner(path) ?? missing);
 }
 
 /** Closes a main database, and fills the reserve file up with the disk space that closing frees. */
@@ -98,7 +98,7 @@ function migrateAsOne(sqlite: Sqlite, path: string, busyTimeoutMs: number, onCop
  */
 export function openBeside(path: string, busyTimeoutMs = 0): Sqlite {
   const mustBeCurrent = (sqlite: Sqlite) => {
-    if (schemaState(sqlite, path) !== 'current') throw new AppError('refused', `The database ${path} is not current.`);
+    if (schemaState(sqlite, path) !== 'current') throw fileRefusal(`The database ${path} is not current.`);
   };
   return guardDatabase(path, () => openFile(path, busyTimeoutMs, mustBeCurrent, false));
 }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { AppError } from '../errors.ts';
+import { type AppError, fileRefusal } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
 import { isOnReadOnlyDisk, realPath } from './disk.ts';
 import { databaseFault } from './faults.ts';
@@ -44,7 +44,7 @@ export function lockForServing(databasePath: string): ServingLock {
 }
 
 function isServedAlready(databasePath: string): AppError {
-  return new AppError('refused', `A server is running on ${databasePath}; stop it first: one database has one server.`);
+  return fileRefusal(`A server is running on ${databasePath}; stop it first: one database has one server.`);
 }
 
 /**

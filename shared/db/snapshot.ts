@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
-import { AppError } from '../errors.ts';
+import { AppError, fileRefusal } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
 import { isDatabaseFile } from './database-files.ts';
 import { realPath } from './disk.ts';
@@ -36,9 +36,9 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
     const sqlite = openBare(path, access);
     try {
       const state = schemaState(sqlite, name);
-      if (state === 'new') throw new AppError('refused', `${name} is not a Profile Lookup database: it is empty.`);
+      if (state === 'new') throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
       const [damage] = damages(sqlite);
-      if (damage !== undefined) throw new AppError('refused', `${name} is damaged: ${damage}.`);
+      if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
       const schema = appliedMigrations(sqlite);
       const counts = schema === 0 ? { profiles: 0, keys: 0 } : countRows(sqlite);
       return { bytes: statSync(path).size, ...counts, schema, isOlder: state === 'older' };
@@ -76,7 +76,7 @@ export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
 export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
   refuseExisting(target);
   if (isDatabaseFile(target, sqlite.filename)) {
-    throw new AppError('refused', `${target} is a name that belongs to a database; name another file.`);
+    throw fileRefusal(`${target} is a name that belongs to a database; name another file.`);
   }
   const temporary = `${target}.${crypto.randomUUID()}.unfinished`;
   return withFault(sqlite.filename, target, () => {
@@ -118,7 +118,7 @@ export function fileTime(): string {
 export function refuseExisting(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw isTaken(path);
   if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new AppError('refused', `There is no folder ${dirname(path)}.`);
+    throw fileRefusal(`There is no folder ${dirname(path)}.`);
   }
 }
 
@@ -137,7 +137,7 @@ function giveName(temporary: string, target: string): void {
 }
 
 function isTaken(path: string): AppError {
-  return new AppError('refused', `${path} is there already, and nothing is overwritten; name another file.`);
+  return fileRefusal(`${path} is there already, and nothing is overwritten; name another file.`);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { AppError } from '../errors.ts';
+import { AppError, fileRefusal } from '../errors.ts';
 import { withBusyTimeout } from './busy-timeout.ts';
 import type { Opened, Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
@@ -89,7 +89,7 @@ function dayOf(ms: number): number {
 export function prepareVacuum({ $client: sqlite }: Opened, nowMs: number, waitMs: number): Sqlite {
   const path = sqlite.filename;
   const { neededBytes, freeBytes } = vacuumRoom(path);
-  if (freeBytes < neededBytes) throw new AppError('refused', roomSentence({ neededBytes, freeBytes }));
+  if (freeBytes < neededBytes) throw fileRefusal(roomSentence({ neededBytes, freeBytes }));
   const attempt = guardDatabase(path, () =>
     sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?").get(nowMs),
   );

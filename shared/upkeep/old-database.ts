@@ -4,7 +4,7 @@ import { openBare, type Sqlite } from '../db/connect.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { APPLICATION_ID } from '../db/migrate.ts';
 import { fileTime } from '../db/snapshot.ts';
-import { AppError } from '../errors.ts';
+import { AppError, fileRefusal } from '../errors.ts';
 
 /**
  * The old database after a restore. If `isWhole`, it could be read and contains its write-ahead log; otherwise the log
@@ -78,7 +78,7 @@ function sizeOf(path: string): number {
 function lockOld(old: Sqlite): true {
   const { application_id: id } = old.query('PRAGMA application_id').get() as { application_id: number };
   if (id !== APPLICATION_ID && id !== 0) {
-    throw new AppError('refused', `${old.filename} is another program's database; nothing was changed.`);
+    throw fileRefusal(`${old.filename} is another program's database; nothing was changed.`);
   }
   old.run('PRAGMA journal_mode = DELETE');
   old.run('BEGIN EXCLUSIVE');
@@ -111,7 +111,7 @@ function unfoldable(path: string, error: unknown): AppError {
   }
   const why = fault?.message ?? `The database ${path} can't be read.`;
   const sentence = `${why} Nothing was replaced. To restore without the old database, move it and its -wal file away first.`;
-  return new AppError('refused', sentence, { cause: error });
+  return fileRefusal(sentence, error);
 }
 
 /** What the file system says where it is broken or full. Other errors of a link mean that it has no hard links. */
@@ -137,7 +137,7 @@ function undoAll(undo: (() => void)[], aside: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const sentence = `The restore failed, and the old database could not be given its name back (${code}): it is ${aside}.`;
-    throw new AppError('refused', sentence, { cause: error });
+    throw fileRefusal(sentence, error);
   }
 }
 

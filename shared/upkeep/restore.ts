@@ -9,7 +9,7 @@ import { realPath } from '../db/disk.ts';
 import { databaseFault, guardDatabase } from '../db/faults.ts';
 import { lockForServing } from '../db/serving.ts';
 import { giveToOwnerOf, syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
-import { AppError } from '../errors.ts';
+import { AppError, fileRefusal } from '../errors.ts';
 import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
 import { type KeptAside, setAside } from './old-database.ts';
 
@@ -63,15 +63,15 @@ function refuseItself(databasePath: string, file: string): string {
   const source = statBackup(file);
   const current = statSync(path, { throwIfNoEntry: false });
   if (current?.ino === source.ino && current.dev === source.dev) {
-    throw new AppError('refused', `${file} is the database itself; name a backup of it.`);
+    throw fileRefusal(`${file} is the database itself; name a backup of it.`);
   }
   return path;
 }
 
 function statBackup(file: string): Stats {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) throw new AppError('refused', `There is no file ${file}.`);
-  if (!found.isFile()) throw new AppError('refused', `${file} is not a file.`);
+  if (found === undefined) throw fileRefusal(`There is no file ${file}.`);
+  if (!found.isFile()) throw fileRefusal(`${file} is not a file.`);
   return found;
 }
 
@@ -113,7 +113,7 @@ function syncReplaced(path: string, kept: KeptAside | null): void {
     const { code } = error as NodeJS.ErrnoException;
     const old = kept === null ? '' : ` The old database is kept as ${kept.path}.`;
     const sentence = `The backup is in the place of ${path}, but the disk did not confirm that (${code}): check the disk, then restore again.${old}`;
-    throw new AppError('refused', sentence, { cause: error });
+    throw fileRefusal(sentence, error);
   }
 }
 

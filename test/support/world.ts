@@ -44,13 +44,16 @@ export function testConfig(variables: Record<string, string> = {}): Config {
   return readConfig(variables);
 }
 
-/** Real dependencies on a new database in a folder of its own, mail written to `<folder>/mail`; `changes` replace parts. */
+/**
+ * Real dependencies on a new database in a folder of its own, or at the DATABASE_PATH of `variables`, mail written to
+ * `<folder>/mail`; `changes` replace parts.
+ */
 export function testDeps(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},
 ): Deps & { folder: string } {
   const folder = tempFolder();
   const { variables, ...replaced } = changes;
-  const databasePath = join(folder, 'profiles.db');
+  const databasePath = variables?.DATABASE_PATH ?? join(folder, 'profiles.db');
   const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
   const db = withTables(openDatabase(databasePath, 'serve'));
   afterAll(() => db.$client.close());

@@ -12,7 +12,7 @@ export async function answerRequest(pages: Pages, request: PageRequest): Promise
 
 /** Makes the answer to an error, as a page or as JSON. Never throws. */
 export function refuseRequest(config: Config, request: PageRequest, error: unknown): PageAnswer {
-  return isCall(request) ? refuseCall(config, error) : refuseUnopened(config, request, error);
+  return isCall(request) ? refuseCall(error) : refuseUnopened(config, request, error);
 }
 
 function isCall({ path }: PageRequest): boolean {

@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, createReadStream, openSync, readSync, statSync } from 'node:fs';
-import { AppError } from '../../errors.ts';
+import { type AppError, fileRefusal } from '../../errors.ts';
 import { formatFault } from './source-format.ts';
 
 /** Where lines come from: a file's path, or chunks of bytes such as stdin gives. */
@@ -82,9 +82,9 @@ function headOf(file: string): Uint8Array {
 }
 
 function checkHead(head: Uint8Array, file: string | null): void {
-  if (head.length === 0) throw new AppError('refused', `${file ?? 'The input'} is empty; nothing was changed.`);
+  if (head.length === 0) throw fileRefusal(`${file ?? 'The input'} is empty; nothing was changed.`);
   const fault = formatFault(head, file);
-  if (fault !== null) throw new AppError('refused', fault);
+  if (fault !== null) throw fileRefusal(fault);
 }
 
 /** A fault of the file or the pipe as a sentence: `refused`. Null where the fault lies elsewhere. */
@@ -92,10 +92,10 @@ export function sourceFault(source: ImportSource, error: unknown): AppError | nu
   if (!(error instanceof Error) || !('syscall' in error)) return null;
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault';
   const what = nameOf(source);
-  if (code === 'ENOENT' || code === 'ENOTDIR') return new AppError('refused', `There is no file ${what}.`);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return fileRefusal(`There is no file ${what}.`);
   if (code === 'EISDIR') return isFolder(what);
-  if (code === 'ENOSPC') return new AppError('refused', 'There is no room left on the disk beside the database.');
-  return new AppError('refused', `${what} can't be read (${code}).`, { cause: error });
+  if (code === 'ENOSPC') return fileRefusal('There is no room left on the disk beside the database.');
+  return fileRefusal(`${what} can't be read (${code}).`, error);
 }
 
 /** Throws `refused` where there is no such file, it is a folder, or it may not be read. */
@@ -109,5 +109,5 @@ export function checkSource(path: string): void {
 }
 
 function isFolder(path: string): AppError {
-  return new AppError('refused', `${path} is a folder, not a file of JSON Lines.`);
+  return fileRefusal(`${path} is a folder, not a file of JSON Lines.`);
 }

@@ -5,7 +5,7 @@ import { guardDatabase } from '../../db/faults.ts';
 import { lockForImport } from '../../db/import-lock.ts';
 import { keepLogShort } from '../../db/log-keeper.ts';
 import type { Deps } from '../../deps.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isForOperator } from '../../errors.ts';
 import { storeLastImport } from '../last-import.ts';
 import { createApplier, type EffectsOnKeys } from './apply.ts';
 import { importInBatches } from './import-batches.ts';
@@ -122,5 +122,5 @@ export function sayingWhatIsIn(error: unknown, lines: number): unknown {
   if (!(error instanceof AppError) || error.code === 'cancelled' || lines === 0) return error;
   const areIn = lines === 1 ? '1 line is in' : `${lines} lines are in`;
   const sentence = error.message.replace(/(; nothing of this step was written)?\.$/, `; ${areIn}$1.`);
-  return new AppError('done_in_part', sentence, { cause: error });
+  return new AppError('done_in_part', sentence, { cause: error, isForOperator: isForOperator(error) });
 }

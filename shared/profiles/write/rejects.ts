@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { isDatabaseFile } from '../../db/database-files.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, fileRefusal } from '../../errors.ts';
 
 /** The file that gets the lines themselves that an import refuses, as they came. */
 export type Rejects = {
@@ -43,7 +43,7 @@ export async function openRejects(
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       const code = (cause as NodeJS.ErrnoException).code ?? 'unknown fault';
-      throw new AppError('refused', `The file of --rejects, ${path}, can't be written (${code}).`, { cause });
+      throw fileRefusal(`The file of --rejects, ${path}, can't be written (${code}).`, cause);
     }
   };
   const fd = guarded(() => openChecked(path, inputs, databasePath));

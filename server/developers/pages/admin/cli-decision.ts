@@ -49,7 +49,7 @@ export async function confirmCliDecision(visit: Visit): Promise<Outcome> {
     confirmAskedDecision(visit.access, signedAdmin(visit), asked.id, assertion);
     return { seeOther: pathOf(asked.id) };
   } catch (error) {
-    const rule = ruleSentence(visit.access.config, error);
+    const rule = ruleSentence(error);
     const code = error instanceof AppError ? error.code : null;
     if (rule === null && code !== 'forbidden' && code !== 'changed_since') throw error;
     const refusal = code === 'forbidden' || code === 'changed_since' ? code : 'refused_form';

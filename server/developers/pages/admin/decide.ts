@@ -31,7 +31,7 @@ export async function decide(visit: Visit): Promise<Outcome> {
     await refuseImpossible(visit.pages, decision);
     return assertion === null ? await ask(visit, decision, null) : await decideNow(visit, decision, assertion);
   } catch (error) {
-    const refusal = refusalFor(visit, error);
+    const refusal = refusalFor(error);
     if (refusal === null) throw error;
     const { code, sentence } = refusal;
     if (code === 'forbidden' && assertion !== null) return { ...(await ask(visit, decision, sentence)), refusal: code };
@@ -40,8 +40,8 @@ export async function decide(visit: Visit): Promise<Outcome> {
 }
 
 /** The refusals after which the page is shown again, with their sentences; null for every other error. */
-function refusalFor({ access: { config } }: Visit, error: unknown): { code: ErrorCode; sentence: string } | null {
-  const rule = ruleSentence(config, error);
+function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | null {
+  const rule = ruleSentence(error);
   if (rule !== null) return { code: 'refused_form', sentence: rule };
   if (!(error instanceof AppError)) return null;
   const { code, message: sentence } = error;

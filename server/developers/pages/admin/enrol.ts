@@ -52,7 +52,7 @@ export function enrol(visit: Visit): Outcome {
     register(access, secret, { ...registration, name }, client);
     return { seeOther: '/developers/enrol/registered' };
   } catch (error) {
-    const sentence = ruleSentence(access.config, error);
+    const sentence = ruleSentence(error);
     if (sentence !== null)
       return { ...ask(visit, { secret, name }, new Map([['name', sentence]])), refusal: 'refused_form' };
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;

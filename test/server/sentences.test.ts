@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Signed } from '../../shared/access/session-row.ts';
+import { ownerToSign } from '../../shared/access/sessions.ts';
+import { jsonLines } from '../support/import.ts';
+import { DESCRIPTION, request } from '../support/keys.ts';
+import { call, expectRefused, feedWordsFor, personTokenFor, sendLines, tokenFor } from '../support/manage.ts';
+import { ADA, ownerWorld } from '../support/owner-pages.ts';
+import { serverOfPages, unescaped, visit } from '../support/pages.ts';
+import { tempFolder } from '../support/world.ts';
+
+// Sentences about files are for the operator, those about rules for whoever broke them, however the database is called.
+
+const FULL = 'has 3 keys already';
+
+for (const name of ['profile', 'a', 'lines', 'keys']) {
+  describe(`where the file of the database is called ${name}`, () => {
+    test('rules are told on pages, to profilectl elsewhere and to backends', async () => {
+      const world = await ownerWorld({ DATABASE_PATH: join(tempFolder(), name) });
+      const { access, cookie } = world;
+      for (let asked = 0; asked < 3; asked++) await request(access, { profile: 'ada' });
+      const form = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' };
+      const page = await visit(world, '/developers/keys/new', { cookie, form });
+      expect([page.status, page.refusal, page.fault]).toEqual([422, 'refused_form', null]);
+      expect(unescaped(page.body)).toContain(FULL);
+
+      const server = await serverOfPages(world, { feedWords: feedWordsFor(access) });
+      const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
+      const asked = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+      const answer = await call(server, '/manage/v1/keys', token, { body: asked });
+      expect(await expectRefused(answer, 409, 'not_possible')).toContain(FULL);
+
+      const platform = tokenFor(access, { rights: ['profiles'] });
+      for (const body of ['[{"id":7}]', jsonLines()]) {
+        expect(await expectRefused(await sendLines(server, platform, '', body), 422, 'lines_refused')).toContain(
+          'line',
+        );
+      }
+      expect(server.log.filter(({ level }) => level === 'error')).toEqual([]);
+    }, 30_000);
+  });
+}
