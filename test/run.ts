@@ -70,7 +70,7 @@ type Counts = { passed: number; failed: number; skipped: string[]; files: FileTi
 type FileTime = { path: string; seconds: number };
 
 /** Runs tests and counts them; whatever they leave behind and print is in `kept` afterwards. */
-async function runTests(kept: string, binary: string | null, options: readonly string[]): Promise<Counts> {
+async function runTests(kept: string, shared: Record<string, string>, options: readonly string[]): Promise<Counts> {
   const temporary = join(kept, 'tmp');
   mkdirSync(temporary, { recursive: true });
   const reportPath = join(kept, 'junit.xml');
@@ -78,7 +78,7 @@ async function runTests(kept: string, binary: string | null, options: readonly s
   const words = ['test', '--timeout=30000', '--reporter=junit', `--reporter-outfile=${reportPath}`, ...options];
   const child = Bun.spawn([process.execPath, ...words], {
     cwd: PROJECT,
-    env: { ...testEnvironment(), TMPDIR: temporary, TEST_KEEP_FOLDER: kept, ...(binary && { TEST_BINARY: binary }) },
+    env: { ...testEnvironment(), TMPDIR: temporary, TEST_KEEP_FOLDER: kept, ...shared },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const copy = async (from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream) => {
@@ -118,6 +118,19 @@ function nothingLeaked(kept: string): boolean {
   return found.length === 0 && secrets > 0 && codes > 0 && tokens > 0;
 }
 
+/** Starts one Chromium for all tests, where there is one, and ends it with them. */
+async function withChromium(act: (variables: Record<string, string>) => Promise<void>): Promise<void> {
+  // Loaded now, since it needs the packages.
+  const { hasChromium, serveChromium } = await import('./support/chromium.ts');
+  if (!hasChromium) return await act({});
+  const browser = await serveChromium();
+  try {
+    await act({ TEST_BROWSER: browser.wsEndpoint() });
+  } finally {
+    await browser.close();
+  }
+}
+
 const phases: string[] = [];
 
 /** Does something, and notes how long it took. */
@@ -138,19 +151,22 @@ async function runAll(folder: string): Promise<boolean> {
     checks['type check'] = await run(['x', 'tsc', '-p', '.']);
   });
   checks['lint and format check'] = await time('lint', () => run(['x', 'biome', 'check', '--error-on-warnings', '.']));
-  // The fast tests start too few commands for it.
-  const binary = MODE === '--fast' ? null : join(folder, 'bin/profilectl');
-  if (binary !== null) checks.binary = await time('binary', () => run(['cli/build.ts', binary]));
   const counts: Counts = { passed: 0, failed: 0, skipped: [], files: [] };
-  await time('tests', async () => {
+  const runEach = async (shared: Record<string, string>) => {
     for (const options of chooseRuns()) {
-      const { passed, failed, skipped, files } = await runTests(kept, binary, options);
+      const { passed, failed, skipped, files } = await runTests(kept, shared, options);
       counts.passed += passed;
       counts.failed += failed;
       counts.skipped.push(...skipped);
       counts.files.push(...files);
     }
-  });
+  };
+  if (MODE === '--fast') await time('tests', () => runEach({}));
+  else {
+    const binary = join(folder, 'bin/profilectl');
+    checks.binary = await time('binary', () => run(['cli/build.ts', binary]));
+    await time('tests', () => withChromium((browser) => runEach({ TEST_BINARY: binary, ...browser })));
+  }
   checks['no secret, code or token is left behind'] = await time('search for secrets', () => nothingLeaked(kept));
   for (const [name, passed] of Object.entries(checks)) {
     say(`${passed ? 'passed' : 'FAILED'}: ${name}`);

@@ -1,33 +1,14 @@
 import { afterAll } from 'bun:test';
-import { existsSync } from 'node:fs';
-import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { connectChromium } from './chromium.ts';
 import { noteCookies } from './secret-search.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
-
-/** Whether this machine has Debian's Chromium. */
-export const hasChromium = existsSync(CHROMIUM);
-
 /**
- * Opens pages in one browser, which is closed when the test file is done; call it outside any test. `hosts` are names that
- * lead to ports of this machine, whatever certificate is there.
+ * Opens pages in the browser of the test run, each in a context of its own; all are closed when the test file is done. Call
+ * it outside any test. Every name that ends with `.example` leads to this machine, whatever certificate is there.
  */
-export async function startBrowser(hosts: Record<string, number> = {}): Promise<OpenPage> {
-  const rules = Object.entries(hosts).map(([name, port]) => `MAP ${name} 127.0.0.1:${port}`);
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    // Nothing of its own on the network: whatever it asks for, the page has asked for.
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-      '--no-proxy-server',
-      ...(rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(',')}`, '--ignore-certificate-errors']),
-    ],
-  });
+export async function startBrowser(): Promise<OpenPage> {
+  const browser = await connectChromium();
   afterAll(() => browser.close());
   return (url, size) => openPage(browser, url, size);
 }
@@ -50,6 +31,7 @@ async function openPage(
     viewport: { width, height: 844 },
     colorScheme,
     javaScriptEnabled: isWithoutScripts !== true,
+    ignoreHTTPSErrors: true,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const page = await context.newPage();
@@ -65,7 +47,7 @@ async function openPage(
   page.on('response', (response) => void response.headerValues('set-cookie').then(noteCookies, () => undefined));
   page.on('console', (message) => troubles.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
-  await page.goto(url, { waitUntil: 'networkidle' });
+  await page.goto(url);
   return { page, requests, troubles };
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readMarkdown } from '../../../server/api-doc/page/markdown.ts';
 import { servedDocument } from '../../../server/api-doc/served.ts';
-import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { type OpenPage, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { get, startTestServer } from '../../support/http.ts';
 
 const server = await startTestServer();

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
-import { get, startTestServer } from '../../support/http.ts';
+import { type OpenPage, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
+import { get, serverOn, startTestServer } from '../../support/http.ts';
+import { freePort } from '../../support/proxy.ts';
 import { prepare } from '../../support/requests.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
-const server = await startTestServer({ variables: { PUBLIC_URL: 'http://docs.example' } });
+const port = freePort();
+const clock = testClock();
+const deps = { ...testDeps({ clock, variables: { PUBLIC_URL: `http://docs.example:${port}` } }), clock };
+const server = await serverOn(deps, undefined, { port });
 const secret = await prepare(server.deps);
 const address = `${server.deps.config.publicUrl}/docs/try`;
 
@@ -48,7 +54,7 @@ describe('the page as it is sent', () => {
   });
 });
 
-const openPage = (hasChromium ? await startBrowser({ 'docs.example': server.port }) : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 // True of frames, which could remove their own attribute; the sandbox of a policy can't be removed.
 const SANDBOX_WARNING =

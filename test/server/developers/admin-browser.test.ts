@@ -9,13 +9,15 @@ import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { adminWorld } from '../../support/admin-pages.ts';
-import { addAuthenticator, hasChromium, type OpenPage, startBrowser, toolsOf } from '../../support/browser.ts';
+import { addAuthenticator, type OpenPage, startBrowser, toolsOf } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { expectUsable } from '../../support/looking.ts';
 import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
 import { useKey } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
+import { freePort } from '../../support/proxy.ts';
 import { type SmtpFailures, startSmtp } from '../../support/smtp.ts';
 
 // The admins' pages in a real Chromium, whose virtual authenticator keeps real passkeys.
@@ -24,13 +26,14 @@ const failures: SmtpFailures = {};
 let gate = Promise.withResolvers<void>();
 gate.resolve();
 const smtp = await startSmtp({ failures, onMessage: () => gate.promise });
-const ORIGIN = 'http://localhost';
+// Passkeys need the name of a host, and addresses in mails and pages have the port.
+const port = freePort();
+const ORIGIN = `http://localhost:${port}`;
 const world = await adminWorld({ PUBLIC_URL: ORIGIN, MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
 const { access } = world;
 await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
-const server = await serverOfPages(world);
-// Passkeys need the name of a host, and the server is at a port that is known only now.
-const openPage = (hasChromium ? await startBrowser({ localhost: server.port }) : null) as OpenPage;
+const server = await serverOfPages(world, { port });
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
 

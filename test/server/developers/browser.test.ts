@@ -4,32 +4,32 @@ import { createPages } from '../../../server/developers/pages.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
 import { handOver } from '../../../shared/access/hand-over.ts';
 import { countingCodes, openerFor, testAccess } from '../../support/access.ts';
-import { hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { type OpenPage, startBrowser } from '../../support/browser.ts';
 import { testCertificate } from '../../support/certificates.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { importLines } from '../../support/import.ts';
 import { expectUsable } from '../../support/looking.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { freePort } from '../../support/proxy.ts';
 import { testClock } from '../../support/world.ts';
 
 // The pages in a real Chromium, which sends Origin and Sec-Fetch-Site by itself. The service is one host of a site; users
 // of the platform have other hosts of the same site.
 
-const OWN = 'https://dev.bio.example';
-const SIBLING = 'https://ada.bio.example';
-const FOREIGN = 'https://evil.example';
-
 /** Pages with one owner, whose codes the test knows. */
-async function worldAt(variables: Record<string, string>) {
+async function worldAt(variables: Record<string, string>, port = 0) {
   const clock = testClock();
   const codes = countingCodes();
   const access = testAccess({ clock, random: codes.random, variables });
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const world: PageWorld = { access, clock, pages: createPages(access, () => {}), events: [] };
-  return { world, server: await serverOfPages(world), lastCode: codes.lastCode };
+  return { world, server: await serverOfPages(world, { port }), lastCode: codes.lastCode };
 }
 
 const { certFile, keyFile, cert, key } = testCertificate();
-const secure = await worldAt({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
+const port = freePort();
+const OWN = `https://dev.bio.example:${port}`;
+const secure = await worldAt({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }, port);
 const plain = await worldAt({});
 // Whatever is asked for here is an empty page, from which the test does what a page of somebody else could.
 const elsewhere = Bun.serve({
@@ -40,15 +40,10 @@ const elsewhere = Bun.serve({
 });
 afterAll(() => elsewhere.stop(true));
 
-const openPage = (
-  hasChromium
-    ? await startBrowser({
-        'dev.bio.example': secure.server.port,
-        'ada.bio.example': elsewhere.port as number,
-        'evil.example': elsewhere.port as number,
-      })
-    : null
-) as OpenPage;
+const SIBLING = `https://ada.bio.example:${elsewhere.port}`;
+const FOREIGN = `https://evil.example:${elsewhere.port}`;
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
 

@@ -5,22 +5,23 @@ import { settleBackground } from '../../../server/developers/background.ts';
 import { exchangeCliCode } from '../../../shared/access/cli-codes.ts';
 import { readPersonToken } from '../../../shared/access/person-tokens.ts';
 import { CLIENT } from '../../support/access.ts';
-import { hasChromium, type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
+import { type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
 import { testCertificate } from '../../support/certificates.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { cliPath, cliQuery, VERIFIER } from '../../support/login.ts';
 import { ADA, ownerWorld } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
+import { freePort } from '../../support/proxy.ts';
 import { noteMail, noteToken } from '../../support/secret-search.ts';
 
 // A login of profilectl in a real Chromium: from the address that profilectl opens to the code that comes back to it. The
 // service speaks HTTPS, and profilectl listens without it on loopback.
 
-const OWN = 'https://dev.bio.example';
+const port = freePort();
+const OWN = `https://dev.bio.example:${port}`;
 const { certFile, keyFile, cert, key } = testCertificate();
 const world = await ownerWorld({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
-const server = await serverOfPages(world);
-/** Another host of the same site, whose owner writes pages. */
-const SIBLING = 'https://ada.bio.example';
+await serverOfPages(world, { port });
 const sibling = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
@@ -28,8 +29,9 @@ const sibling = Bun.serve({
   fetch: () => new Response('<!doctype html><title>Elsewhere</title>', { headers: { 'Content-Type': 'text/html' } }),
 });
 afterAll(() => sibling.stop(true));
-const hosts = { 'dev.bio.example': server.port, 'ada.bio.example': sibling.port as number };
-const openPage = (hasChromium ? await startBrowser(hosts) : null) as OpenPage;
+/** Another host of the same site, whose owner writes pages. */
+const SIBLING = `https://ada.bio.example:${sibling.port}`;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /** Signs Ada in in a window. */
 async function keepCookie(page: Page): Promise<void> {

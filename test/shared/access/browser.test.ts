@@ -9,7 +9,8 @@ import type { Assertion, Registration } from '../../../shared/access/webauthn.ts
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { secretOf } from '../../support/admins.ts';
-import { addAuthenticator, hasChromium, startBrowser, toolsOf } from '../../support/browser.ts';
+import { addAuthenticator, startBrowser, toolsOf } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 
 // What a real browser says with its own virtual authenticator is accepted, for each kind of key.
 
