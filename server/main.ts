@@ -1,5 +1,6 @@
 import { diskWarning } from '../shared/db/disk.ts';
 import { lockForServing } from '../shared/db/serving.ts';
+import { removeUnfinished } from '../shared/db/unfinished.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
@@ -23,8 +24,10 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
   const output = options.log ?? openLogOutput(STDOUT);
   const lock = lockForServing(config.databasePath);
   const release = () => lock.close();
+  const log = createLog(config.logLevel, deps.clock.nowMs, output.write);
   const warning = diskWarning(config.databasePath);
-  if (warning !== null) createLog(config.logLevel, deps.clock.nowMs, output.write).event('warn', warning);
+  if (warning !== null) log.event('warn', warning);
+  for (const path of removeUnfinished(config.databasePath)) log.event('info', `Removed the unfinished copy ${path}.`);
   try {
     if (config.workers === 1) return await startOneThread(deps, options, output, release);
     const { startWorkers } = await import('./process/workers/coordinator.ts');

@@ -33,7 +33,7 @@ itself is damaged, restore a backup.
 
 With --restore nothing of the database is read or changed. A backup without faults is noted in <database>.last-restore-test,
 for "status" and /metrics. The temporary folder is made below TMPDIR, needs twice the size of the backup, and is removed
-again; a run that was killed leaves it as profile-lookup-restore-*.
+again. If the command is killed, "status" names the folder, and the next one, backup or restore removes it.
 
 Examples:
   profilectl db check

@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
 import { databaseFault } from './faults.ts';
-import { giveToOwnerOf } from './snapshot.ts';
+import { giveToOwnerOf } from './owner.ts';
 
 // An import takes the database's write lock for each of its batches, and a VACUUM for seconds. A lock file beside the
 // database keeps them apart: any number of imports share the lock, and a VACUUM has it exclusively. The operating

@@ -1,4 +1,4 @@
-import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { accessSync, chownSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { userName } from '../user.ts';
 
@@ -44,4 +44,14 @@ function statOf(path: string): Stats | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * If root runs the program, gives a file the owner of `like`, so that the service that owns the database can read the
+ * file.
+ */
+export function giveToOwnerOf(like: string, path: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(like);
+  chownSync(path, uid, gid);
 }

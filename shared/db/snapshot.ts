@@ -1,15 +1,4 @@
-import {
-  chownSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, linkSync, lstatSync, openSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
 import { AppError, fileRefusal } from '../errors.ts';
@@ -18,6 +7,8 @@ import { isDatabaseFile } from './database-files.ts';
 import { realPath } from './disk.ts';
 import { databaseFault, isDamage } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
+import { giveToOwnerOf } from './owner.ts';
+import { withUnfinished } from './unfinished.ts';
 
 /**
  * What a sound database file holds. `schema` is the number of its migrations; `isOlder` says whether this program knows
@@ -78,10 +69,9 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
   if (isDatabaseFile(target, sqlite.filename)) {
     throw fileRefusal(`${target} is a name that belongs to a database; name another file.`);
   }
-  const temporary = `${target}.${crypto.randomUUID()}.unfinished`;
-  return withFault(sqlite.filename, target, () => {
-    closeSync(openSync(temporary, 'wx', 0o600));
-    try {
+  return withFault(sqlite.filename, target, () =>
+    withUnfinished(sqlite.filename, target, (temporary) => {
+      closeSync(openSync(temporary, 'wx', 0o600));
       onStep('copy');
       sqlite.prepare('VACUUM INTO ?').run(temporary);
       onStep('verify');
@@ -90,10 +80,8 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
       syncPath(temporary);
       giveName(temporary, target);
       return verified;
-    } finally {
-      rmSync(temporary, { force: true });
-    }
-  });
+    }),
+  );
 }
 
 /** Copies a database before its migration to `<database>.before-schema-2-<UTC time>`. Returns the copy's path. */
@@ -138,16 +126,6 @@ function giveName(temporary: string, target: string): void {
 
 function isTaken(path: string): AppError {
   return fileRefusal(`${path} is there already, and nothing is overwritten; name another file.`);
-}
-
-/**
- * If root runs the program, gives a file the owner of `like`, so that the service that owns the database can read the
- * file.
- */
-export function giveToOwnerOf(like: string, path: string): void {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(like);
-  chownSync(path, uid, gid);
 }
 
 /** Flushes a file, or a folder's list of names, to the disk. */

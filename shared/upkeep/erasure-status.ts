@@ -47,7 +47,7 @@ export function erasureWarnings({ tracesSince }: ErasureStatus, databasePath: st
 function keptCopies(path: string): string[] {
   const kinds = ['before-restore', 'before-schema'].map((kind) => `${basename(path)}.${kind}-`);
   return readdirSync(dirname(path))
-    .filter((name) => kinds.some((kind) => name.startsWith(kind)))
+    .filter((name) => kinds.some((kind) => name.startsWith(kind)) && !name.endsWith('.unfinished'))
     .sort()
     .map((name) => join(dirname(path), name));
 }

@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guardDatabase } from '../db/faults.ts';
 import { openDatabase } from '../db/open.ts';
+import { withUnfinished } from '../db/unfinished.ts';
 import { type Checked, type CheckStep, checkDatabase } from './check.ts';
 import { noteDone } from './last-done.ts';
 import { copyBackup, verifyBackup } from './restore.ts';
@@ -24,9 +25,9 @@ export function testRestore(
   file: string,
   onStep: (step: RestoreTestStep) => void = () => {},
 ): RestoreTested {
-  const folder = guardDatabase(tmpdir(), () => mkdtempSync(join(tmpdir(), 'profile-lookup-restore-')));
-  const scratch = join(folder, 'profiles.db');
-  try {
+  return withUnfinished(databasePath, join(tmpdir(), 'profile-lookup-restore'), (folder) => {
+    guardDatabase(tmpdir(), () => mkdirSync(folder, { mode: 0o700 }));
+    const scratch = join(folder, 'profiles.db');
     return guardDatabase(scratch, () => {
       onStep('verify');
       const { schema } = verifyBackup(file);
@@ -37,9 +38,7 @@ export function testRestore(
       const isNoted = checked.faults.length === 0 && existsSync(databasePath);
       return { ...checked, schema, warning: isNoted ? noteDone(databasePath, 'restore-test', file) : null };
     });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 function checkAndClose(path: string, onStep: (step: CheckStep) => void): Checked {

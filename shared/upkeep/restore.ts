@@ -1,15 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type PeopleDecision, type RestoredPeople, settlePeople } from '../access/restored-people.ts';
 import { removeSessionsFile } from '../access/sessions-file.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { realPath } from '../db/disk.ts';
-import { databaseFault, guardDatabase } from '../db/faults.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { giveToOwnerOf } from '../db/owner.ts';
 import { lockForServing } from '../db/serving.ts';
-import { giveToOwnerOf, syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
-import { AppError, fileRefusal } from '../errors.ts';
+import { syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
+import { withUnfinished } from '../db/unfinished.ts';
+import { fileRefusal } from '../errors.ts';
 import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
 import { type KeptAside, setAside } from './old-database.ts';
 
@@ -17,9 +18,9 @@ import { type KeptAside, setAside } from './old-database.ts';
 export type Restore = {
   source: Verified;
   /**
-   * Replaces the database by the source; an error leaves the database as it was. Mails that wait in the source are dropped: they may have been sent since the
-   * backup was made. Everybody is signed out of the Developer Platform, and admins and passkeys that the source has and the
-   * old database has not are left out or put in.
+   * Replaces the database by the source; an error leaves the database as it was. Mails that wait in the source are dropped:
+   * they may have been sent since the backup was made. Everybody is signed out of the Developer Platform, and admins and
+   * passkeys that the source has and the old database has not are left out or put in.
    */
   run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
   /** Lets servers start again. */
@@ -76,33 +77,32 @@ function statBackup(file: string): Stats {
 }
 
 function replaceDatabase(path: string, file: string, decision: PeopleDecision): Restored {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${randomUUID()}.unfinished`;
-  try {
-    const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
-    copyBackup(file, temporary);
-    const dropped = withCopy(temporary, (copy) => dropRestoredNotices(copy, decision.atMs));
-    giveToOwnerOf(like, temporary);
-    const { kept, prepared: people } = setAside(path, {
-      prepare: (known) => {
-        const found = withCopy(temporary, (copy) => settlePeople(copy, known, decision));
-        syncPath(temporary);
-        return found;
-      },
-      replace: () => {
-        // Whoever was signed in may have been somebody else, or nobody, when the backup was made. Removed first, so that a
-        // crash in between leaves no session beside the restored database.
-        removeSessionsFile(path);
-        renameSync(temporary, path);
-      },
-    });
-    syncReplaced(path, kept);
-    return { kept, dropped, people };
-  } catch (error) {
-    throw error instanceof AppError ? error : (databaseFault(path, error) ?? error);
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  return guardDatabase(path, () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return withUnfinished(path, path, (copy) => replaceByCopy(path, file, copy, decision));
+  });
+}
+
+function replaceByCopy(path: string, file: string, temporary: string, decision: PeopleDecision): Restored {
+  const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
+  copyBackup(file, temporary);
+  const dropped = withCopy(temporary, (copy) => dropRestoredNotices(copy, decision.atMs));
+  giveToOwnerOf(like, temporary);
+  const { kept, prepared: people } = setAside(path, {
+    prepare: (known) => {
+      const found = withCopy(temporary, (copy) => settlePeople(copy, known, decision));
+      syncPath(temporary);
+      return found;
+    },
+    replace: () => {
+      // Whoever was signed in may have been somebody else, or nobody, when the backup was made. Removed first, so that a
+      // crash in between leaves no session beside the restored database.
+      removeSessionsFile(path);
+      renameSync(temporary, path);
+    },
+  });
+  syncReplaced(path, kept);
+  return { kept, dropped, people };
 }
 
 /** Flushes the new name to the disk. Throws `refused` with what is where if the disk fails. */

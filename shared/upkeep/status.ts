@@ -10,6 +10,7 @@ import { appliedMigrations } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { isServed } from '../db/serving.ts';
 import { databaseSize } from '../db/size.ts';
+import { listUnfinished } from '../db/unfinished.ts';
 import type { ServerDeps } from '../deps.ts';
 import { quotaPath } from '../limits/file/store.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
@@ -50,6 +51,8 @@ export type Status = {
   lastBackup: LastDone | null;
   /** The last backup that `db check --restore` found good. */
   lastRestoreTest: LastDone | null;
+  /** Copies, for a backup, a restore or an upgrade, that a killed process has left. */
+  unfinishedCopies: string[];
   /** Null while the schema is older. */
   erasure: ErasureStatus | null;
   /** Null while the schema is older. */
@@ -86,6 +89,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const erasure = stats === null ? null : readErasureStatus(db, config);
   const notices = stats === null ? null : readNoticeStatus(db, nowMs);
   const signIns = readSessionStatus(path, nowMs);
+  const unfinishedCopies = listUnfinished(path);
   return {
     version: versionText(),
     schema: { applied, known: MIGRATIONS.length },
@@ -104,6 +108,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     lastFeed: stats === null ? null : guardDatabase(path, () => lastImportOf(db, 'feed')),
     lastBackup,
     lastRestoreTest,
+    unfinishedCopies,
     erasure,
     notices,
     signIns: signIns.status,
@@ -114,6 +119,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
       lastBackup === null ? [] : restoreTestWarning(lastRestoreTest, nowMs),
+      unfinishedCopies.map(unfinishedWarning),
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
       noticeWarning(notices),
@@ -157,6 +163,10 @@ function restoreTestWarning(last: LastDone | null, nowMs: number): string[] {
   if (last === null) return [`No backup was ever restored for a test; ${advice}`];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < RESTORE_TEST_DAYS ? [] : [`A backup was last restored for a test ${days} days ago; ${advice}`];
+}
+
+function unfinishedWarning(path: string): string {
+  return `A command was killed before its copy of the database was whole; the next backup, restore or start of the server removes it: ${path}`;
 }
 
 function noticeWarning(notices: NoticeStatus | null): string[] {

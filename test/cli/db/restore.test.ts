@@ -239,15 +239,17 @@ describe('db restore', () => {
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
     const log = readFileSync(`${db}-wal`);
     sqlite.close();
-    const damaged = readFileSync(db).fill(0xa5, 8192);
-    writeFileSync(db, damaged);
+    writeFileSync(db, readFileSync(db).fill(0xa5, 8192));
     writeFileSync(`${db}-wal`, log);
+    const { ino } = statSync(db);
     const refused = await run('db', 'restore', file, '--yes');
     expect(refused.stderr).toContain('Nothing was replaced. To restore without the old database, move it and its -wal');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(aside()).toEqual([]);
-    expect(readFileSync(db).subarray(8192).equals(damaged.subarray(8192))).toBe(true);
-    for (const suffix of ['', '-wal']) renameSync(db + suffix, join(folder, `moved${suffix}`));
+    expect(statSync(db).ino).toBe(ino);
+    for (const name of readdirSync(folder).filter((one) => /\.db(-wal)?$/.test(one))) {
+      renameSync(join(folder, name), join(folder, `moved ${name}`));
+    }
     expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
     expect(await names()).toEqual(['ada']);
   });
