@@ -109,7 +109,7 @@ export const PORTAL_REFUSALS = {
     sentence: 'This has changed since the page showed it; look at it again. Nothing was done.',
     when: 'the key has changed since the decision was asked for',
   },
-  /** Too many people begin to use a passkey, or one of them too often. */
+  /** An admin begins to use a passkey too often. */
   too_many_challenges: {
     status: 429,
     exitCode: 75,
