@@ -1,8 +1,9 @@
 import type { AppError } from '../../shared/errors.ts';
+import { expireKeys } from '../../shared/keys/expire.ts';
 import { prepareNotices } from '../../shared/notices/deliver.ts';
 import type { Service } from './service.ts';
 
-/** The search for mails without a secret that are due, which goes on as long as the server runs. */
+/** The search for mails without a secret that are due, and for keys that expire, which goes on as long as the server runs. */
 export type Notifying = {
   readonly deps: Service['deps'];
   readonly log: Service['log'];
@@ -19,7 +20,7 @@ export type Notifying = {
   search: Promise<void>;
 };
 
-/** How often the server looks for mails that commands could not deliver. */
+/** How often the server looks for mails that commands could not deliver, and for keys that have expired. */
 const LOOK_MS = 5_000;
 
 /** How long it waits where the mail server takes nothing, or the database is locked or can't be written. */
@@ -65,6 +66,7 @@ async function search(notifying: Notifying): Promise<void> {
   try {
     const nowMs = deps.clock.monotonicMs();
     const remindAtMs = nowMs >= notifying.remindAtMs ? deps.clock.settledMs() : null;
+    expireKeys(deps);
     isToPause = prepareNotices(deps, remindAtMs) ? await notifying.send() : false;
     if (remindAtMs !== null) notifying.remindAtMs = nowMs + REMIND_MS;
     notifying.lastFault = null;
@@ -72,7 +74,7 @@ async function search(notifying: Notifying): Promise<void> {
     const { message, code } = cause as AppError;
     // A locked database is not logged at all.
     if (code !== 'busy' && message !== notifying.lastFault)
-      log.event('error', 'Mails could not be looked for.', { cause });
+      log.event('error', 'Mails and expired keys could not be looked for.', { cause });
     notifying.lastFault = message;
   }
   if (notifying.isStopping) return;

@@ -98,7 +98,7 @@ export function createService(
     reader,
     log,
     nextRequestId: requestIds(deps.random),
-    verify: prepareVerifier(reader, db, clock),
+    verify: prepareVerifier(reader, clock),
     throttle: shared?.throttle ?? joinThrottle(createThrottleMemory(deps.random), 1, clock),
     limits: shared?.limits ?? openLimits(config.databasePath, clock, report),
     counter: shared?.counter ?? (usage as Usage).counter,

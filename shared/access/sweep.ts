@@ -23,7 +23,6 @@ import {
   sessionsPath,
   writeSessions,
 } from './sessions-file.ts';
-import { dropOldUses } from './sign-in-challenges.ts';
 
 /** The tables whose rows belong to an owner. */
 const OWNED = ['sessions', 'person_tokens', 'cli_codes', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
@@ -37,7 +36,6 @@ const DROPS = [
   dropOldPersonTokens,
   dropOldCliCodes,
   dropOldChallenges,
-  dropOldUses,
   dropOldDecisions,
   dropOldEnrolments,
   dropOldHandOvers,

@@ -15,6 +15,7 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
   const act = { by, atMs: nowMs };
   for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
+    // The key ends here in any case, so this needs no settled clock.
     if (key.state === 'Active') moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
     tx.update(apiKeys)
       .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })

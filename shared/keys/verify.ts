@@ -1,13 +1,9 @@
-import type { Clock } from '../clock.ts';
-import { withBusyTimeout } from '../db/busy-timeout.ts';
-import type { Opened, Sqlite } from '../db/connect.ts';
+import type { Clocks } from '../clock.ts';
+import type { Sqlite } from '../db/connect.ts';
 import type { KeyState, Permission } from '../db/key-columns.ts';
 import { onCommit, type Reader, readInView } from '../db/reader.ts';
-import { withTables } from '../db/tables.ts';
-import { AppError } from '../errors.ts';
 import type { Account } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { expireKeys } from './expire.ts';
 import { isExpired } from './key.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
 import type { OpenTally } from './tally.ts';
@@ -38,8 +34,7 @@ export type Verifier = (secret: string) => VerifiedKey | null;
 /** The keys that were verified, as they were read from the database. */
 type KeyCache = {
   readonly reader: Reader;
-  readonly db: Opened;
-  readonly clock: Clock;
+  readonly clock: Clocks;
   readonly rowOfIdentifier: ReturnType<typeof prepareRow>;
   /** By identifier. */
   readonly keys: Map<string, CachedKey>;
@@ -47,8 +42,6 @@ type KeyCache = {
   readonly grants: Map<string, unknown>;
   /** How many commits of other connections the reader has seen. */
   commits: number;
-  /** Before this time of the monotonic clock, nobody tries to store that a key has expired. */
-  nextTryAtMs: number;
 };
 
 type CachedKey = {
@@ -71,20 +64,15 @@ type KeyRow = {
 /** How many keys are cached at most, which takes a few megabytes. */
 const MAX_CACHED = 20_000;
 
-/** How long to wait after an expiry could not be stored: trying it for each request would slow the server down. */
-const NEXT_TRY_MS = 10_000;
-
-/** Prepares the verifier of a database. `db` is the connection on which it stores that a key has expired. */
-export function prepareVerifier(reader: Reader, db: Opened, clock: Clock): Verifier {
+/** Prepares the verifier of a database. */
+export function prepareVerifier(reader: Reader, clock: Clocks): Verifier {
   const cache: KeyCache = {
     reader,
-    db,
     clock,
     rowOfIdentifier: prepareRow(reader.sqlite),
     keys: new Map(),
     grants: new Map(),
     commits: 0,
-    nextTryAtMs: Number.NEGATIVE_INFINITY,
   };
   onCommit(reader, () => {
     cache.commits++;
@@ -111,10 +99,7 @@ function verifySecret(cache: KeyCache, secret: string): VerifiedKey | null {
     keys.set(active.key.identifier, active);
   }
   const { key } = active;
-  if (key.expiresAt === null) return key;
-  if (!isExpired(key.expiresAt, clock.nowMs())) return key;
-  storeExpiry(cache, identifier);
-  return null;
+  return key.expiresAt !== null && isExpired(key.expiresAt, clock.nowMs()) ? null : key;
 }
 
 /** The key with this identifier, from the cache or the database; null where it is not Active. */
@@ -152,19 +137,6 @@ function grantOf<T>(grants: KeyCache['grants'], json: string): T {
   if (grants.size >= MAX_CACHED) grants.clear();
   grants.set(json, grant);
   return grant;
-}
-
-function storeExpiry(cache: KeyCache, identifier: string): void {
-  const { db, clock } = cache;
-  if (clock.monotonicMs() < cache.nextTryAtMs) return;
-  try {
-    // An import or VACUUM may hold the write lock; a request must not wait for it.
-    withBusyTimeout(db.$client, 0, () => expireKeys({ db: withTables(db), clock }, { identifier }));
-  } catch (error) {
-    // The key is refused whether this is stored or not. A later request tries to store it again.
-    if (!(error instanceof AppError)) throw error;
-    cache.nextTryAtMs = clock.monotonicMs() + NEXT_TRY_MS;
-  }
 }
 
 function isSame(one: CachedKey, other: CachedKey): boolean {

@@ -9,8 +9,10 @@ import { beginSession, listSessions, noteUse, ownerToSign, readSession } from '.
 import { sweepSessions } from '../../shared/access/sweep.ts';
 import { hashOf } from '../../shared/access/tokens.ts';
 import { DAY_MS, SETTLE_MS } from '../../shared/clock.ts';
+import { expireKeys } from '../../shared/keys/expire.ts';
 import { USAGE_DAYS } from '../../shared/keys/fields.ts';
 import { revokeKey } from '../../shared/keys/lifecycle.ts';
+import { showKey } from '../../shared/keys/view.ts';
 import { sendNotices } from '../../shared/notices/deliver.ts';
 import { undeliveredNotices } from '../../shared/notices/undelivered.ts';
 import { openUsage, saveUsage } from '../../shared/usage/usage.ts';
@@ -22,6 +24,7 @@ import { secretOf } from '../support/admins.ts';
 import { importLines } from '../support/import.ts';
 import { issue, mails } from '../support/keys.ts';
 import { sendDueNotices } from '../support/notices.ts';
+import { readingOf } from '../support/reading.ts';
 import { testClock } from '../support/world.ts';
 
 // A clock that is ahead for a moment loses nothing: what seems to be over is refused at once, but it is deleted, given up or
@@ -52,6 +55,7 @@ async function makeWorld() {
     sweepSessions(access.db, clock, access.sessions);
     countUsage(usage.counter, { identifier }, null);
     expect(saveUsage(usage)).toBe(true);
+    expireKeys(access);
     await sendNotices({ ...access, mailer: async () => null }, () => {});
   };
   return { access, clock, codes, usage, identifier, stir };
@@ -83,9 +87,24 @@ function works(act: () => unknown): boolean {
  * Something that is over after a time. `make` makes it, and returns a function that says whether it is there: it still works,
  * or is still listed (with `isStored`: is still stored). That may use it up.
  */
-type Thing = { name: string; lifeMs: number; isStored?: true; make: (world: World) => () => boolean };
+type Thing = {
+  name: string;
+  lifeMs: number;
+  isStored?: true;
+  make: (world: World) => (() => boolean) | Promise<() => boolean>;
+};
 
 const THINGS: Thing[] = [
+  {
+    name: 'a key that expires',
+    lifeMs: 90 * DAY_MS,
+    make: async ({ access, clock }) => {
+      const grant = { expiresAtMs: clock.nowMs() + 90 * DAY_MS };
+      const { secret, identifier } = await issue(access, { profile: 'bob' }, grant);
+      const { verify } = readingOf(access);
+      return () => verify(secret) !== null && showKey(access, identifier).state === 'Active';
+    },
+  },
   {
     name: 'a session that is listed for 30 days after its end',
     lifeMs: 31 * DAY_MS,
@@ -169,7 +188,7 @@ describe.each(THINGS)('$name', ({ lifeMs, make }) => {
   test.each(JUMPS_MS)('is there again after the clock was %d ms ahead for less than ten minutes', async (jumpMs) => {
     const world = await makeWorld();
     const { clock, stir } = world;
-    const isThere = make(world);
+    const isThere = await make(world);
     const heldMs = Math.min(9 * MINUTE_MS, lifeMs / 4);
     clock.advance(lifeMs - heldMs - Math.min(jumpMs / 2, lifeMs / 4));
     await stir();
@@ -187,7 +206,7 @@ describe.each(THINGS)('$name', ({ lifeMs, make }) => {
   test.each(JUMPS_MS)('is gone after the clock was %d ms ahead for ten minutes', async (jumpMs) => {
     const world = await makeWorld();
     const { clock, stir } = world;
-    const isThere = make(world);
+    const isThere = await make(world);
     clock.advance(Math.max(0, lifeMs - Math.min(jumpMs / 2, lifeMs / 4) - SETTLE_MS));
     clock.jump(jumpMs);
     await stir();
@@ -201,7 +220,7 @@ describe.each(THINGS)('$name', ({ lifeMs, make }) => {
 
 test.each(THINGS.filter(({ isStored }) => isStored !== true))('$name is refused at once', async ({ lifeMs, make }) => {
   const world = await makeWorld();
-  const isThere = make(world);
+  const isThere = await make(world);
   world.clock.jump(lifeMs);
   expect(isThere()).toBe(false);
 });

@@ -36,7 +36,8 @@ export function withoutLease<World extends Deps>(deps: World): World {
 /** The same dependencies for somebody who waits so many milliseconds for the write lock: inside a transaction it is later. */
 export function waitingForLock<World extends Deps>(deps: World, ms: number): World {
   const nowMs = () => deps.clock.nowMs() + (deps.db.$client.inTransaction ? ms : 0);
-  return { ...deps, clock: { ...deps.clock, nowMs } };
+  const settledMs = () => (deps.clock.settledMs() === null ? null : nowMs());
+  return { ...deps, clock: { ...deps.clock, nowMs, settledMs } };
 }
 
 /** Requests a key and approves it; returns its identifier and the secret, read from the mail. */

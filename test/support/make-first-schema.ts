@@ -50,8 +50,7 @@ async function make(file: string): Promise<void> {
     }
     await keyIn(state, deps, gone as string).catch(() => undefined);
   }
-  const ids = db.$client.query('SELECT id FROM profiles').all() as { id: number }[];
-  for (const { id } of ids) expireKeys(deps, { profileId: id });
+  expireKeys(deps);
   eraseProfile(deps, gone as string, onBox('operator'));
   const identifier = await request(deps, { profile: others[10] as string });
   beginAttempt(deps, { identifier, grant: {}, by: onBox('admin') });

@@ -49,7 +49,7 @@ export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {
     };
   };
   const { profile, links, many } = prepareLookup(reader, sources);
-  const verify: Verifier = anew(prepareVerifier(reader, db, clock));
+  const verify: Verifier = anew(prepareVerifier(reader, clock));
   const lookup: Lookup = { profile: anew(profile), links: anew(links), many: anew(many) };
   const leaderboard: Leaderboard = anew(prepareLeaderboard(reader, sources));
   return { reader, verify, lookup, leaderboard };

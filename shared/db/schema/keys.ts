@@ -50,6 +50,7 @@ export const apiKeys = sqliteTable(
   (t) => [
     index('api_keys_profile').on(t.profileId),
     index('api_keys_state').on(t.state, t.requestedAt),
+    index('api_keys_expires').on(t.state, t.expiresAt).where(sql`expires_at IS NOT NULL`),
     check('api_keys_identifier', sql`length(${t.identifier}) = 8 AND ${t.identifier} NOT GLOB '*[^0-9A-Za-z]*'`),
     check('api_keys_state', sql`${t.state} IN ('pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired')`),
     check('api_keys_owner', sql`${t.profileId} IS NOT NULL OR ${t.state} NOT IN ('pending', 'Active')`),

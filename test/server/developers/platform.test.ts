@@ -96,7 +96,7 @@ test('a thread that dies over mails holds up neither the next mails nor the stop
   while (!lines.join('').includes('The thread for pages died')) await Bun.sleep(10);
   expect(threads.length).toBe(1);
   await server.stop();
-  expect(JSON.stringify(server.log)).not.toContain('Mails could not be looked for.');
+  expect(JSON.stringify(server.log)).not.toContain('Mails and expired keys could not be looked for.');
 });
 
 test('a thread that hangs keeps nobody waiting, and is replaced', async () => {
