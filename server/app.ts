@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { TRY_PATHS } from './api-doc/try/paths.ts';
+import { TRY_PATHS } from './docs/try/paths.ts';
 import type { Service } from './process/service.ts';
 import { answerExchange, type Route } from './request/chain.ts';
 import type { Exchange } from './request/exchange.ts';

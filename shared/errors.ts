@@ -8,12 +8,12 @@ type CodesWith<Column extends keyof Refusal> = {
   [Code in ErrorCode]: Column extends keyof (typeof REFUSALS)[Code] ? Code : never;
 }[ErrorCode];
 
-/** The codes that clients of the HTTP API can meet; the OpenAPI document describes each of them. */
-export type DocumentedCode = CodesWith<'when'>;
+/** The codes that clients of `/api` can meet; the OpenAPI document describes each of them. */
+export type DocumentedCode = CodesWith<'remedy'>;
 
 /** The same as a list. */
 export const DOCUMENTED_CODES = (Object.keys(REFUSALS) as ErrorCode[]).filter(
-  (code) => 'when' in REFUSALS[code],
+  (code) => 'remedy' in REFUSALS[code],
 ) as DocumentedCode[];
 
 /** Everything that is known of a code. */

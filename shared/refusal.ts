@@ -26,8 +26,10 @@ export type Refusal = {
   sentence?: string;
   /** True where clients are always shown `sentence`, because a more exact one was written for the operator. */
   isSentenceFixed?: true;
-  /** When clients of the HTTP API meet it, for the OpenAPI document; left out where they can't. */
+  /** When a client of `/api` or `/manage` meets it, for the OpenAPI documents; absent where none can. */
   when?: string;
+  /** What a client of `/api` should do about it, in whole sentences; absent where none of them can meet it. */
+  remedy?: string;
   /** True where the server logs what caused it. */
   isLogged?: true;
   /** The headers that only this refusal has. */

@@ -1,12 +1,12 @@
-import type { ErrorDetails, Refusal } from './refusal.ts';
+import { PORTAL_REFUSALS } from './portal-refusals.ts';
+import type { Refusal } from './refusal.ts';
+import { retryAfter } from './refusal-headers.ts';
 
 const REALM = 'Bearer realm="profile-lookup"';
 
-const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });
-
 /**
- * Every way in which the product says no: the closed list of error codes, and all that the server, `profilectl` and the
- * OpenAPI document need to know of each. No other file holds an error status or an exit code.
+ * Every refusal of the product: the closed list of error codes, and all that the server, `profilectl` and the OpenAPI
+ * documents need to know of each. No other file holds an error status or an exit code.
  */
 export const REFUSALS = {
   /** A missing or malformed value that the caller typed. */
@@ -23,147 +23,94 @@ export const REFUSALS = {
   try_later: { exitCode: 75 },
   /** `profilectl` has no token that the server of its command accepts. */
   not_logged_in: { exitCode: 4 },
-  /** This kind of person may not do this, whatever it is about (`shared/operations.ts`). */
-  forbidden: { status: 403, sentence: 'You are not allowed to do this.' },
-  /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */
-  refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
-  /** A form whose bytes are not what a browser sends. */
-  bad_form: { status: 400, sentence: 'The form did not arrive as a browser sends it; nothing was done.' },
-  form_too_long: {
-    status: 413,
-    sentence: 'The form is longer than 64 KiB; nothing was done. Shorten its texts.',
-  },
-  not_a_form: { status: 415, sentence: 'This path takes forms only, as application/x-www-form-urlencoded.' },
-  cross_site: {
-    status: 403,
-    sentence: 'This form was not sent by a page of this site; nothing was done. Open the page here, and send it again.',
-  },
-  /** The disk is full or broken; only pages say so, others answer `internal`. */
-  not_written: {
-    status: 503,
-    sentence:
-      'The server can’t store anything at this moment, since its disk has no room or is broken; nothing was done. Try again in some minutes, and tell whoever runs this service.',
-    isLogged: true,
-    headers: () => retryAfter({ retryAfterSeconds: 60 }),
-  },
-  too_many_pages: {
-    status: 503,
-    sentence: 'Too many pages are asked for at this moment; try again.',
-    headers: retryAfter,
-  },
-  no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
-  signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
-  /** A body of `/manage/v1` that breaks a rule. */
-  bad_body: { status: 400, exitCode: 2 },
-  /** What `/manage/v1` was asked for breaks a rule of the product, at least just now. */
-  not_possible: { status: 409 },
-  /** An admin's token has asked for a decision, which needs the admin's passkey; the answer has the address for it. */
-  decision_needed: { status: 403, sentence: 'A passkey has to let this through, at the address in this answer.' },
-  decision_refused: { status: 403, sentence: 'The admin has refused this in the browser; nothing was done.' },
-  body_too_long: { status: 413, sentence: 'The body is longer than 64 KiB; nothing was done.' },
-  not_json: { status: 415, sentence: 'This path takes JSON only, as application/json.' },
-  /** A request to `/manage/v1/token` or `/revoke` that is refused as RFC 6749, section 5.2, and RFC 7009 say. */
-  invalid_request: { status: 400 },
-  invalid_client: { status: 401, headers: () => ({ 'WWW-Authenticate': 'Basic realm="profile-lookup"' }) },
-  invalid_grant: { status: 400 },
-  unsupported_grant_type: { status: 400 },
-  unsupported_token_type: { status: 400 },
-  /** Profiles that a platform sends to `/manage/v1/profiles`. */
-  lines_refused: { status: 422 },
-  too_many_lines: { status: 413 },
-  lines_cut_off: { status: 408, exitCode: 75, headers: () => ({ Connection: 'close' }) },
-  not_lines: { status: 415, sentence: 'This path takes JSON Lines only, as application/jsonl.' },
-  feed_running: {
-    status: 429,
-    exitCode: 75,
-    sentence: 'Profiles are being taken in already; try again when that is done.',
-    headers: retryAfter,
-  },
-  /** Something is not any more as the page showed on which an admin decided. */
-  changed_since: {
-    status: 409,
-    sentence: 'This has changed since the page showed it; look at it again. Nothing was done.',
-  },
-  /** Too many people begin to use a passkey, or one of them too often. */
-  too_many_challenges: {
-    status: 429,
-    exitCode: 75,
-    sentence: 'Passkeys were asked for too often; try again in a minute.',
-    headers: retryAfter,
-  },
+  ...PORTAL_REFUSALS,
   bad_parameter: {
     status: 400,
     exitCode: 2,
     when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it',
+    remedy: 'Correct the parameter that the sentence names; the same request gets the same answer.',
   },
   bad_request: {
     status: 400,
     sentence: 'The request has no valid Host header.',
     when: 'the request names no host',
+    remedy: 'Send one Host header, as every HTTP client does by itself.',
   },
   no_credentials: {
     status: 401,
     sentence: 'An API key is required, sent as "Authorization: Bearer <API key>".',
-    when: 'there is no key, or Authorization is malformed or of another scheme',
+    when: 'there is no key or token, or Authorization is malformed or of another scheme',
+    remedy: 'Send the header; look whether a redirect or a proxy has removed it.',
     headers: () => ({ 'WWW-Authenticate': REALM }),
   },
   invalid_token: {
     status: 401,
     sentence: 'This API key is not valid.',
-    when: 'the key is unknown, mistyped, not approved, withdrawn, revoked or expired: one sentence for all of these',
+    when: 'the key or token is unknown, mistyped, or does not work now: one sentence for every reason',
+    remedy:
+      'Look whether the whole secret was sent, and for a newer mail about this key. Otherwise ask for another key.',
     headers: () => ({ 'WWW-Authenticate': `${REALM}, error="invalid_token"` }),
   },
   plain_http: {
     status: 403,
     sentence: 'This API is served over HTTPS only.',
     when: 'the request came by plain HTTP where that is not allowed',
+    remedy: 'Use https://. Whatever you sent could be read on its way: have that key revoked, and ask for another.',
   },
   insufficient_scope: {
     status: 403,
-    when: 'the key lacks the permission; the sentence names it',
+    when: 'the key lacks the permission, or the token the right; the sentence names it',
+    remedy: 'Ask an admin to add the permission to the key, or ask for a key that has it.',
     headers: ({ scope }) => ({ 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="${scope}"` }),
   },
   not_found: {
     status: 404,
     sentence: 'There is no such profile.',
-    when: 'there is no such profile',
+    when: 'there is no such profile, or no such key that you may see',
+    remedy: 'Take it for an answer: nobody has this name or id now.',
   },
   unknown_path: {
     status: 404,
     sentence: 'There is nothing at this path.',
     when: 'there is nothing at this path',
+    remedy: 'Compare the path with those on this page; a slash inside a name is %2F.',
   },
   method_not_allowed: {
     status: 405,
     sentence: 'This path answers GET and HEAD only.',
-    when: 'the method is neither GET nor HEAD',
+    when: 'the path does not have this method',
+    remedy: 'Use GET.',
     headers: ({ allow = 'GET, HEAD' }) => ({ Allow: allow }),
   },
   uri_too_long: {
     status: 414,
     sentence: 'The path is longer than 8192 bytes.',
     when: 'the path has more than 8 KiB',
+    remedy: 'Shorten the path: no name and no auth ID is as long.',
   },
   rate_limited: {
     status: 429,
     sentence: 'This API key has used up a rate limit.',
     when: 'a rate limit of the key has no room; waiting for Retry-After is enough',
+    remedy: 'Send it again after Retry-After seconds.',
     headers: retryAfter,
   },
   too_many_failures: {
     status: 429,
     sentence: 'Too many requests without a valid API key came from this address.',
-    when: 'the 31st request without a valid key from one address within a minute',
+    when: 'more than 30 requests without a valid key or token came from one address within a minute',
+    remedy: 'Fix the key, as for a 401, and send the request again after Retry-After seconds.',
     headers: retryAfter,
   },
   /** The owner asked for more keys than a profile may in one day. */
-  too_many_requests: { status: 429, exitCode: 75, headers: retryAfter },
+  too_many_requests: { status: 429, exitCode: 75, headers: retryAfter, when: 'the owner has asked for too much today' },
   internal: {
     status: 500,
     sentence: 'The server failed to answer this request.',
     isSentenceFixed: true,
     isLogged: true,
     when: 'a fault of the server; its log has the cause under the request id',
+    remedy: 'Send the request again later. If it keeps failing, report the X-Request-Id.',
   },
   /** Another process or thread holds a lock. */
   busy: {
@@ -173,13 +120,15 @@ export const REFUSALS = {
     isSentenceFixed: true,
     isLogged: true,
     when: 'the database is locked for a moment, or answers that were asked for with this key and not read yet leave no room for a big one',
+    remedy: 'Send it again after Retry-After seconds; read big answers to their end.',
     headers: retryAfter,
   },
   not_ready: {
     status: 503,
     sentence: 'The database is not ready.',
     isLogged: true,
-    when: 'the database is not open or not migrated',
+    when: 'the database is not open or not migrated, or the server accepts no profiles',
+    remedy: 'Ask again after Retry-After seconds.',
     headers: retryAfter,
   },
 } as const satisfies Record<string, Refusal>;

@@ -132,16 +132,6 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(server.printed()).toContain('Stopped.');
   });
 
-  test('the server vacuums by running the binary again, after an erasure', async () => {
-    const folder = tempFolder();
-    writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada"}\n{"id":8,"username":"Bea"}\n');
-    expect(await run(folder, ['profiles', 'import', 'in.jsonl'])).toMatchObject({ code: 0 });
-    expect(await run(folder, ['profiles', 'erase', 'Ada', '--yes'])).toMatchObject({ code: 0 });
-    const server = await serve(folder, ['serve'], { PORT: '0' });
-    await server.see(/The database was vacuumed in \d+ ms/);
-    expect(await server.end()).toBe(0);
-  });
-
   test('its prompts work in a terminal', async () => {
     const terminal = openTerminal(['keys', 'check'], { PATH: '' }, (words) => [BINARY, ...words]);
     await terminal.see('ecret');

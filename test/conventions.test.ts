@@ -102,7 +102,7 @@ test('nobody outside knows in which of its two ways limits are kept, but who ope
 
 /** The rooms of `shared/`, from the lowest to the highest; those in one line stand side by side and know nothing of each other. */
 const ROOM_ORDER = [
-  ['refusal', 'refusals'],
+  ['refusal', 'refusal-headers', 'portal-refusals', 'refusals'],
   ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'actor', 'user', 'file-mode'],
   ['db'],
   ['limits', 'mail'],
@@ -170,7 +170,7 @@ describe('one owner each', () => {
     [
       'the environment; examples.ts shows clients how to read theirs',
       /process\.env|Bun\.env|import\.meta\.env/,
-      ['server/api-doc/page/examples.ts', 'shared/config/environment.ts'],
+      ['server/docs/page/examples.ts', 'shared/config/environment.ts'],
     ],
     ['the exit', /process\.(exit|exitCode|abort|kill)\b/, ['cli/main.ts']],
     [
@@ -226,8 +226,12 @@ describe('one owner each', () => {
       ['shared/db/erasures.ts', 'shared/erasure/erase-profile.ts', 'shared/profiles/write/apply.ts'],
     ],
     // A number beside the word: `status: 404`, `status >= 500`, `statuses.includes(429)`.
-    ['error statuses', /\bstatus(es|Code)?\b[^\n;{}]{0,30}?\b[45]\d\d\b/i, ['shared/refusals.ts']],
-    ['exit codes', /\b(exitCode|code): \d/, ['shared/refusals.ts']],
+    [
+      'error statuses',
+      /\bstatus(es|Code)?\b[^\n;{}]{0,30}?\b[45]\d\d\b/i,
+      ['shared/portal-refusals.ts', 'shared/refusals.ts'],
+    ],
+    ['exit codes', /\b(exitCode|code): \d/, ['shared/portal-refusals.ts', 'shared/refusals.ts']],
   ];
   for (const [what, sign, files] of owners) {
     test(what, () => {

@@ -79,7 +79,7 @@ test('the server starts and answers without schemas of bodies, prompts, mail, sl
     const server = await startServerProcess({}, { words: listing(['serve']), environment });
     for (const path of paths) expect((await get(server, path)).status).toBe(200);
     expect(await server.end()).toBe(0);
-    return loaded('server/api-doc/', 'server/workers/', 'shared/api/', 'shared/mail/m');
+    return loaded('server/docs/', 'server/workers/', 'shared/api/', 'shared/mail/m');
   };
   const started = await serve('/readyz');
   const parts = [
@@ -87,16 +87,16 @@ test('the server starts and answers without schemas of bodies, prompts, mail, sl
     'nodemailer',
     'inquirer',
     '@inquirer/core',
-    'server/api-doc/served.ts',
+    'server/docs/served.ts',
     'server/process/workers/coordinator.ts',
   ];
-  for (const part of [...parts, 'server/api-doc/page/page.ts', 'shared/api/bodies.ts'])
+  for (const part of [...parts, 'server/docs/page/page.ts', 'shared/api/bodies.ts'])
     expect(started).not.toContain(part);
   expect(started).toContain('elysia');
   // node:crypto takes 3 to 5 ms, node:worker_threads 1.5; Commander loads all of these but node:net.
   expect(builtinsOfLoaded()).toEqual(['node:child_process', 'node:fs', 'node:net', 'node:path', 'node:util']);
   const asked = await serve('/openapi.json', '/docs');
-  for (const part of ['server/api-doc/served.ts', 'server/api-doc/page/page.ts']) expect(asked).toContain(part);
+  for (const part of ['server/docs/served.ts', 'server/docs/page/page.ts']) expect(asked).toContain(part);
   // The document was made before: nothing that makes it is loaded.
-  for (const part of ['zod', 'server/api-doc/document/document.ts']) expect(asked).not.toContain(part);
+  for (const part of ['zod', 'server/docs/openapi/document.ts']) expect(asked).not.toContain(part);
 });

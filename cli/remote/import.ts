@@ -8,7 +8,7 @@ import {
 } from '../../shared/profiles/write/import-report.ts';
 import { rawOf, readLine, refuseLine } from '../../shared/profiles/write/import-run.ts';
 import { chunksOf, type ImportSource, nameOf, sizeOf, sourceFault } from '../../shared/profiles/write/import-source.ts';
-import { type Refusal, sumOfHeld } from '../../shared/profiles/write/refusal.ts';
+import { type Refusal, sumOfHeld, WAITS_BEHIND } from '../../shared/profiles/write/refusal.ts';
 import type { Rejects } from '../../shared/profiles/write/rejects.ts';
 import { createLineSplitter, type SplitLine } from '../../shared/profiles/write/split.ts';
 import { type AskedHost, askHost } from './client.ts';
@@ -81,7 +81,7 @@ async function sendInParts(run: Run, source: ImportSource, most: { lines: number
   const totalBytes = sizeOf(source);
   const splitter = createLineSplitter(run.rejects?.writePiece);
   let out: OutLine[] = [];
-  const waiting = createWaitingLines((line, refused) => out.push(outLine(line, refused)));
+  const waiting = createWaitingLines(run.merge);
   let part: CheckedLine[] = [];
   let partBytes = 0;
   let bytes = 0;
@@ -90,7 +90,7 @@ async function sendInParts(run: Run, source: ImportSource, most: { lines: number
   const flush = async (): Promise<void> => {
     const { refused, ...applied } = await send(run, part, true);
     run.report.applied(applied);
-    out.push(...sortOut(part, refused, waiting));
+    out.push(...sortOut(run, part, refused, waiting));
     refuseAll(run, out);
     [out, part, partBytes] = [[], [], 0];
     run.onProgress({ lines, bytes, totalBytes, postponed: waiting.count() });
@@ -99,6 +99,7 @@ async function sendInParts(run: Run, source: ImportSource, most: { lines: number
     lines = line.number;
     const checked = checkLine(run, line);
     if ('refusal' in checked) out.push(checked);
+    else if (waiting.has(checked.id)) out.push(...(waiting.add(checked) ? [] : [outLine(checked, WAITS_BEHIND)]));
     else {
       part.push(checked);
       partBytes += checked.bytes;
@@ -115,7 +116,7 @@ async function sendInParts(run: Run, source: ImportSource, most: { lines: number
   const last = waiting.lines();
   const { refused, ...applied } = await send(run, last, true);
   run.report.applied(applied);
-  refuseAll(run, sortOut(last, refused, null));
+  refuseAll(run, sortOut(run, last, refused, null));
   return splitter.state().blank;
 }
 
@@ -141,7 +142,7 @@ async function sendWhole(run: Run, source: ImportSource): Promise<number> {
   for (const line of splitter.end()) take(line);
   const { refused, ...applied } = await send(run, out.length === 0 ? good : [], false);
   if (refused.length === 0) run.report.applied(applied);
-  refuseAll(run, [...out, ...sortOut(good, refused, null)]);
+  refuseAll(run, [...out, ...sortOut(run, good, refused, null)]);
   return splitter.state().blank;
 }
 
@@ -160,13 +161,15 @@ async function send(
 function checkLine(run: Run, line: SplitLine): CheckedLine | OutLine {
   const parsed = readLine(run, line);
   if (!('reason' in parsed) && 'text' in line) {
-    return { number: line.number, id: parsed.id, text: line.text, bytes: line.bytes };
+    const { text, bytes } = line;
+    return { number: line.number, id: parsed.id, isDeletion: parsed.deleted, text, body: text, bytes };
   }
   return { number: line.number, id: parsed.id, raw: rawOf(line), refusal: parsed as Refusal };
 }
 
 /** What became of the lines of a request: those that are refused for good are returned, others wait for the end. */
 function sortOut(
+  { report }: Run,
   lines: readonly CheckedLine[],
   refused: readonly LineRefused[],
   waiting: WaitingLines | null,
@@ -174,13 +177,19 @@ function sortOut(
   const refusedAt = new Map(refused.map((one) => [one.at, one]));
   return lines.flatMap((line, at) => {
     const one = refusedAt.get(at);
-    if (one === undefined) waiting?.overtake(line.id);
-    if (one === undefined || (sumOfHeld(one.reason) !== null && waiting?.add(line, one))) return [];
-    return outLine(line, one);
+    if (one === undefined) {
+      // Lines before an erasure count as if they had been in before it.
+      const imported = waiting?.overtake(line) ?? 0;
+      if (imported > 0) report.applied({ ...NOTHING, imported });
+      return [];
+    }
+    // Whatever a line was refused for, it may go in after one that waits.
+    const mayWait = waiting !== null && (sumOfHeld(one.reason) !== null || waiting.has(line.id));
+    return mayWait && waiting.add(line) ? [] : outLine(line, one);
   });
 }
 
-function outLine({ number, id, text }: CheckedLine, { field, reason }: LineRefused): OutLine {
+function outLine({ number, id, text }: CheckedLine, { field, reason }: Omit<LineRefused, 'at'>): OutLine {
   return { number, id, raw: text, refusal: { field, reason, sum: sumOfHeld(reason) ?? reason } };
 }
 

@@ -10,7 +10,12 @@ export type CheckedLine = {
   number: number;
   /** The id of its profile. */
   id: number;
+  /** Whether it erases the profile. */
+  isDeletion: boolean;
+  /** As it stands in the file. */
   text: string;
+  /** What is sent. */
+  body: string;
   bytes: number;
 };
 
@@ -51,7 +56,7 @@ export async function sendLines(
   lines: readonly CheckedLine[],
   { merge, partial, onWarning, tries: { most, ...pauses } = TRIES }: SendOptions,
 ): Promise<SentEnd> {
-  const body = Buffer.from(lines.map(({ text }) => `${text}\n`).join(''));
+  const body = Buffer.from(lines.map(({ body: text }) => `${text}\n`).join(''));
   for (let tries = 1; ; tries++) {
     try {
       const answer = await askHost(host, {

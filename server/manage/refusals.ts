@@ -7,13 +7,13 @@ import { describeFault } from '../watching/log.ts';
 export const ANYTHING = '/manage/*';
 
 /** What is refused in the words of RFC 6749, section 5.2, and RFC 7009: the code as `error`, the sentence beside it. */
-export const OAUTH_CODES: readonly ErrorCode[] = [
+export const OAUTH_CODES = [
   'invalid_request',
   'invalid_client',
   'invalid_grant',
   'unsupported_grant_type',
   'unsupported_token_type',
-];
+] as const satisfies readonly ErrorCode[];
 
 /**
  * Makes the answer to an error: `{"error":"<sentence>"}` with the code in X-Error-Code, as under /api; `{"error":"<code>",
@@ -40,7 +40,7 @@ export function refuseCall(error: unknown, template: string = ANYTHING): PageAns
 }
 
 function bodyOf({ code, details: { address } }: AppError, sentence: string): object {
-  if (OAUTH_CODES.includes(code)) return { error: code, error_description: sentence };
+  if ((OAUTH_CODES as readonly ErrorCode[]).includes(code)) return { error: code, error_description: sentence };
   return { error: sentence, ...(address !== undefined && { address }) };
 }
 

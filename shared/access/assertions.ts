@@ -9,6 +9,8 @@ import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkey
 import { relyingPartyOf } from './relying-party.ts';
 import type { Session, Signed } from './session-row.ts';
 import { beginSession } from './sessions.ts';
+import { writeSessions } from './sessions-file.ts';
+import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
 import { type Assertion, challengeIn, type RelyingParty, verifyAssertion } from './webauthn.ts';
 
 // What admins do with a passkey: they sign in, and they let exactly one decision through. Functions throw `busy` where a lock
@@ -20,35 +22,32 @@ export type SignedAdmin = Extract<Signed, { kind: 'admin' }>;
 /** What a browser needs to ask for a passkey. `credentialIds` (base64url) are those that may answer; any may where it is empty. */
 export type AssertionOptions = { challenge: string; party: RelyingParty; credentialIds: string[] };
 
-/** Begins a sign-in. Throws what {@link makeChallenge} throws. */
-export function beginSignIn(access: Access, client: Client): AssertionOptions {
+/** Begins a sign-in; nothing is stored of it. */
+export function beginSignIn(access: Access): AssertionOptions {
   const party = relyingPartyOf(access.config.publicUrl);
-  const challenge = makeChallenge(access, { purpose: 'sign-in', admin: null, about: '' }, client);
-  return { challenge, party, credentialIds: [] };
+  return { challenge: makeSignInChallenge(access), party, credentialIds: [] };
 }
 
-/** Signs an admin in by an assertion. Throws `forbidden`; the challenge is used up whatever happens. */
+/** Signs an admin in by an assertion, once. Throws `forbidden`. */
 export function signInByPasskey(access: Access, sent: Assertion, client: Client): { token: string; session: Session } {
   const challenge = challengeIn(sent.clientDataJson);
-  consumeChallenge(access, challenge, { purpose: 'sign-in', admin: null, about: '' });
+  checkSignInChallenge(access, challenge);
   const { name, generation } = checkPasskey(access, challenge, sent);
-  return beginSession(access, { kind: 'admin', name, generation }, client);
+  return writeSessions(access.sessions, (sqlite) => {
+    useSignInChallenge(access, sqlite, challenge);
+    return beginSession(access, { kind: 'admin', name, generation }, client);
+  });
 }
 
 /**
  * Begins a decision of an admin who is signed in: stores what he is about to decide. Throws `forbidden` where he is no admin
  * any more, `changed_since` where the key is not as the page showed it, and what {@link makeChallenge} throws.
  */
-export function beginDecision(
-  access: Access,
-  admin: SignedAdmin,
-  decision: Decision,
-  client: Client,
-): AssertionOptions {
+export function beginDecision(access: Access, admin: SignedAdmin, decision: Decision): AssertionOptions {
   const party = relyingPartyOf(access.config.publicUrl);
   const credentialIds = confirmedIds(access, admin);
   refuseChanged(access, decision);
-  const challenge = makeChallenge(access, { purpose: 'decision', admin, about: decisionText(decision) }, client);
+  const challenge = makeChallenge(access, { purpose: 'decision', admin, about: decisionText(decision) });
   return { challenge, party, credentialIds };
 }
 

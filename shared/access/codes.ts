@@ -7,7 +7,6 @@ import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
 import {
   type Counted,
   countAsk,
-  countedAs,
   countedNetworks,
   dropOldCounts,
   hasRoom,
@@ -16,9 +15,9 @@ import {
 } from './mail-limits.ts';
 import type { Session } from './session-row.ts';
 import { beginSession } from './sessions.ts';
-import { countKey, writeSessions } from './sessions-file.ts';
+import { fileKey, writeSessions } from './sessions-file.ts';
 import { signInMail } from './sign-in-mail.ts';
-import { newToken } from './tokens.ts';
+import { keyedHash, newToken } from './tokens.ts';
 import { tellOfSignIn } from './untold.ts';
 
 // How owners sign in: a code is mailed to the stored address, and works once, for ten minutes and five tries, in the browser
@@ -53,12 +52,12 @@ export function askCode(access: Access, ask: Ask): Asked {
   const fresh = newToken(access.random);
   const { sessions } = access;
   const made = writeSessions(sessions, (sqlite) => {
-    const key = countKey(sessions);
+    const key = fileKey(sessions);
     const pair = [claim.profileId ?? claim.folded, claim.address];
-    const askedFor = countedAs(key, 'pair', ...pair);
+    const askedFor = keyedHash(key, 'pair', ...pair);
     const isKnown = isKnownBrowser(sqlite, ask.knownBrowser, claim.binding, nowMs);
     const counted: Counted = {
-      pair: isKnown ? countedAs(key, 'known', ask.knownBrowser ?? '', ...pair) : askedFor,
+      pair: isKnown ? keyedHash(key, 'known', ask.knownBrowser ?? '', ...pair) : askedFor,
       ...countedNetworks(key, ask.client.address),
     };
     const isSecretKept = isAsking(sqlite, ask.browserSecret, askedFor, nowMs);

@@ -84,10 +84,10 @@ export function readEnrolment(access: Access, secret: string): Enrolment {
 }
 
 /** Begins a registration at an address. Throws `forbidden`, `refused` where PUBLIC_URL can't have passkeys, and what challenges throw. */
-export function beginRegistration(access: Access, secret: string, client: Client): RegistrationOptions {
+export function beginRegistration(access: Access, secret: string): RegistrationOptions {
   const party = relyingPartyOf(access.config.publicUrl);
   const { admin } = find(access, secret);
-  const challenge = makeChallenge(access, { purpose: 'enrolment', admin: null, about: aboutOf(secret) }, client);
+  const challenge = makeChallenge(access, { purpose: 'enrolment', admin, about: aboutOf(secret) });
   const user = { handle: admin.userHandle.toString('base64url'), name: admin.name };
   const credentialIds = listPasskeys(access.db, admin.name).map(({ credentialId }) =>
     credentialId.toString('base64url'),
@@ -109,9 +109,9 @@ export function register(
 ): { name: string; passkey: string } {
   const party = relyingPartyOf(access.config.publicUrl);
   const name = checkText(PASSKEY_NAME, sent.name);
-  find(access, secret);
+  const { admin: wanted } = find(access, secret);
   const challenge = challengeIn(sent.clientDataJson);
-  consumeChallenge(access, challenge, { purpose: 'enrolment', admin: null, about: aboutOf(secret) });
+  consumeChallenge(access, challenge, { purpose: 'enrolment', admin: wanted, about: aboutOf(secret) });
   const credential = verifyRegistration(party, challenge, sent);
   if (findPasskey(access.db, credential.credentialId) !== null) {
     throw new AppError('forbidden', 'This passkey is registered already.');

@@ -1,6 +1,7 @@
 import type { Sqlite } from '../db/connect.ts';
 import { networkOf } from '../net.ts';
 import { dropPast } from './periods.ts';
+import { keyedHash } from './tokens.ts';
 
 // How many sign-in mails are sent. What is counted stands in the table mail_counts under a keyed hash: neither a name nor an
 // address can be read from the file. What is asked for counts, whether or not it leads to a mail, so that nobody learns
@@ -32,20 +33,15 @@ export const MAIL_LIMITS = {
 /** No count is needed for longer than this. */
 const LONGEST_WINDOW_MS = DAY_MS;
 
-/** What an ask is counted under: hashes of {@link countedAs}. */
+/** What an ask is counted under: keyed hashes. */
 export type Counted = { pair: Uint8Array; network: Uint8Array; wideNetwork: Uint8Array };
-
-/** The keyed hash of some texts, 32 bytes. */
-export function countedAs(key: Uint8Array, ...texts: readonly (string | number)[]): Uint8Array {
-  return new Bun.CryptoHasher('sha256', key).update(JSON.stringify(texts)).digest();
-}
 
 /** What asks from this client address are counted under. The address must be normalised. */
 export function countedNetworks(key: Uint8Array, address: string): Pick<Counted, 'network' | 'wideNetwork'> {
   return {
-    network: countedAs(key, 'network', networkOf(address, 64)),
+    network: keyedHash(key, 'network', networkOf(address, 64)),
     // One IPv4 address is its own network of either width.
-    wideNetwork: countedAs(key, 'wide network', networkOf(address, 48)),
+    wideNetwork: keyedHash(key, 'wide network', networkOf(address, 48)),
   };
 }
 
@@ -61,12 +57,12 @@ export function hasRoom(sqlite: Sqlite, counted: Counted, nowMs: number): boolea
 
 /** Whether there is room for one more mail that is really sent. */
 export function hasRoomToSend(sqlite: Sqlite, key: Uint8Array, nowMs: number): boolean {
-  return MAIL_LIMITS.sent.every((limit) => isBelow(sqlite, countedAs(key, 'sent'), limit, nowMs));
+  return MAIL_LIMITS.sent.every((limit) => isBelow(sqlite, keyedHash(key, 'sent'), limit, nowMs));
 }
 
 /** How many mails were really sent in the last hour. */
 export function countSent(sqlite: Sqlite, key: Uint8Array, nowMs: number): number {
-  return countWithin(sqlite, countedAs(key, 'sent'), HOUR_MS, nowMs);
+  return countWithin(sqlite, keyedHash(key, 'sent'), HOUR_MS, nowMs);
 }
 
 /**
@@ -75,7 +71,7 @@ export function countSent(sqlite: Sqlite, key: Uint8Array, nowMs: number): numbe
  */
 export function countAsk(sqlite: Sqlite, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
   const insert = sqlite.query('INSERT INTO mail_counts (counted_under, at) VALUES (?, ?)');
-  const sent = countedAs(key, isSent ? 'sent' : 'not sent');
+  const sent = keyedHash(key, isSent ? 'sent' : 'not sent');
   for (const under of [counted.pair, counted.network, counted.wideNetwork, sent]) insert.run(under, nowMs);
 }
 

@@ -30,8 +30,8 @@ const FORMER_IDS: readonly number[] = [0x504c5331];
 /** How long a page waits for the lock of another process, in milliseconds. Only pages wait; no lookup does. */
 const BUSY_TIMEOUT_MS = 2_000;
 
-/** The name of the setting that keys the hashes of {@link countKey}. */
-const COUNT_KEY = 'count key';
+/** The name of the setting that is {@link fileKey}. */
+const FILE_KEY = 'key';
 
 /** The path of the sessions file of a main database: `profiles.db.sessions` for `profiles.db`. */
 export function sessionsPath(databasePath: string): string {
@@ -128,10 +128,13 @@ export function emptyLog({ sqlite, path }: SessionsFile): void {
   guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)'));
 }
 
-/** The random key of this file, 32 bytes, under which mails are counted, so that the file names nobody. */
-export function countKey({ sqlite, path }: SessionsFile): Uint8Array {
-  const row = sqlite.query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?').get(COUNT_KEY);
-  if (row === null) throw unreadable(path, 'it has no count key', null);
+/**
+ * The random key of this file, 32 bytes: mails are counted under hashes that it keys, so that the file names nobody, and by it
+ * the server knows its own challenges again. Throws `refused` where it is missing.
+ */
+export function fileKey({ sqlite, path }: SessionsFile): Uint8Array {
+  const row = sqlite.query<{ value: Uint8Array }, [string]>('SELECT value FROM settings WHERE name = ?').get(FILE_KEY);
+  if (row === null) throw unreadable(path, 'it has no key', null);
   return row.value;
 }
 
@@ -168,7 +171,7 @@ function makeTables(sqlite: Sqlite, random: Random): void {
   if (FORMER_IDS.includes(applicationIdOf(sqlite))) dropTables(sqlite);
   sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
   for (const statement of TABLES) sqlite.run(statement);
-  sqlite.run('INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)', [COUNT_KEY, random(32)]);
+  sqlite.run('INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)', [FILE_KEY, random(32)]);
 }
 
 function dropTables(sqlite: Sqlite): void {

@@ -23,6 +23,7 @@ import {
   sessionsPath,
   writeSessions,
 } from './sessions-file.ts';
+import { dropOldUses } from './sign-in-challenges.ts';
 
 /** The tables whose rows belong to an owner. */
 const OWNED = ['sessions', 'person_tokens', 'cli_codes', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
@@ -36,6 +37,7 @@ const DROPS = [
   dropOldPersonTokens,
   dropOldCliCodes,
   dropOldChallenges,
+  dropOldUses,
   dropOldDecisions,
   dropOldEnrolments,
   dropOldHandOvers,

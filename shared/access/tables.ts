@@ -3,7 +3,7 @@
 // signs in anew. Times are milliseconds since 1970. No token, code, challenge or address that lets anybody in is stored in
 // clear, only its SHA-256.
 
-/** Values of the file itself: `count key` keys the hashes under which mails are counted. */
+/** Values of the file itself: `key` is its random key (`fileKey`). */
 const SETTINGS = `CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID`;
 
 /**
@@ -75,21 +75,25 @@ const ENROLMENTS = `CREATE TABLE IF NOT EXISTS enrolments (
 ) STRICT, WITHOUT ROWID`;
 
 /**
- * Challenges for passkeys, by their SHA-256, with what each is for: `about` is the decision that it was made for, as text,
- * and admin who is to take it. One that was used stays until its time is over, since all are counted.
+ * Challenges for decisions and registrations by passkey, by their SHA-256, with what each is for: `about` is the decision that
+ * it was made for, as text, and admin who is to take it. One that was used stays until its time is over, since all are counted.
  */
 const CHALLENGES = `CREATE TABLE IF NOT EXISTS challenges (
   challenge_hash BLOB PRIMARY KEY CHECK (length(challenge_hash) = 32),
-  purpose TEXT NOT NULL CHECK (purpose IN ('sign-in', 'enrolment', 'decision')),
-  admin TEXT,
-  generation INTEGER,
+  purpose TEXT NOT NULL CHECK (purpose IN ('enrolment', 'decision')),
+  admin TEXT NOT NULL,
+  generation INTEGER NOT NULL,
   about TEXT NOT NULL,
-  client_block TEXT NOT NULL,
   made_at INTEGER NOT NULL,
-  is_used INTEGER NOT NULL DEFAULT 0 CHECK (is_used IN (0, 1)),
-  CHECK ((purpose = 'decision') = (admin IS NOT NULL) AND (admin IS NULL) = (generation IS NULL))
+  is_used INTEGER NOT NULL DEFAULT 0 CHECK (is_used IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS challenges_made ON challenges (made_at)`;
+
+/** Challenges with which an admin has signed in, by their SHA-256, for a day. */
+const USED_CHALLENGES = `CREATE TABLE IF NOT EXISTS used_challenges (
+  challenge_hash BLOB PRIMARY KEY CHECK (length(challenge_hash) = 32),
+  used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID`;
 
 /**
  * Tokens of people: what their `profilectl` on other machines shows. Bound to owners and admins as sessions are; `machine` is
@@ -195,6 +199,7 @@ export const TABLES: readonly string[] = [
   MAIL_COUNTS,
   ENROLMENTS,
   CHALLENGES,
+  USED_CHALLENGES,
   PERSON_TOKENS,
   CLI_CODES,
   TOKEN_USES,

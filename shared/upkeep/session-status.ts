@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { countSent, MAIL_LIMITS } from '../access/mail-limits.ts';
 import { countSessions } from '../access/sessions.ts';
-import { closeSessionsFile, countKey, openSessionsFile, sessionsPath } from '../access/sessions-file.ts';
+import { closeSessionsFile, fileKey, openSessionsFile, sessionsPath } from '../access/sessions-file.ts';
 import { AppError } from '../errors.ts';
 
 /** Who is signed in to the Developer Platform: how many sessions are alive, and how many sign-in mails went out lately. */
@@ -23,7 +23,7 @@ export function readSessionStatus(
   try {
     const file = openSessionsFile(databasePath);
     try {
-      const mailsLastHour = countSent(file.sqlite, countKey(file), nowMs);
+      const mailsLastHour = countSent(file.sqlite, fileKey(file), nowMs);
       const mailsPerHour = MAIL_LIMITS.sent[0].most;
       return { status: { path, sessions: countSessions(file, nowMs), mailsLastHour, mailsPerHour }, fault: null };
     } finally {

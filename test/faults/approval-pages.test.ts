@@ -10,7 +10,6 @@ import { openDatabase } from '../../shared/db/open.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
 import { shownState } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
-import { CLIENT } from '../support/access.ts';
 import { onBox } from '../support/actors.ts';
 import { enrol, signIn } from '../support/admins.ts';
 import { importLines } from '../support/import.ts';
@@ -65,7 +64,7 @@ async function prepare(variables: Record<string, string>) {
       retireOldAtMs: null,
       shown,
     } as const;
-    const { challenge } = beginDecision(access, signed as SignedAdmin, decision, CLIENT);
+    const { challenge } = beginDecision(access, signed as SignedAdmin, decision);
     const { userHandle, ...assertion } = authenticator.assert(challenge);
     const body = new URLSearchParams({ ...fields, shown, ...assertion, userHandle: userHandle ?? '' });
     return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });

@@ -11,7 +11,7 @@ import { profilectlWords } from '../support/cli.ts';
 import { get, serverOn, startTestServer } from '../support/http.ts';
 import { remainingInFile } from '../support/quota-file.ts';
 import { keyFor } from '../support/requests.ts';
-import { rounds } from '../support/rounds.ts';
+import { rounds, seededRandom } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { HAS_STRACE } from '../support/strace.ts';
 import { parseItems } from '../support/structured-fields.ts';
@@ -33,28 +33,20 @@ async function world(rateLimits = ['100000/1d', '50000/31d']) {
   return { deps, secret, identifier, variables };
 }
 
+/** How many workers a server has that is killed, and the one after it. */
+const CREWS = [
+  ['1', '1'],
+  ['2', '1'],
+  ['1', '2'],
+] as const;
+
 describe('over the end of a server process', () => {
-  test('SIGTERM forgets nothing, however often and whatever is in flight', async () => {
-    const { secret, variables } = await world();
-    let admitted = 0;
-    for (const count of [1, 40, 7]) {
-      const server = await startServerProcess(variables);
-      const answers = await Promise.all(Array.from({ length: count }, () => get(server, '/api/lookup/uid/1', secret)));
-      admitted += answers.length;
-      const late = Array.from({ length: 20 }, () => get(server, '/api/lookup/uid/1', secret));
-      const ended = server.end('SIGTERM');
-      admitted += (await Promise.all(late)).length;
-      expect(await ended).toBe(0);
-      const again = await startServerProcess(variables);
-      expect(remaining(await get(again, '/api/key', secret))).toEqual([100_000 - admitted, 50_000 - admitted]);
-      expect(await again.end('SIGINT')).toBe(0);
-    }
-  }, 60_000);
+  const random = seededRandom('killed servers that count');
 
   test.skipIf(!HAS_STRACE)(
     'one read of the file that fails forgets nothing',
     async () => {
-      const { deps, secret, variables } = await world(['100/1d']);
+      const { deps, secret, identifier, variables } = await world(['100/1d']);
       const path = quotaPath(deps.config.databasePath);
       const first = await startServerProcess(variables);
       await get(first, '/api/lookup/uid/1', secret);
@@ -78,21 +70,23 @@ describe('over the end of a server process', () => {
         // Where the file could not even be opened, the ledger tries again when it saves.
         await server.end();
         expect(readdirSync(deps.folder).filter((name) => name.includes('unreadable'))).toEqual([]);
-        const again = await startServerProcess(variables);
-        expect(remaining(await get(again, '/api/key', secret))).toEqual([99]);
-        await again.end();
+        const limit = { quota: 100, windowSeconds: 86_400 };
+        expect(remainingInFile(deps.config.databasePath, identifier, limit)).toBe(99);
       }
     },
     60_000,
   );
 
-  test('SIGKILL at any instant forgets at most the last second, and never counts what was not asked', async () => {
-    const runs = rounds(12);
+  test('SIGKILL at any instant forgets at most the last second, and never counts what was not asked, whatever the number of workers', async () => {
     const losses: number[] = [];
-    const instants = fc.sample(fc.integer({ min: 50, max: 1_800 }), { numRuns: runs });
-    const kill = async (afterMs: number): Promise<void> => {
+    // Each crew once after so long that what was used first has to be there, and some at any instant.
+    const crew = fc.constantFrom(...CREWS);
+    const late = CREWS.map((one) => [one, 1_200 + random() * 800] as const);
+    const waiting = [...late, ...fc.sample(fc.tuple(crew, fc.integer({ min: 50, max: 1_800 })), rounds(12))];
+    const runs = waiting.length;
+    const kill = async ([before, after]: (typeof CREWS)[number], afterMs: number): Promise<void> => {
       const { secret, variables } = await world();
-      const server = await startServerProcess(variables);
+      const server = await startServerProcess({ ...variables, WORKERS: before });
       const answeredAt: number[] = [];
       let asked = 0;
       let isKilled = false;
@@ -112,7 +106,7 @@ describe('over the end of a server process', () => {
       const killedAt = performance.now();
       await server.end('SIGKILL');
       await Promise.all(clients);
-      const again = await startServerProcess(variables);
+      const again = await startServerProcess({ ...variables, WORKERS: after });
       const [day = 0, month = 0] = remaining(await get(again, '/api/key', secret));
       await again.end('SIGKILL');
       const counted = 100_000 - day;
@@ -123,9 +117,8 @@ describe('over the end of a server process', () => {
       const lost = answeredAt[counted];
       losses.push(lost === undefined ? 0 : Math.max(0, Math.round(killedAt - lost)));
     };
-    const waiting = [...instants];
     const line = async () => {
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await kill(next);
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await kill(...next);
     };
     await Promise.all([line(), line(), line()]);
     process.stderr.write(`killed servers: ${runs}, forgotten at most ${Math.max(...losses)} ms\n`);

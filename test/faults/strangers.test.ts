@@ -121,6 +121,8 @@ describe('noise', () => {
         'Authorization: x\r\n',
         ' HTTP/1.1\r\n',
         'A'.repeat(17_000),
+        // What a client of TLS says first.
+        '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03',
       ),
       fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
     ),

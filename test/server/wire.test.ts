@@ -315,39 +315,10 @@ describe('broken requests', () => {
     });
   }
 
-  test('TLS on a plain port, and noise', async () => {
-    await sendRaw(server, Buffer.from('16030100a5010000a10303'.padEnd(200, '0'), 'hex'));
-    await sendRaw(server, Buffer.alloc(40_000, 0x80));
-  });
-
-  test('half a request, then nothing', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const socket = await Bun.connect({
-      hostname: '127.0.0.1',
-      port: server.port,
-      socket: { data() {}, close: () => resolve() },
-    });
-    socket.write('GET /api/key HTTP/1.1\r\nHost: a\r\nAuthor');
-    socket.terminate();
-    await promise;
-  });
-
   test('two Authorization fields are no credentials, though both were good', async () => {
     const answer = await ask('/api/key', credentials);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="profile-lookup"');
-  });
-
-  test('pipelined requests are answered one by one, in order', async () => {
-    const one = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${credentials}\r\n${more}\r\n`;
-    const text = await sendRaw(
-      server,
-      one('/api/lookup/uid/7') + one('/nothing') + one('/api/lookup/uid/8', 'Connection: close\r\n'),
-    );
-    const order = ['"id":7', 'nothing at this path', '"id":8'].map((sign) => text.indexOf(sign));
-    expect(order).toEqual([...order].sort((a, b) => a - b));
-    expect(order).not.toContain(-1);
-    expect(text.split('HTTP/1.1 ').length).toBe(4);
   });
 });
 

@@ -15,7 +15,7 @@ export function secretOf(address: string): string {
 /** Registers a passkey of this authenticator, or of a new one, at such an address; it waits to be confirmed. */
 export function registerAt(access: Access, address: string, name = 'Laptop', made?: Authenticator): Authenticator {
   const secret = secretOf(address);
-  const { challenge, party, user } = beginRegistration(access, secret, CLIENT);
+  const { challenge, party, user } = beginRegistration(access, secret);
   const authenticator = made ?? createAuthenticator(party);
   register(access, secret, { ...authenticator.register(challenge, user.handle), name }, CLIENT);
   return authenticator;
@@ -30,7 +30,7 @@ export function enrol(access: Access, name: string): Authenticator {
 
 /** Signs in with a passkey; returns the session's token, and who is signed in. */
 export function signIn(access: Access, authenticator: Authenticator): { token: string; signed: SignedAdmin } {
-  const { challenge } = beginSignIn(access, CLIENT);
+  const { challenge } = beginSignIn(access);
   const { token, session } = signInByPasskey(access, authenticator.assert(challenge), CLIENT);
   return { token, signed: session.signed as SignedAdmin };
 }

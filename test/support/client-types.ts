@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { plugin } from 'bun';
+import { manageDocument } from '../../server/manage/document/document.ts';
 import { PROJECT } from './cli.ts';
 
 // Writes test/support/api-types.ts and manage-types.ts, which are not committed: the types of clients, made of the OpenAPI
@@ -16,10 +17,10 @@ plugin({
 const { astToString, default: openapiTS } = await import('openapi-typescript');
 
 for (const [document, types] of [
-  ['server/api-doc/openapi.json', 'api-types.ts'],
-  ['server/manage/openapi.json', 'manage-types.ts'],
+  [await Bun.file(join(PROJECT, 'server/docs/openapi.json')).text(), 'api-types.ts'],
+  [JSON.stringify(manageDocument()), 'manage-types.ts'],
 ] as const) {
-  const made = astToString(await openapiTS(await Bun.file(join(PROJECT, document)).text()));
+  const made = astToString(await openapiTS(document));
   const file = Bun.file(join(import.meta.dir, types));
   // Another test run of this checkout may be reading it.
   if (!(await file.exists()) || (await file.text()) !== made) await file.write(made);

@@ -1,7 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import type { Header, OpenApi, Reference, ResponseObject } from '../../server/api-doc/document/types.ts';
-import { servedDocument } from '../../server/api-doc/served.ts';
+import { readOperations, resolved } from '../../server/docs/openapi/read.ts';
+import type { Header, OpenApi, Operation, ResponseObject } from '../../server/docs/openapi/types.ts';
+import { servedDocument } from '../../server/docs/served.ts';
 
 // Holds every answer that a test receives to the OpenAPI document: status, headers and body, nothing more and nothing
 // less than it says.
@@ -70,33 +71,22 @@ export function documentedAnswer(
   document: OpenApi,
   { method, target, status }: Pick<Received, 'method' | 'target' | 'status'>,
 ): ResponseObject | undefined {
-  const path = templateOf(document, target);
-  const isRead = method === 'GET' || method === 'HEAD';
-  const responses = path !== undefined && isRead ? document.paths[path]?.get.responses : undefined;
-  const response = (responses ?? document['x-other-requests'].responses)[status];
-  return response && resolve(document, response);
+  const operation = method === 'GET' || method === 'HEAD' ? operationAt(document, target) : undefined;
+  const response = (operation?.responses ?? document['x-other-requests'].responses)[status];
+  return response && resolved(document, response);
 }
 
-function templateOf(document: OpenApi, target: string): string | undefined {
+function operationAt(document: OpenApi, target: string): Operation | undefined {
   // A number sign is no fragment on the wire, and two slashes begin no authority.
   const url = URL.parse((target.startsWith('/') ? `http://h${target}` : target).replaceAll('#', '%23'));
-  if (url === null) return undefined;
-  const { pathname } = url;
-  return Object.keys(document.paths).find((template) =>
-    new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
-  );
-}
-
-/** What a reference points to. */
-export function resolve<T extends object>(document: OpenApi, item: T | Reference): T {
-  if (!('$ref' in item)) return item;
-  const parts = item.$ref.split('/').slice(1);
-  return parts.reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], document) as T;
+  const matches = (path: string) =>
+    new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(url?.pathname ?? '');
+  return readOperations(document).find(({ path }) => matches(path))?.operation;
 }
 
 function headerFaults(held: Held, response: ResponseObject, { headers }: Received): string[] {
   const documented = Object.entries(response.headers).map(
-    ([name, header]) => [name.toLowerCase(), resolve<Header>(held.document, header)] as const,
+    ([name, header]) => [name.toLowerCase(), resolved<Header>(held.document, header)] as const,
   );
   const names = new Set([...documented.map(([name]) => name), ...NOT_DOCUMENTED]);
   const faults = [...headers.keys()].filter((name) => !names.has(name)).map((name) => `header ${name}: not documented`);

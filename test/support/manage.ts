@@ -1,7 +1,8 @@
 import { expect } from 'bun:test';
-import type { ResponseObject } from '../../server/api-doc/document/types.ts';
 import { matchPath } from '../../server/developers/match.ts';
-import { documentPath, type ManageApi, manageDocumentText } from '../../server/manage/document/document.ts';
+import { toTemplate } from '../../server/docs/openapi/builder.ts';
+import { resolved } from '../../server/docs/openapi/read.ts';
+import { manageDocument } from '../../server/manage/document/document.ts';
 import { MANAGE_ROUTES } from '../../server/manage/routes.ts';
 import type { Access } from '../../shared/access/access.ts';
 import { beginPersonToken } from '../../shared/access/person-tokens.ts';
@@ -84,13 +85,13 @@ export function personTokenFor(access: Access, signed: Signed, machine = 'laptop
   return token;
 }
 
-const held = hold(JSON.parse(manageDocumentText()));
-const api = held.document as unknown as ManageApi;
+const held = hold(manageDocument());
+const api = held.document;
 
 /** The template of the document that a path matches, else the path itself. */
 function templateOf(path: string): string {
   const route = MANAGE_ROUTES.find((one) => matchPath(one.path, path) !== null);
-  return route === undefined ? path : documentPath(route.path);
+  return route === undefined ? path : toTemplate(route.path);
 }
 
 /** Throws where an answer under /manage is not what the document says: its status, headers and body. */
@@ -99,7 +100,8 @@ export async function checkCall(method: string, path: string, answer: Response):
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   const operation = api.paths[templateOf(path)]?.[verb as 'get'];
   const responses = operation?.responses ?? api['x-other-requests'].responses;
-  const response = responses[status] as ResponseObject | undefined;
+  const found = responses[status];
+  const response = found && resolved(api, found);
   const received = { method, target: path, status, headers, body: await answer.clone().text() };
   const faults = response === undefined ? ['the status is not documented'] : responseFaults(held, response, received);
   if (faults.length > 0) throw new Error(`${method} ${path} → ${status} is not as documented:\n${faults.join('\n')}`);

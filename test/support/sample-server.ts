@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { servedDocument } from '../../server/api-doc/served.ts';
+import { servedDocument } from '../../server/docs/served.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from './actors.ts';

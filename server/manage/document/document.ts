@@ -1,32 +1,21 @@
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
+import { ErrorBody } from '../../../shared/api/bodies.ts';
+import { Key, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
-import { COMMON_HEADERS, headerComponents, headerReferences } from '../../api-doc/document/headers.ts';
-import type { OpenApi, Operation } from '../../api-doc/document/types.ts';
+import { buildDocument, toTemplate } from '../../docs/openapi/builder.ts';
+import { COMMON_HEADERS, headerComponents, headersNamed } from '../../docs/openapi/headers.ts';
+import { type RefusalStyle, refusalResponses } from '../../docs/openapi/refusals.ts';
+import type { OpenApi } from '../../docs/openapi/types.ts';
 import type { Admitted, ManageRoute } from '../call.ts';
 import type { LoginRoute } from '../login.ts';
 import { OAUTH_CODES } from '../refusals.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from '../routes.ts';
 import { KEY_DOCS } from './key-operations.ts';
-import { KEY_SCHEMAS } from './key-schemas.ts';
-import { MANAGE_DOCS, type ManageDoc, objectOf } from './operations.ts';
-import { COMMON, OTHER, responsesOf } from './refusals.ts';
-
-/** An operation with the body that it takes. */
-export type ManageOperation = Operation & {
-  /** The right that a token of a platform needs. It is no role of `security`, which some tools take for a fault. */
-  'x-right'?: string;
-  requestBody?: { required: true; content: Record<string, object> };
-};
-
-/** The document of `/manage/v1`, which is OpenAPI 3.1. */
-export type ManageApi = Omit<OpenApi, 'paths'> & {
-  paths: Record<string, Partial<Record<'get' | 'post' | 'patch', ManageOperation>>>;
-};
-
-/** The version of this interface, which is not the version of the package. */
-const INTERFACE_VERSION = '1.0.0';
+import { LINES_REFUSED, MANAGE_DOCS, type ManageDoc } from './operations.ts';
 
 /** The address in the document, which a server replaces by its own. */
-export const DOCUMENT_URL = 'http://127.0.0.1:3000';
+const DOCUMENT_URL = 'http://127.0.0.1:3000';
 
 const GUIDE =
   'For the backend of the platform, with a token of its own (`profilectl tokens add`), and for the `profilectl` of owners and admins on other machines, with a token of the person. Send it as `Authorization: Bearer <token>`. Answers are JSON and never stored; refusals are `{"error":"<sentence>"}`, and name their code in `X-Error-Code`.';
@@ -34,73 +23,97 @@ const GUIDE =
 /** What is said of each operation, by its method and path. */
 const DOCS: Record<string, ManageDoc> = { ...MANAGE_DOCS, ...KEY_DOCS };
 
-/** Makes the text of the document, which is committed as openapi.json. Throws where a route has no entry. */
-export function manageDocumentText(): string {
-  return `${JSON.stringify(documentOf(), null, 2)}\n`;
+const OAuthError = z.strictObject({
+  error: z.enum(OAUTH_CODES),
+  // What RFC 6749 allows there.
+  error_description: z.string().regex(/^[ !#-[\]-~]+$/),
+});
+
+const DECISION_NEEDED = z.strictObject({
+  error: z.string(),
+  address: z.url().describe('Where the admin lets this through; not for other codes.').optional(),
+});
+
+for (const [id, schema] of Object.entries({ Error: ErrorBody, OAuthError, Key, KeyWithHistory })) {
+  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id });
 }
 
-function documentOf(): ManageApi {
-  const used = headerComponents({ etag: '', contentLocation: '', link: '', rateLimitPolicy: '', rateLimit: '' });
-  const names = [...COMMON_HEADERS, 'No-Cache-Control'];
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Profile Lookup for backends and profilectl',
-      version: INTERFACE_VERSION,
-      summary: 'Sending profiles and signing users in.',
-      description: GUIDE,
-      license: { name: 'As agreed with the operator of this server', url: `${DOCUMENT_URL}/docs` },
-    },
-    servers: [{ url: DOCUMENT_URL, description: 'This server.' }],
-    tags: [
-      { name: 'Platform', description: 'What a token of a platform can do.' },
-      { name: 'Person', description: 'What a token of a person can do.' },
-    ],
-    paths: pathsOf([...MANAGE_ROUTES, ...LOGIN_ROUTES]),
-    'x-other-requests': {
-      description: 'What is answered to other methods, and on every other path under `/manage`.',
-      responses: responsesOf([...COMMON, 'no_credentials', 'invalid_token', ...OTHER]),
-    },
-    components: {
-      schemas: {
-        Error: objectOf({ error: { type: 'string' } }),
-        OAuthError: objectOf({
-          error: { type: 'string', enum: [...OAUTH_CODES] },
-          // What RFC 6749 allows there.
-          error_description: { type: 'string', pattern: '^[ !#-\\[\\]-~]+$' },
-        }),
-        ...KEY_SCHEMAS,
-      },
-      headers: Object.fromEntries(Object.entries(used).filter(([name]) => names.includes(name))),
-      responses: {},
-      securitySchemes: {
-        platform: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'A token of a platform; `x-right` is the right that it needs.',
-        },
-        person: { type: 'http', scheme: 'bearer', description: 'A token of an owner or an admin.' },
-      },
-    },
+/** Makes the OpenAPI document of `/manage/v1`. Throws where a route has no entry. */
+export function manageDocument(): OpenApi {
+  const style: RefusalStyle = {
+    headers: headerComponents(),
+    bodyOf: refusalBody,
+    headersOf: () => [],
+    hasFixedValues: false,
+    made: new Map(),
   };
+  return buildDocument({
+    title: 'Profile Lookup for backends and profilectl',
+    summary: 'Sending profiles and signing users in.',
+    description: GUIDE,
+    publicUrl: DOCUMENT_URL,
+    prefix: '',
+    tags: { Platform: 'What a token of a platform can do.', Person: 'What a token of a person can do.' },
+    paths: pathsOf([...MANAGE_ROUTES, ...LOGIN_ROUTES], style),
+    others: {
+      description: 'What is answered to other methods, and on every other path under `/manage`.',
+      responses: refusalResponses(style, [...COMMON, 'no_credentials', 'invalid_token', ...OTHER]),
+    },
+    securitySchemes: {
+      platform: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'A token of a platform; `x-right` is the right that it needs.',
+      },
+      person: { type: 'http', scheme: 'bearer', description: 'A token of an owner or an admin.' },
+    },
+  });
 }
 
-/** A path of the table of routes as the document has it: `/manage/v1/keys/{identifier}`. */
-export function documentPath(path: string): string {
-  return path.replaceAll(/:(\w+)/g, '{$1}');
+/** The refusals that every operation has, whether or not it takes a token. */
+const COMMON: readonly ErrorCode[] = [
+  'bad_request',
+  'plain_http',
+  'too_many_failures',
+  'internal',
+  'busy',
+  'not_ready',
+  'too_many_pages',
+];
+
+/** Those of all other paths and methods. */
+const OTHER: readonly ErrorCode[] = ['unknown_path', 'method_not_allowed', 'uri_too_long'];
+
+/** The bodies of refusals that have more than a sentence. */
+const OWN_BODIES: Partial<Record<ErrorCode, z.ZodType>> = {
+  lines_refused: LINES_REFUSED,
+  decision_needed: DECISION_NEEDED,
+};
+
+function refusalBody(codes: readonly ErrorCode[]): z.ZodType {
+  const own = codes.find((code) => OWN_BODIES[code] !== undefined);
+  if (own !== undefined) return OWN_BODIES[own] as z.ZodType;
+  const ofOAuth = codes.filter((code) => (OAUTH_CODES as readonly string[]).includes(code));
+  if (ofOAuth.length === 0) return ErrorBody;
+  return ofOAuth.length === codes.length ? OAuthError : z.union([ErrorBody, OAuthError]);
 }
 
-function pathsOf(routes: readonly (ManageRoute | LoginRoute)[]): ManageApi['paths'] {
-  const paths: ManageApi['paths'] = {};
+function pathsOf(routes: readonly (ManageRoute | LoginRoute)[], style: RefusalStyle): ZodOpenApiPathsObject {
+  const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
-    const path = documentPath(route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+    const path = toTemplate(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, style) };
   }
   return paths;
 }
 
 /** What a route asks of the token: in words, for tools, and by which refusals it says no. */
-type Need = { sentence: string; security: Operation['security']; right?: string; refusals: ManageDoc['refusals'] };
+type Need = {
+  sentence: string;
+  security: Record<string, string[]>[];
+  right?: string;
+  refusals: ManageDoc['refusals'];
+};
 
 const NO_TOKEN: Need = {
   sentence: 'Takes no token as bearer.',
@@ -121,11 +134,10 @@ function needOf(who: Admitted): Need {
   return { sentence, security: [{ platform: [] }], right, refusals: [...both, 'forbidden', 'insufficient_scope'] };
 }
 
-function operationOf(route: ManageRoute | LoginRoute): ManageOperation {
+function operationOf(route: ManageRoute | LoginRoute, style: RefusalStyle): ZodOpenApiOperationObject {
   const doc = DOCS[`${route.method} ${route.path}`];
   if (doc === undefined) throw new Error(`The document has no operation for ${route.method} ${route.path}.`);
   const need = 'who' in route ? needOf(route.who) : NO_TOKEN;
-  const refusals = new Set<ErrorCode>([...COMMON, ...need.refusals, ...doc.refusals]);
   return {
     operationId: doc.operationId,
     tags: need === NO_TOKEN ? ['Person'] : need.security.map((scheme) => ('person' in scheme ? 'Person' : 'Platform')),
@@ -133,13 +145,13 @@ function operationOf(route: ManageRoute | LoginRoute): ManageOperation {
     description: `${doc.description} ${need.sentence}`,
     security: need.security,
     ...(need.right !== undefined && { 'x-right': need.right }),
-    ...(doc.parameters && { parameters: doc.parameters }),
+    ...(doc.parameters && { requestParams: doc.parameters }),
     ...(doc.request && {
       requestBody: { required: true, content: { [doc.request.type]: { schema: doc.request.schema } } },
     }),
     responses: {
-      ...Object.fromEntries((doc.statuses ?? [200]).map((status) => [String(status), foundOf(doc, status)])),
-      ...responsesOf([...refusals]),
+      ...Object.fromEntries((doc.statuses ?? [200]).map((status) => [String(status), foundOf(doc, status, style)])),
+      ...refusalResponses(style, [...COMMON, ...need.refusals, ...doc.refusals], {}, doc.operationId),
     },
   };
 }
@@ -150,10 +162,10 @@ const FOUND: Readonly<Record<number, string>> = {
   202: 'The admin has let it through, and it is carried out; an approval’s mail is on its way.',
 };
 
-function foundOf({ body, headers }: ManageDoc, status: number) {
+function foundOf({ body, headers }: ManageDoc, status: number, style: RefusalStyle) {
   return {
     description: FOUND[status] as string,
-    headers: { ...headerReferences(...COMMON_HEADERS, 'No-Cache-Control'), ...headers },
+    headers: z.object({ ...headersNamed(style.headers, ...COMMON_HEADERS, 'No-Cache-Control'), ...headers }),
     content: { 'application/json': { schema: body } },
   };
 }

@@ -1,40 +1,18 @@
+import { z } from 'zod';
+import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { USAGE_DAYS } from '../../../shared/keys/fields.ts';
-import type { Parameter, Schema } from '../../api-doc/document/types.ts';
+import { ownHeader } from '../../docs/openapi/headers.ts';
 import { KEY_PATH, KEYS_PATH } from '../operations/keys.ts';
-import {
-  CHANGE_BODY,
-  GRANT_BODY,
-  KEY,
-  KEY_LIST,
-  NAME_BODY,
-  REASON_BODY,
-  REQUEST_BODY,
-  REVOCATION_BODY,
-  text,
-  USAGE,
-} from './key-schemas.ts';
-import type { ManageDoc } from './operations.ts';
+import { CHANGE_BODY, GRANT_BODY, NAME_BODY, REASON_BODY, REQUEST_BODY, REVOCATION_BODY } from './key-requests.ts';
+import { inQuery, type ManageDoc } from './operations.ts';
 
 // What the document says of the operations on keys.
 
-const inQuery = (name: string, description: string, schema: Schema): Parameter => ({
-  name,
-  in: 'query',
-  required: false,
-  description,
-  schema,
-});
+const identifier = z.string().meta({ param: { description: 'The 8 characters that name the key.' } });
+const THE_KEY = { path: z.object({ identifier }) };
 
-const THE_KEY: Parameter = {
-  name: 'identifier',
-  in: 'path',
-  required: true,
-  description: 'The 8 characters that name the key.',
-  schema: text,
-};
-
-const json = (schema: Schema) => ({ type: 'application/json', schema });
+const json = (schema: z.ZodType) => ({ type: 'application/json', schema });
 
 /** The refusals of everything that is about one key, and of what takes a body. */
 const OF_KEY = ['not_found'] as const;
@@ -48,9 +26,9 @@ function decisionDoc(doc: Pick<ManageDoc, 'operationId' | 'summary' | 'descripti
   return {
     ...doc,
     description: `${doc.description} ${DECIDING}`,
-    parameters: [THE_KEY],
+    parameters: THE_KEY,
     statuses: [202],
-    body: KEY,
+    body: Key,
     refusals: [
       ...OF_KEY,
       ...OF_BODY,
@@ -66,23 +44,20 @@ export const KEY_DOCS: Record<string, ManageDoc> = {
     summary: 'List keys',
     description:
       'Pending ones first, each group the oldest first, 50 on a page; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
-    parameters: [
-      inQuery('state', `Only keys in these states, separated by commas: ${KEY_STATES.join(', ')}.`, text),
-      inQuery('profile', 'Only keys of the profile with this username or alias.', text),
-      inQuery(
-        'unused',
-        'Only Active keys that were not used for so long, such as `90d`. Not together with `state`.',
-        text,
-      ),
-      inQuery('cursor', 'The place at which the page before ends; it stands in `Link`.', text),
-    ],
-    body: KEY_LIST,
+    parameters: {
+      query: z.object({
+        state: inQuery(z.string(), `Only keys in these states, separated by commas: ${KEY_STATES.join(', ')}.`),
+        profile: inQuery(z.string(), 'Only keys of the profile with this username or alias.'),
+        unused: inQuery(
+          z.string(),
+          'Only Active keys that were not used for so long, such as `90d`. Not together with `state`.',
+        ),
+        cursor: inQuery(z.string(), 'The place at which the page before ends; it stands in `Link`.'),
+      }),
+    },
+    body: KeyList,
     headers: {
-      Link: {
-        description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
-        required: false,
-        schema: { type: 'string' },
-      },
+      Link: ownHeader(z.string().optional(), 'The next page, with `rel="next"` (RFC 8288); absent on the last one.'),
     },
     refusals: OF_KEY,
   },
@@ -92,46 +67,44 @@ export const KEY_DOCS: Record<string, ManageDoc> = {
     description: 'For owners, 5 a day (UTC). The key is pending until an admin decides.',
     request: json(REQUEST_BODY),
     statuses: [201],
-    body: KEY,
-    headers: {
-      Location: { description: 'The address of the key.', required: true, schema: { type: 'string', format: 'uri' } },
-    },
+    body: Key,
+    headers: { Location: ownHeader(z.url(), 'The address of the key.') },
     refusals: [...OF_KEY, ...OF_BODY, 'not_possible', 'too_many_requests'],
   },
   [`GET ${KEY_PATH}`]: {
     operationId: 'showKey',
     summary: 'Show a key and its history',
     description: 'Owners see their own, admins all. The history has the oldest entry first.',
-    parameters: [THE_KEY],
-    body: { $ref: '#/components/schemas/KeyWithHistory' },
+    parameters: THE_KEY,
+    body: KeyWithHistory,
     refusals: OF_KEY,
   },
   [`PATCH ${KEY_PATH}`]: {
     operationId: 'renameKey',
     summary: 'Rename a key',
     description: 'For owners; nothing else of a key can be edited.',
-    parameters: [THE_KEY],
+    parameters: THE_KEY,
     request: json(NAME_BODY),
-    body: KEY,
+    body: Key,
     refusals: [...OF_KEY, ...OF_BODY, 'not_possible', 'too_many_requests'],
   },
   [`GET ${KEY_PATH}/usage`]: {
     operationId: 'getUsage',
     summary: 'Ask what a key was used for',
     description: 'Requests by how they ended, for each of the last days (UTC), today last.',
-    parameters: [
-      THE_KEY,
-      inQuery('days', 'For so many days.', { type: 'integer', minimum: 1, maximum: USAGE_DAYS, default: 30 }),
-    ],
-    body: USAGE,
+    parameters: {
+      ...THE_KEY,
+      query: z.object({ days: inQuery(z.int().min(1).max(USAGE_DAYS).default(30), 'For so many days.') }),
+    },
+    body: KeyUsage,
     refusals: OF_KEY,
   },
   [`POST ${KEY_PATH}/withdraw`]: {
     operationId: 'withdrawKey',
     summary: 'Take a pending request back',
     description: 'For owners.',
-    parameters: [THE_KEY],
-    body: KEY,
+    parameters: THE_KEY,
+    body: Key,
     refusals: [...OF_KEY, 'not_possible'],
   },
   [`POST ${KEY_PATH}/approve`]: decisionDoc({

@@ -2,6 +2,7 @@ import type { Db } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
 import type { Applied, Applier, EffectsOnKeys, Entry } from './apply.ts';
 import type { Clash, Loser } from './clash.ts';
+import { WAITS_BEHIND } from './refusal.ts';
 
 /** What every batch of an import shares. */
 export type BatchContext = { db: Db; apply: Applier; merge: boolean; onKeys: EffectsOnKeys; nowMs: number };
@@ -18,9 +19,11 @@ const MAX_ROUNDS = 8;
 /**
  * Applies a batch as one transaction. Where lines clash, the transaction is undone, the losers are refused and the rest
  * is applied anew, so that what the losers would have given up stays where it was. Each round is a transaction of its
- * own: the lock is never held for longer than one takes. After eight rounds the batch is halved.
+ * own: the lock is never held for longer than one takes. After eight rounds the batch is halved. With `mayWait` a line
+ * that is refused for a name will be tried again; the later lines of its profile are then refused with it, so that they
+ * are applied after it.
  */
-export function applyBatch(context: BatchContext, entries: readonly Entry[]): BatchResult {
+export function applyBatch(context: BatchContext, entries: readonly Entry[], mayWait: boolean): BatchResult {
   const losers = new Map<number, Loser>();
   for (let round = 1; ; round++) {
     const left = entries.filter(({ number }) => !losers.has(number));
@@ -29,22 +32,44 @@ export function applyBatch(context: BatchContext, entries: readonly Entry[]): Ba
       attempt.refused.push(...losers.values());
       return attempt;
     }
-    if (round >= MAX_ROUNDS && left.length > 1) return halve(context, left, losers);
+    if (round >= MAX_ROUNDS && left.length > 1) return halve(context, left, losers, mayWait);
     for (const [line, loser] of losersOf(attempt.clashes)) losers.set(line, loser);
+    if (mayWait) for (const follower of followersOf(entries, losers)) losers.set(follower.line, follower);
   }
 }
 
-function halve(context: BatchContext, entries: readonly Entry[], losers: ReadonlyMap<number, Loser>): BatchResult {
+function halve(
+  context: BatchContext,
+  entries: readonly Entry[],
+  losers: ReadonlyMap<number, Loser>,
+  mayWait: boolean,
+): BatchResult {
   const middle = Math.ceil(entries.length / 2);
-  const first = applyBatch(context, entries.slice(0, middle));
-  const second = applyBatch(context, entries.slice(middle));
+  const first = applyBatch(context, entries.slice(0, middle), mayWait);
+  const refusedFirst = new Map(first.refused.map((loser) => [loser.line, loser]));
+  const followers = mayWait ? followersOf(entries.slice(middle), refusedFirst) : [];
+  const followerLines = new Set(followers.map(({ line }) => line));
+  const rest = entries.slice(middle).filter(({ number }) => !followerLines.has(number));
+  const second = applyBatch(context, rest, mayWait);
   return {
     imported: first.imported + second.imported,
     deleted: first.deleted + second.deleted,
     notThere: first.notThere + second.notThere,
     unaddressed: first.unaddressed + second.unaddressed,
-    refused: [...losers.values(), ...first.refused, ...second.refused],
+    refused: [...losers.values(), ...first.refused, ...followers, ...second.refused],
   };
+}
+
+/** The lines that come after one of the same profile which waits for a name, as losers that wait behind it. */
+function followersOf(entries: readonly Entry[], losers: ReadonlyMap<number, Loser>): Loser[] {
+  const waitingFrom = new Map<number, number>();
+  for (const { line, id, isForName } of losers.values()) {
+    if (isForName) waitingFrom.set(id, Math.min(line, waitingFrom.get(id) ?? line));
+  }
+  return entries.flatMap(({ number, line: { id } }) => {
+    const isFollower = number > (waitingFrom.get(id) ?? number) && !losers.has(number);
+    return isFollower ? { line: number, id, refusal: WAITS_BEHIND, isForName: true } : [];
+  });
 }
 
 function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { clashes: Clash[] } {

@@ -3,7 +3,7 @@ import { chunksOf, type ImportSource, sizeOf } from './import-source.ts';
 import type { LineRefusal, ProfileLine } from './line.ts';
 import { giveTurn, type Pace } from './pace.ts';
 import { createPostponed, type Postponed } from './postponed.ts';
-import type { Refusal } from './refusal.ts';
+import { type Refusal, WAITS_BEHIND } from './refusal.ts';
 import { createLineSplitter, type LineSplitter, type SplitLine } from './split.ts';
 
 /** A batch ends at whichever comes first, or where `Pace` says so. A row is a profile, a name or a link. */
@@ -11,7 +11,8 @@ const BATCH_MAX = { rows: 8_000, bytes: 2_097_152 };
 
 /**
  * Puts a file in, batch by batch; bad lines are left out. Lines that clash with a name or auth ID of another profile are
- * tried again at the end. Returns how the file ended.
+ * tried again at the end, and with them all later lines of the same profile, so that lines of a profile are applied in
+ * their order wherever a batch ends. Returns how the file ended.
  */
 export async function importInBatches(
   run: ImportRun,
@@ -33,6 +34,9 @@ export async function importInBatches(
     run.onProgress({ lines, bytes, totalBytes, postponed: postponed.count() });
     await giveTurn();
   };
+  const waitBehind = (entry: TextEntry): void => {
+    if (!postponed.add(entry, WAITS_BEHIND)) refuseEntry(run, entry, WAITS_BEHIND);
+  };
   const take = async (line: SplitLine): Promise<void> => {
     const parsed = readLine(run, line);
     // What writes or clears very many rows goes alone.
@@ -41,7 +45,9 @@ export async function importInBatches(
     lines = line.number;
     if ('reason' in parsed) batch.refused.push({ number: line.number, raw: rawOf(line), refusal: parsed });
     else if ('bytes' in line) {
-      batch.entries.push({ number: line.number, bytes: line.bytes, line: parsed, text: line.text });
+      const entry = { number: line.number, bytes: line.bytes, line: parsed, text: line.text };
+      if (postponed.has(parsed.id)) return waitBehind(entry);
+      batch.entries.push(entry);
       batch.rows += rows;
       batch.bytes += line.bytes;
     }
@@ -77,21 +83,17 @@ function createRowCounter({ db }: ImportRun): (line: ProfileLine) => number {
 
 /** Applies a batch. What clashes with a name of another profile waits for the end; what else is refused is reported. */
 function applyOrPostpone(run: ImportRun, { entries, refused }: Batch, postponed: Postponed): void {
-  const losers = applyEntries(run, entries);
+  const losers = applyEntries(run, entries, true);
   const forGood = refused.map(({ number, raw, refusal }) => ({
     number,
     id: refusal.id,
     raw,
     refusal: refusal as Refusal,
   }));
-  if (losers.size > 0 || postponed.count() > 0) {
-    for (const entry of entries) {
-      const loser = losers.get(entry.number);
-      if (loser === undefined) postponed.overtake(entry.line.id);
-      else if (!loser.isForName || !postponed.add(entry, loser.refusal)) {
-        forGood.push({ number: entry.number, id: entry.line.id, raw: entry.text, refusal: loser.refusal });
-      }
-    }
+  for (const entry of losers.size > 0 ? entries : []) {
+    const loser = losers.get(entry.number);
+    if (loser === undefined || (loser.isForName && postponed.add(entry, loser.refusal))) continue;
+    forGood.push({ number: entry.number, id: entry.line.id, raw: entry.text, refusal: loser.refusal });
   }
   run.unnamed?.name(entries.map(({ line }) => line.id));
   for (const line of forGood.sort((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
@@ -109,7 +111,7 @@ async function retryPostponed(
   const flush = async (): Promise<void> => {
     const entries = batch.sort((a, b) => a.number - b.number);
     pace.timed(() => {
-      const losers = applyEntries(run, entries);
+      const losers = applyEntries(run, entries, false);
       for (const entry of entries) {
         const loser = losers.get(entry.number);
         if (loser !== undefined) refuseEntry(run, entry, loser.refusal);

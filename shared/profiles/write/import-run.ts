@@ -52,10 +52,13 @@ export function refuseLine(
   if (line.raw !== null) rejects?.writeLine(line.raw);
 }
 
-/** Applies lines in a transaction of their own. Returns those that were not applied, by the numbers of their lines. */
-export function applyEntries(run: ImportRun, entries: readonly Entry[]): Map<number, Loser> {
+/**
+ * Applies lines in a transaction of their own. Returns those that were not applied, by the numbers of their lines;
+ * `mayWait` is explained at `applyBatch`.
+ */
+export function applyEntries(run: ImportRun, entries: readonly Entry[], mayWait: boolean): Map<number, Loser> {
   if (entries.length === 0) return new Map();
-  const { refused, ...applied } = applyBatch(run, entries);
+  const { refused, ...applied } = applyBatch(run, entries, mayWait);
   run.report.applied(applied);
   return new Map(refused.map((loser) => [loser.line, loser]));
 }

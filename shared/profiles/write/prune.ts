@@ -30,7 +30,7 @@ export async function pruneUnnamed(
   if (!(await confirm(count))) return report.notPruned('Nothing was pruned.');
   for (let ids = unnamed.take(pace.maxLines()); ids.length > 0; ids = unnamed.take(pace.maxLines())) {
     const deletions = ids.map((id) => ({ number: 0, bytes: 0, line: deletionOf(id) }));
-    pace.timed(() => report.pruned(applyBatch(run, deletions).deleted));
+    pace.timed(() => report.pruned(applyBatch(run, deletions, false).deleted));
     run.log.afterWrite();
     await giveTurn();
   }

@@ -26,6 +26,11 @@ export function refusalOfFault({ what, rule, message }: LineFault, field: string
   };
 }
 
+/** The refusal of a line whose profile has an earlier line that waits for a name, where no more lines can wait behind it. */
+export const WAITS_BEHIND = wholeLine(
+  'an earlier line of the same profile waits for a name, and no more lines can wait',
+);
+
 const NAME_SUM = 'the name is held by another profile';
 const AUTH_ID_SUM = 'the authId is held by another profile';
 

@@ -189,29 +189,6 @@ describe('how an approval went is on the key’s page', () => {
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
     expect(smtp.received.filter(({ to }) => to.join().includes('other@'))).toEqual([]);
   });
-
-  test('the process died while mailing: not confirmed once its lease is over, and approving again works', async () => {
-    const smtp = await slowSmtp();
-    const { world, grace, identifier, approve } = await waitingKey(smtp);
-    // Nobody finishes what was begun: as after a kill.
-    const page = await askToDecide(world, grace, identifier, APPROVAL);
-    const dead = { ...world.pages, background: { running: new Set<Promise<void>>(), giveUp: new AbortController() } };
-    await sendDecision({ pages: dead }, grace, identifier, withPasskey(page, grace.authenticator));
-    const result = async () =>
-      /data-result="([a-z ]+)"/.exec((await ask(world, `/developers/admin/keys/${identifier}`, grace)).body)?.[1];
-    expect(await result()).toBe('open');
-    world.clock.advance(world.access.approvalLeaseMs);
-    expect(await result()).toBe('not confirmed');
-    expect((await approve()).status).toBe(303);
-    smtp.open();
-    await visit(world, '/developers');
-    // The dead one comes back to life: its secret never works.
-    await Promise.all(dead.background.running);
-    expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
-    const events = keyHistory(world.access, identifier).map(({ event, detail }) => [event, detail?.attempt]);
-    expect(events).toContainEqual(['approval not confirmed', 1]);
-    expect(events.at(-1)).toEqual(['approved', 2]);
-  });
 });
 
 describe('when the server stops', () => {

@@ -186,25 +186,6 @@ describe('an owner', () => {
     await expectRefused(await post({ ...FIELDS, successorOf: '00000000' }), 404, 'not_found');
     await expectRefused(await post({ ...FIELDS, profile: ['a'] }), 400, 'bad_body');
   });
-
-  test('of a banned profile looks, withdraws and revokes, and does nothing else', async () => {
-    const { id, profile, token } = await newOwner();
-    const about = await keysOf(profile);
-    await importLines(access, [{ id, username: profile, email: `${profile}@example.org`, banned: true }]);
-    for (const operation of ['request', 'rename']) {
-      expect(await expectRefused(await ask(operation, about, token), 409, 'not_possible')).toContain('is banned');
-    }
-    for (const operation of ['list', 'show', 'usage', 'withdraw']) {
-      expect([operation, (await ask(operation, about, token)).status]).toEqual([operation, 200]);
-    }
-  });
-
-  test('lists own keys only, whatever the place from which the list goes on', async () => {
-    const { profile, token } = await newOwner();
-    const own = await keysOf(profile);
-    const { keys } = (await (await call(server, KEYS, token)).json()) as { keys: KeyView[] };
-    expect(keys.map(({ identifier }) => identifier).sort()).toEqual([own.pending, own.active].sort());
-  });
 });
 
 describe('lists', () => {

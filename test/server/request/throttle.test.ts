@@ -36,15 +36,6 @@ describe('guessing keys from one address', () => {
     expect((await from('192.0.2.2')).status).toBe(429);
   });
 
-  test('other addresses are other people; an IPv6 network of 64 bits is one', async () => {
-    for (let turn = 0; turn < 30; turn++) await from(`2001:db8:0:1::${turn.toString(16)}`);
-    expect((await from('2001:db8::1:ffff:0:0:1')).status).toBe(429);
-    expect((await from('2001:db8:0:2::1')).status).toBe(401);
-    expect((await from('192.0.2.3')).status).toBe(401);
-    for (let turn = 0; turn < 29; turn++) await from('::ffff:192.0.2.3');
-    expect((await from('192.0.2.3')).status).toBe(429);
-  });
-
   test('outside the API nobody is counted', async () => {
     for (let turn = 0; turn < 40; turn++) expect((await from('192.0.2.4', 'Bearer x', '/healthz')).status).toBe(200);
     expect((await from('192.0.2.4')).status).toBe(401);

@@ -142,7 +142,7 @@ describe('an address where a passkey is registered', () => {
     const secret = secretOf(address);
     for (let look = 0; look < 3; look++) readEnrolment(access, secret);
     access.clock.advance(15 * 60_000 - 1);
-    const { challenge, party, user } = beginRegistration(access, secret, CLIENT);
+    const { challenge, party, user } = beginRegistration(access, secret);
     const sent = { ...createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
     access.clock.advance(1);
     expect((await refusal(() => register(access, secret, sent, CLIENT))).message).toContain('does not work');
@@ -151,7 +151,7 @@ describe('an address where a passkey is registered', () => {
     for (const gone of [secret, secretOf(again), 'AAAA', '']) {
       const { code, message } = await refusal(() => readEnrolment(access, gone));
       expect([code, message]).toEqual(['forbidden', expect.stringContaining('does not work, or not any more')]);
-      expect((await refusal(() => beginRegistration(access, gone, CLIENT))).message).toBe(message);
+      expect((await refusal(() => beginRegistration(access, gone))).message).toBe(message);
     }
     expect(listPasskeys(access.db, 'Grace').length).toBe(1);
   });
@@ -160,7 +160,7 @@ describe('an address where a passkey is registered', () => {
     const access = world();
     const secret = secretOf(addAdmin(access, 'Grace', OPERATOR).address);
     const other = secretOf(addAdmin(access, 'Ada', OPERATOR).address);
-    const { challenge, party, user } = beginRegistration(access, secret, CLIENT);
+    const { challenge, party, user } = beginRegistration(access, secret);
     const authenticator = createAuthenticator(party);
     const made = authenticator.register(challenge, user.handle);
     expect((await refusal(() => register(access, secret, { ...made, name: '' }, CLIENT))).code).toBe('usage');
@@ -170,9 +170,9 @@ describe('an address where a passkey is registered', () => {
     expect((await refusal(() => register(access, secret, { ...made, name: 'x' }, CLIENT))).message).toContain(
       'sent twice',
     );
-    const signInChallenge = beginSignIn(access, CLIENT).challenge;
+    const signInChallenge = beginSignIn(access).challenge;
     const foreign = { ...authenticator.register(signInChallenge, user.handle), name: 'x' };
-    expect((await refusal(() => register(access, secret, foreign, CLIENT))).message).toContain('something else');
+    expect((await refusal(() => register(access, secret, foreign, CLIENT))).message).toContain('begin again');
     const address = (of: string) => `https://api.example.org/developers/enrol#${of}`;
     registerAt(access, address(secret), 'x', authenticator);
     const again = await refusal(() => registerAt(access, address(other), 'x', authenticator));
@@ -187,7 +187,7 @@ describe('an address where a passkey is registered', () => {
     const other = { ...access, db, sessions: openSessionsFile(access.config.databasePath) };
     const outcomes = await Promise.all(
       [access, other].map(async (one) => {
-        const { challenge, party, user } = beginRegistration(one, secret, CLIENT);
+        const { challenge, party, user } = beginRegistration(one, secret);
         const sent = { ...createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
         return () => register(one, secret, sent, CLIENT);
       }),
@@ -203,9 +203,9 @@ describe('an address where a passkey is registered', () => {
 test('neither database nor sessions file holds a secret, a challenge or a token in clear', () => {
   const access = world();
   const { address } = addAdmin(access, 'Grace', OPERATOR);
-  const { challenge } = beginRegistration(access, secretOf(address), CLIENT);
+  const { challenge } = beginRegistration(access, secretOf(address));
   enrol(access, 'Ada');
-  const signInChallenge = beginSignIn(access, CLIENT).challenge;
+  const signInChallenge = beginSignIn(access).challenge;
   const { token } = signIn(access, enrol(access, 'Joan'));
   const texts = ['', '-wal', '.sessions', '.sessions-wal'].map((suffix) =>
     readFileSync(access.config.databasePath + suffix, 'latin1'),
@@ -221,13 +221,13 @@ test('a passkey that is not known, or answers another challenge, signs nobody in
   const authenticator = enrol(access, 'Grace');
   const stranger = createAuthenticator(relyingPartyOf(variables.PUBLIC_URL));
   expect((await refusal(() => signIn(access, stranger))).message).toContain('not registered here');
-  const { challenge } = beginSignIn(access, CLIENT);
+  const { challenge } = beginSignIn(access);
   const sent = authenticator.assert(challenge);
   signInByPasskey(access, sent, CLIENT);
   expect((await refusal(() => signInByPasskey(access, sent, CLIENT))).message).toContain('sent twice');
   const made = authenticator.assert(Buffer.alloc(32, 1).toString('base64url'));
   expect((await refusal(() => signInByPasskey(access, made, CLIENT))).code).toBe('forbidden');
-  const late = beginSignIn(access, CLIENT).challenge;
+  const late = beginSignIn(access).challenge;
   access.clock.advance(5 * 60_000);
   expect((await refusal(() => signInByPasskey(access, authenticator.assert(late), CLIENT))).message).toContain(
     'longer than five minutes',

@@ -1,4 +1,4 @@
-import { consumeAssertion } from '../../../shared/access/assertions.ts';
+import { consumeAssertion, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
@@ -6,8 +6,9 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 
-// A process of its own that sends an assertion: it reads database, admin, assertion and decision as one line of JSON, says
-// that it is ready, and begins at the next line. Prints what came of it.
+// A process of its own that sends an assertion: its arguments are the database and, as JSON, the assertion with the admin and
+// the decision that it is for, or alone where it is to sign in. It says that it is ready, begins at the next line, and
+// prints what came of it.
 
 const config = readConfig({ DATABASE_PATH: process.argv[2] ?? '', PUBLIC_URL: 'https://api.example.org' });
 const deps = createDeps(withTables(openDatabase(config.databasePath, 'use')), config);
@@ -19,7 +20,10 @@ const say = (text: string) => process.stdout.write(`${text}\n`);
 say('ready');
 for await (const _ of console) {
   try {
-    say(JSON.stringify(consumeAssertion(access, admin, sent, decision)));
+    if (decision === undefined) {
+      const { person } = signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' }).session;
+      say(person.name);
+    } else say(JSON.stringify(consumeAssertion(access, admin, sent, decision)));
   } catch (error) {
     say(error instanceof AppError ? error.code : String(error));
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
+import { addAdmin, inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
 import {
   beginDecision,
   beginSignIn,
@@ -9,16 +9,16 @@ import {
   type SignedAdmin,
   signInByPasskey,
 } from '../../../shared/access/assertions.ts';
-import { MOST_A_MINUTE, MOST_OPEN, MOST_OPEN_SIGN_INS, makeChallenge } from '../../../shared/access/challenges.ts';
+import { MOST_A_MINUTE } from '../../../shared/access/challenges.ts';
 import { type Decision, decisionText } from '../../../shared/access/decision.ts';
+import { beginRegistration } from '../../../shared/access/enrolments.ts';
 import { openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { hashOf } from '../../../shared/access/tokens.ts';
 import { shownState } from '../../../shared/keys/shown.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
-import { enrol, signIn } from '../../support/admins.ts';
+import { enrol, secretOf, signIn } from '../../support/admins.ts';
 import type { Twist } from '../../support/authenticator.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { request } from '../../support/keys.ts';
@@ -53,13 +53,35 @@ const signedIn = (authenticator = grace): SignedAdmin => {
   return signIn(access, authenticator).signed;
 };
 
+/** What three processes say that are sent the same assertion at once. */
+async function sayAtOnce(words: object): Promise<string[]> {
+  const child = () =>
+    Bun.spawn(
+      [
+        ...[process.execPath, '--no-env-file', join(PROJECT, 'test/shared/access/assertion-child.ts')],
+        ...[access.config.databasePath, JSON.stringify(words)],
+      ],
+      { stdin: 'pipe', stdout: 'pipe' },
+    );
+  const children = [child(), child(), child()];
+  const outputs = children.map(({ stdout }) => stdout.getReader());
+  for (const output of outputs) await output.read();
+  for (const { stdin } of children) {
+    stdin.write('go\n');
+    stdin.flush();
+  }
+  const said = await Promise.all(outputs.map(async (output) => new TextDecoder().decode((await output.read()).value)));
+  expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0]);
+  return said.map((text) => text.trim());
+}
+
 const faultOf = async (act: () => unknown) => (await refusal(act)).message;
 
 describe('a decision of an admin', () => {
   test('is let through by one assertion, for exactly this decision, once', async () => {
     const admin = signedIn();
     const decision = decisionOn();
-    const { challenge, party, credentialIds } = beginDecision(access, admin, decision, CLIENT);
+    const { challenge, party, credentialIds } = beginDecision(access, admin, decision);
     expect({ party, credentialIds }).toEqual({
       party: { id: 'api.example.org', origin: 'https://api.example.org' },
       credentialIds: [grace.credentialId.toString('base64url')],
@@ -101,7 +123,7 @@ describe('a decision of an admin', () => {
 
   test.each(cases)('that says anything else than the challenge was made for is refused: %s', async (_, change) => {
     const admin = signedIn();
-    const { challenge } = beginDecision(access, admin, decisionOn(), CLIENT);
+    const { challenge } = beginDecision(access, admin, decisionOn());
     const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn(change));
     expect(await faultOf(act)).toContain('something else');
     expect(await faultOf(() => consumeAssertion(access, admin, grace.assert(challenge), decisionOn()))).toContain(
@@ -137,17 +159,17 @@ describe('a decision of an admin', () => {
   test('is refused where the key has changed since the page showed it, before the passkey is asked for and after', async () => {
     const admin = signedIn();
     const decision = decisionOn();
-    const { challenge } = beginDecision(access, admin, decision, CLIENT);
+    const { challenge } = beginDecision(access, admin, decision);
     await perform(access, onBox('owner'), OPERATIONS.edit, { identifier, name: 'Another name' });
     const after = await refusal(() => consumeAssertion(access, admin, grace.assert(challenge), decision));
     expect(after.code).toBe('changed_since');
-    expect((await refusal(() => beginDecision(access, admin, decision, CLIENT))).code).toBe('changed_since');
-    beginDecision(access, admin, decisionOn(), CLIENT);
+    expect((await refusal(() => beginDecision(access, admin, decision))).code).toBe('changed_since');
+    beginDecision(access, admin, decisionOn());
   });
 
   test('is refused five minutes later', async () => {
     const admin = signedIn();
-    const { challenge } = beginDecision(access, admin, decisionOn(), CLIENT);
+    const { challenge } = beginDecision(access, admin, decisionOn());
     clock.advance(5 * 60_000);
     const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn());
     expect(await faultOf(act)).toContain('longer than five minutes');
@@ -155,7 +177,7 @@ describe('a decision of an admin', () => {
 
   test('is refused with a challenge of the clock before it was set back', async () => {
     const admin = signedIn();
-    const { challenge } = beginDecision(access, admin, decisionOn(), CLIENT);
+    const { challenge } = beginDecision(access, admin, decisionOn());
     clock.advance(-3_600_000);
     const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn());
     expect(await faultOf(act)).toContain('longer than five minutes');
@@ -164,7 +186,7 @@ describe('a decision of an admin', () => {
 
   test('is refused with another admin’s passkey, challenge or session, and with a challenge for signing in', async () => {
     const [mine, theirs] = [signedIn(), signedIn(ada)];
-    const made = () => beginDecision(access, mine, decisionOn(), CLIENT).challenge;
+    const made = () => beginDecision(access, mine, decisionOn()).challenge;
     expect(await faultOf(() => consumeAssertion(access, mine, ada.assert(made()), decisionOn()))).toContain(
       'not yours',
     );
@@ -174,10 +196,11 @@ describe('a decision of an admin', () => {
     expect(await faultOf(() => consumeAssertion(access, theirs, grace.assert(made()), decisionOn()))).toContain(
       'something else',
     );
-    const { challenge } = beginSignIn(access, CLIENT);
+    const { challenge } = beginSignIn(access);
     expect(await faultOf(() => consumeAssertion(access, mine, grace.assert(challenge), decisionOn()))).toContain(
-      'something else',
+      'begin again',
     );
+    expect(await faultOf(() => signInByPasskey(access, grace.assert(made()), CLIENT))).toContain('begin again');
   });
 
   test.each<[string, Twist]>([
@@ -188,7 +211,7 @@ describe('a decision of an admin', () => {
     ['another purpose', { client: { type: 'webauthn.create' } }],
   ])('is refused with an assertion that was not made here as it must be: %s', async (why, twist) => {
     const admin = signedIn();
-    const { challenge } = beginDecision(access, admin, decisionOn(), CLIENT);
+    const { challenge } = beginDecision(access, admin, decisionOn());
     expect(
       await faultOf(() => consumeAssertion(access, admin, grace.assert(challenge, twist), decisionOn())),
     ).toContain(why);
@@ -199,31 +222,13 @@ describe('a decision of an admin', () => {
     clock.advance(Date.now() - clock.nowMs());
     const admin = signIn(access, grace).signed;
     const decision = decisionOn();
-    const sent = grace.assert(beginDecision(access, admin, decision, CLIENT).challenge);
-    const child = () =>
-      Bun.spawn(
-        [
-          ...[process.execPath, '--no-env-file', join(PROJECT, 'test/shared/access/assertion-child.ts')],
-          ...[access.config.databasePath, JSON.stringify({ admin, sent, decision })],
-        ],
-        { stdin: 'pipe', stdout: 'pipe' },
-      );
-    const children = [child(), child(), child()];
-    const outputs = children.map(({ stdout }) => stdout.getReader());
-    for (const output of outputs) await output.read();
-    for (const { stdin } of children) {
-      stdin.write('go\n');
-      stdin.flush();
-    }
-    const said = await Promise.all(
-      outputs.map(async (output) => new TextDecoder().decode((await output.read()).value)),
-    );
-    expect(said.map((text) => text.trim()).sort()).toEqual([
+    const sent = grace.assert(beginDecision(access, admin, decision).challenge);
+    const said = await sayAtOnce({ admin, sent, decision });
+    expect(said.sort()).toEqual([
       'forbidden',
       'forbidden',
       JSON.stringify({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decision.shown }),
     ]);
-    expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0]);
   });
 
   test('is refused once the admin was invited anew or removed meanwhile', async () => {
@@ -234,12 +239,12 @@ describe('a decision of an admin', () => {
     ];
     for (const end of ways) {
       const admin = signedIn(joan);
-      const { challenge } = beginDecision(access, admin, decisionOn(), CLIENT);
+      const { challenge } = beginDecision(access, admin, decisionOn());
       end();
       expect((await refusal(() => consumeAssertion(access, admin, joan.assert(challenge), decisionOn()))).code).toBe(
         'forbidden',
       );
-      expect((await refusal(() => beginDecision(access, admin, decisionOn(), CLIENT))).code).toBe('forbidden');
+      expect((await refusal(() => beginDecision(access, admin, decisionOn()))).code).toBe('forbidden');
     }
   });
 });
@@ -250,60 +255,104 @@ describe('challenges', () => {
     return { ...made, clock: made.clock as ReturnType<typeof testClock> };
   };
 
-  test('are at most 30 a minute for an IPv4 address or an IPv6 /64, used or not', async () => {
-    const world = fresh();
-    for (const address of ['192.0.2.1', '2001:db8::1']) {
-      for (let n = 0; n < MOST_A_MINUTE; n++) beginSignIn(world, { ...CLIENT, address });
-    }
-    for (const address of ['192.0.2.1', '2001:db8::ffff:1']) {
-      const { code, details } = await refusal(() => beginSignIn(world, { ...CLIENT, address }));
-      expect([code, details.retryAfterSeconds]).toEqual(['too_many_challenges', 60]);
-    }
-    beginSignIn(world, { ...CLIENT, address: '192.0.2.2' });
-    beginSignIn(world, { ...CLIENT, address: '2001:db8:0:1::1' });
-    world.clock.advance(60_000);
-    beginSignIn(world, { ...CLIENT, address: '192.0.2.1' });
-  });
+  const rows = ({ sessions }: ReturnType<typeof fresh>) =>
+    ['challenges', 'used_challenges'].flatMap((table) =>
+      sessions.sqlite.query(`SELECT count(*) FROM ${table}`).values(),
+    );
 
-  test('to sign in stay open for an admin while strangers ask for ever so many, and count for their block all the same', async () => {
+  test('of decisions and registrations are at most 30 a minute for each person, used or not, whoever else asks', async () => {
     const world = fresh();
-    world.sessions.sqlite.run('PRAGMA synchronous = OFF');
-    const { challenge } = beginSignIn(world, CLIENT);
-    const isOpen = () =>
-      world.sessions.sqlite
-        .query('SELECT is_used AS isUsed FROM challenges WHERE challenge_hash = ?')
-        .get(hashOf(challenge));
-    for (let n = 0; n < 30 * MOST_A_MINUTE; n++) beginSignIn(world, { ...CLIENT, address: `10.0.0.${n % 30}` });
-    const more = await refusal(() => beginSignIn(world, { ...CLIENT, address: '10.0.0.1' }));
-    expect([more.code, isOpen()]).toEqual(['too_many_challenges', { isUsed: 0 }]);
-  });
-
-  test('are at most 1000 open ones, of which people who are not signed in get 900; old ones make room', async () => {
-    const world = fresh();
-    const from = (n: number) => ({ ...CLIENT, address: `10.0.${n >> 8}.${n & 255}` });
-    const admin = { kind: 'admin', name: 'Grace', generation: 1 } as const;
-    const decide = (n: number) => makeChallenge(world, { purpose: 'decision', admin, about: 'x' }, from(n));
-    world.sessions.sqlite.run('PRAGMA synchronous = OFF');
-    for (let n = 0; n < MOST_OPEN_SIGN_INS; n++) beginSignIn(world, from(n));
-    beginSignIn(world, from(2000));
-    const open = "SELECT count(*) AS n FROM challenges WHERE purpose = 'sign-in' AND is_used = 0";
-    expect(world.sessions.sqlite.query(open).get()).toEqual({ n: MOST_OPEN_SIGN_INS });
-    for (let n = MOST_OPEN_SIGN_INS; n < MOST_OPEN; n++) decide(n);
-    expect((await refusal(() => decide(2000))).code).toBe('too_many_challenges');
-    world.clock.advance(5 * 60_000);
-    beginSignIn(world, from(2000));
-    const { rows } = world.sessions.sqlite.query('SELECT count(*) AS rows FROM challenges').get() as { rows: number };
-    expect(rows).toBe(1);
-    world.clock.advance(5 * 60_000);
+    const [grace, joan] = [signIn(world, enrol(world, 'Grace')).signed, signIn(world, enrol(world, 'Joan')).signed];
+    const [first, second] = ['Ann', 'Eve'].map((name) => secretOf(addAdmin(world, name, onBox('root')).address));
+    insertProfile(world.db, { id: 1 });
+    const key = await request(world, { profile: 'user1' });
+    const decision = decisionOn({ identifier: key, shown: shownState(world, key) });
+    // Not all at one moment, so that the next one may come exactly when the first is a minute old.
+    const most = async (begin: () => unknown) => {
+      for (let n = 0; n < MOST_A_MINUTE; n++) {
+        begin();
+        world.clock.advance(n === 0 ? 1_500 : 0);
+      }
+      const { code, details } = await refusal(begin);
+      expect([code, details.retryAfterSeconds]).toEqual(['too_many_challenges', 59]);
+    };
+    await most(() => beginDecision(world, grace, decision));
+    await most(() => beginRegistration(world, first as string));
+    beginDecision(world, joan, decision);
+    beginRegistration(world, second as string);
+    world.clock.advance(57_000);
+    beginDecision(world, grace, decision);
+    // Those that are over are deleted.
+    world.clock.advance(600_000);
     sweepSessions(world.db, world.clock, world.sessions);
-    expect(world.sessions.sqlite.query('SELECT * FROM challenges').all()).toEqual([]);
+    expect(rows(world)[0]).toEqual([0]);
+  });
+
+  test('to sign in are not stored: however many strangers ask for, an admin’s works, and decisions are counted apart', () => {
+    const world = fresh();
+    const authenticator = enrol(world, 'Grace');
+    const { challenge } = beginSignIn(world);
+    const before = world.sessions.sqlite.query('SELECT total_changes()').values();
+    const others = Array.from({ length: 2_000 }, () => beginSignIn(world).challenge);
+    expect(new Set(others).size).toBe(2_000);
+    for (const other of others.slice(0, 100)) {
+      expect(() => signInByPasskey(world, grace.assert(other), CLIENT)).toThrow('not registered here');
+    }
+    expect(world.sessions.sqlite.query('SELECT total_changes()').values()).toEqual(before);
+    const { session } = signInByPasskey(world, authenticator.assert(challenge), CLIENT);
+    expect(session.person).toMatchObject({ name: 'Grace' });
+  });
+
+  test('to sign in work once, for five minutes, and only as they were made', async () => {
+    const world = fresh();
+    const authenticator = enrol(world, 'Grace');
+    // This authenticator counts nothing, as many do: only the challenge keeps an assertion from being used twice.
+    const enter = (challenge: string) =>
+      faultOf(() => signInByPasskey(world, authenticator.assert(challenge, { signCount: 0 }), CLIENT));
+    const sent = authenticator.assert(beginSignIn(world).challenge, { signCount: 0 });
+    signInByPasskey(world, sent, CLIENT);
+    const again = () => faultOf(() => signInByPasskey(world, sent, CLIENT));
+    expect(await again()).toContain('sent twice');
+    for (const jumpMs of [60_000, 3_600_000, 11 * 3_600_000, -12 * 3_600_000]) {
+      world.clock.advance(jumpMs);
+      sweepSessions(world.db, world.clock, world.sessions);
+      expect(await again()).toContain('begin again');
+    }
+    const [early, late] = [beginSignIn(world).challenge, beginSignIn(world).challenge];
+    world.clock.advance(5 * 60_000 - 1);
+    expect(signInByPasskey(world, authenticator.assert(early, { signCount: 0 }), CLIENT).token).toHaveLength(43);
+    world.clock.advance(1);
+    expect(await enter(late)).toContain('longer than five minutes');
+    world.clock.advance(-3_600_000);
+    const ahead = beginSignIn(world).challenge;
+    world.clock.advance(-61_000);
+    expect(await enter(ahead)).toContain('begin again');
+    const bytes = Buffer.from(beginSignIn(world).challenge, 'base64url');
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(changed.readUInt8(at) ^ (1 << (at % 8)), at);
+      expect([at, await enter(changed.toString('base64url'))]).toEqual([at, expect.stringContaining('begin again')]);
+    }
+    for (const other of ['', 'x', bytes.subarray(0, -1).toString('base64url'), `${bytes.toString('base64url')}=`]) {
+      expect(await enter(other)).toContain('begin again');
+    }
+    expect(await enter(beginSignIn(fresh()).challenge)).toContain('begin again');
+  });
+
+  test('to sign in sign in once where several processes are sent one at once', async () => {
+    // The children have the machine's clock.
+    clock.advance(Date.now() - clock.nowMs());
+    const joan = enrol(access, 'Joan of Arc');
+    const sent = joan.assert(beginSignIn(access).challenge, { signCount: 0 });
+    expect((await sayAtOnce({ sent })).sort()).toEqual(['Joan of Arc', 'forbidden', 'forbidden']);
+    removeAdmin(access, 'Joan of Arc', onBox('root'));
   });
 });
 
 test('nobody is signed in, and no challenge is open, once the sessions file is gone', async () => {
   const world = testAccess({ variables: { PUBLIC_URL: 'https://api.example.org' } });
   const authenticator = enrol(world, 'Grace');
-  const { challenge } = beginSignIn(world, CLIENT);
+  const { challenge } = beginSignIn(world);
   world.sessions.sqlite.close();
   removeSessionsFile(world.config.databasePath);
   const again = { ...world, sessions: openSessionsFile(world.config.databasePath) };

@@ -91,12 +91,12 @@ test.skipIf(!hasChromium)('a passkey that Chromium makes is registered and signs
   for (const [name, algorithm] of Object.entries(COSE_ALGORITHMS)) {
     const authenticatorId = await addAuthenticator(tools);
     const secret = secretOf(addAdmin(access, name, onBox('root')).address);
-    const options = beginRegistration(access, secret, CLIENT);
+    const options = beginRegistration(access, secret);
     const made = await page.evaluate(create, { ...options, algorithms: [algorithm] });
     register(access, secret, { ...made, name: 'Virtual' }, CLIENT);
     confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
     for (let time = 0; time < 2; time++) {
-      const { session } = signInByPasskey(access, await page.evaluate(get, beginSignIn(access, CLIENT)), CLIENT);
+      const { session } = signInByPasskey(access, await page.evaluate(get, beginSignIn(access)), CLIENT);
       seen.push(session.person.name);
     }
     await tools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });

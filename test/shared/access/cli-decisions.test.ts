@@ -58,7 +58,7 @@ test('of two processes that carry a decision out at once one may', async () => {
   for (let round = 0; round < rounds(20); round++) {
     const decision: Decision = { operation: 'revoke', identifier, reason: `Reason ${round}.`, shown };
     const asked = askDecision(access, token, decision, CLIENT.address);
-    const options = beginDecision(access, signed, readAskedDecision(access, signed, asked.id).decision, CLIENT);
+    const options = beginDecision(access, signed, readAskedDecision(access, signed, asked.id).decision);
     confirmAskedDecision(access, signed, asked.id, grace.assert(options.challenge));
     for (const { send } of children) send(JSON.stringify({ token, decision }));
     const said = await Promise.all(children.map(({ next }) => next()));

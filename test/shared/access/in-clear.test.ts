@@ -36,7 +36,11 @@ function bytesOfFiles(folder: string): Buffer {
 /** What random bytes look like where somebody has written them down. */
 function formsOf(drawn: Uint8Array): Buffer[] {
   const bytes = Buffer.from(drawn);
-  const texts = [bytes.toString('base64url'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('hex')];
+  // Without the last character, which holds bits of what follows where more is encoded together.
+  const texts = [bytes.toString('base64url'), bytes.toString('base64').replace(/=+$/, '')].map((text) =>
+    text.slice(0, -1),
+  );
+  texts.push(bytes.toString('hex'));
   if (drawn.length === 5) {
     const code = newCode(() => drawn);
     // In base64 five bytes are short enough to stand somewhere by chance; codes are typed in small letters too.
@@ -75,7 +79,7 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   // One admin signs in, and another is invited; a challenge stays open.
   const signed = signIn(access, enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
-  beginSignIn(access, CLIENT);
+  beginSignIn(access);
   // Two profilectl are let in; one code becomes a token, whose random bytes stand in no code.
   const { signed: ada } = entered.session;
   const consent = { codeChallenge: Buffer.from(hashOf('v')).toString('base64url'), redirectUri: null, machine: 'desk' };

@@ -6,7 +6,6 @@ import { openFile } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
-import { record } from '../../../shared/limits/ring.ts';
 import { limitsTime, startTimeline } from '../../../shared/limits/time.ts';
 import { left as leftOf, use as useOf } from '../../support/limits.ts';
 import { afterCrash, logSize } from '../../support/quota-file.ts';
@@ -321,23 +320,6 @@ describe('keys that are not used any more', () => {
     const rows = sqlite.query<{ identifiers: string }, []>('SELECT identifiers FROM log').all();
     expect(rows.map(({ identifiers }) => identifiers).filter(Boolean)).toEqual(['another']);
     sqlite.close();
-  });
-
-  test('10 000 used-up keys with the default limits stay under 100 MB', () => {
-    const limits = world().open();
-    const accounts = Array.from({ length: 10_000 }, (_, count) =>
-      limits.accountOf({ ...KEY, identifier: `key${count}` }),
-    );
-    const bytes = () => accounts.flatMap(({ rings }) => rings).reduce((sum, ring) => sum + ring.stamps.byteLength, 0);
-    expect(bytes()).toBeLessThan(1_000_000);
-    for (const account of accounts) for (let turn = 0; turn < 60; turn++) limits.spend(account, 1);
-    expect(bytes()).toBeLessThan(10_000_000);
-    // The day's limit used up too: its ring is at its longest.
-    for (const { rings } of accounts) {
-      for (let turn = 0; turn < 988; turn++) record(rings[1] as (typeof rings)[number], testClock().nowMs(), 5);
-    }
-    expect(bytes()).toBeLessThan(43_000_000);
-    limits.close();
   });
 });
 

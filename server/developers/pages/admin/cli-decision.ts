@@ -84,7 +84,7 @@ ${formTo(path, button)}
 
 /** The page that has the browser ask for the passkey, with a challenge for exactly this. */
 async function ask(visit: Visit, asked: Asked): Promise<Page> {
-  const { access, client } = visit;
+  const { access } = visit;
   const { title, facts, button } = await wordsOf(visit, asked);
   const path = publicPath(access.config, pathOf(asked.id));
   return {
@@ -100,7 +100,7 @@ ${passkeyForm({
   parts: [],
   isAtOnce: true,
   passkey: 'get',
-  options: beginDecision(access, signedAdmin(visit), asked.decision, client),
+  options: beginDecision(access, signedAdmin(visit), asked.decision),
 })}
 <p><a href="${path}">Back, without deciding</a></p>`,
   };

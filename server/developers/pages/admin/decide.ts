@@ -51,8 +51,8 @@ function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | nul
 
 /** The page that shows a decision as it will be carried out, with a challenge for exactly this. */
 async function ask(visit: Visit, decision: KeyDecision, fault: string | null): Promise<Page> {
-  const { access, client } = visit;
-  const options = beginDecision(access, signedAdmin(visit), decision, client);
+  const { access } = visit;
+  const options = beginDecision(access, signedAdmin(visit), decision);
   const { key } = await performHere(visit, OPERATIONS.show, { identifier: decision.identifier });
   const path = adminKeyPath(visit)(decision.identifier);
   const { title, facts, button } = decisionInWords(visit, key, decision);

@@ -72,7 +72,7 @@ export function registeredPage({ access: { config } }: Visit): Page {
 }
 
 function ask(visit: Visit, { secret, name }: { secret: string; name: string }, faults: Faults): Page {
-  const { access, client } = visit;
+  const { access } = visit;
   const enrolment = readEnrolment(access, secret);
   const field = textField({
     name: 'name',
@@ -93,7 +93,7 @@ ${passkeyForm({
   button: 'Make a passkey',
   parts: [field, hiddenField('secret', secret)],
   passkey: 'create',
-  options: beginRegistration(access, secret, client),
+  options: beginRegistration(access, secret),
 })}`,
   };
 }

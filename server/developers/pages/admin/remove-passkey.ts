@@ -47,7 +47,7 @@ function ask(
   passkey: Parameters<typeof describe>[0],
   faults: Faults,
 ): Page {
-  const { access, client } = visit;
+  const { access } = visit;
   const title = 'Remove a passkey?';
   const people = publicPath(access.config, '/developers/admin/people');
   return {
@@ -61,7 +61,7 @@ ${passkeyForm({
   button: 'Remove it with a passkey of mine',
   parts: [],
   passkey: 'get',
-  options: beginDecision(access, signed, decision, client),
+  options: beginDecision(access, signed, decision),
 })}
 <p><a href="${people}">Back, without removing it</a></p>`,
   };

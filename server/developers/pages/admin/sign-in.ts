@@ -18,7 +18,7 @@ export function adminSignInPage(visit: Visit): Page {
 
 /**
  * `POST /developers/admin/sign-in`: without a passkey's answer, asks for it; with one, signs that admin in, anew even where
- * somebody is signed in already. Throws `too_many_challenges`.
+ * somebody is signed in already.
  */
 export function adminSignIn(visit: Visit): Outcome {
   const { access, form, client } = visit;
@@ -35,7 +35,7 @@ export function adminSignIn(visit: Visit): Outcome {
 }
 
 function ask(visit: Visit): Page {
-  const { access, client } = visit;
+  const { access } = visit;
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
@@ -47,7 +47,7 @@ ${passkeyForm({
   parts: [hiddenField('next', nextOf(visit))],
   isAtOnce: true,
   passkey: 'get',
-  options: beginSignIn(access, client),
+  options: beginSignIn(access),
 })}`,
   };
 }

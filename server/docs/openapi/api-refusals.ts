@@ -1,0 +1,47 @@
+import { DOCUMENTED_CODES, type DocumentedCode, type ErrorCode } from '../../../shared/errors.ts';
+import type { Route } from '../../request/chain.ts';
+
+// Which refusals the routes of the API have, and which of them tell where the key's rate limits stand.
+
+/** The refusals of requests that are no documented operation: other paths and other methods. */
+export const OTHER_REFUSALS = DOCUMENTED_CODES.filter(
+  (code) => !['bad_parameter', 'insufficient_scope', 'not_found', 'not_ready'].includes(code),
+);
+
+/** The refusals whose answers have RateLimit headers, since the key is verified before them. */
+const AFTER_KEY: readonly ErrorCode[] = [
+  'bad_parameter',
+  'insufficient_scope',
+  'not_found',
+  'unknown_path',
+  'method_not_allowed',
+  'rate_limited',
+];
+
+/** The refusals that can come before or after the key is verified. */
+const MAYBE_AFTER_KEY: readonly ErrorCode[] = ['busy', 'internal'];
+
+/** The RateLimit headers of an answer that is one of these refusals; `access` is the route's. */
+export function rateLimitHeaders(codes: readonly ErrorCode[], access: Route['access'] | 'either'): string[] {
+  const known = codes.filter((code) => AFTER_KEY.includes(code)).length;
+  if (access === 'anyone' || (known === 0 && !codes.some((code) => MAYBE_AFTER_KEY.includes(code)))) return [];
+  const prefix = known === codes.length && access !== 'either' ? '' : 'Optional-';
+  return [`${prefix}RateLimit-Policy`, `${prefix}RateLimit`];
+}
+
+/** The refusals that follow from who may use a route and what a request spends. */
+export function refusalsOfAccess({ access, spends }: Pick<Route, 'access' | 'spends'>): DocumentedCode[] {
+  const always: DocumentedCode[] = ['bad_request', 'plain_http'];
+  if (access === 'anyone') return always;
+  return [
+    'bad_parameter',
+    ...always,
+    'no_credentials',
+    'invalid_token',
+    'too_many_failures',
+    'internal',
+    'busy',
+    ...(spends === 'nothing' ? [] : ['rate_limited' as const]),
+    ...(access === 'any key' ? [] : ['insufficient_scope' as const]),
+  ];
+}

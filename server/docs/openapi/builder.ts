@@ -1,0 +1,52 @@
+import { createDocument, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { Components, OpenApi } from './types.ts';
+
+/** The version of both HTTP interfaces, which is not the version of the package. */
+export const INTERFACE_VERSION = '1.0.0';
+
+/** What a document consists of. Requests, answers and headers are zod schemas. */
+export type DocumentSource = {
+  title: string;
+  summary: string;
+  /** Markdown. */
+  description: string;
+  /** The address of a server with the default configuration; a running server replaces it by its own. */
+  publicUrl: string;
+  /** What comes before the paths of operations that name no server of their own: `/api`, or nothing. */
+  prefix: string;
+  tags: Record<string, string>;
+  paths: ZodOpenApiPathsObject;
+  /** What is answered to requests that are no operation. */
+  others: { description: string; responses: ZodOpenApiResponsesObject };
+  securitySchemes: Components['securitySchemes'];
+};
+
+/** A path that no operation has. zod-openapi makes components only of what stands under paths. */
+const OTHERS = '/x-other-requests';
+
+/** Builds an OpenAPI 3.1 document. Both documents are made here. */
+export function buildDocument(source: DocumentSource): OpenApi {
+  const { title, summary, description, publicUrl, prefix, tags, paths, others, securitySchemes } = source;
+  const made = createDocument({
+    openapi: '3.1.0',
+    info: {
+      title,
+      version: INTERFACE_VERSION,
+      summary,
+      description,
+      license: { name: 'As agreed with the operator of this server', url: `${publicUrl}/docs` },
+    },
+    servers: [{ url: publicUrl + prefix, description: 'This server.' }],
+    tags: Object.entries(tags).map(([name, meaning]) => ({ name, description: meaning })),
+    paths: { ...paths, [OTHERS]: { get: { responses: others.responses } } },
+    components: { securitySchemes },
+  }) as unknown as OpenApi;
+  const { [OTHERS]: other, ...operations } = made.paths;
+  const responses = other?.get?.responses ?? {};
+  return { ...made, paths: operations, 'x-other-requests': { description: others.description, responses } };
+}
+
+/** A path as OpenAPI writes it (`/api/lookup/uid/{uid}`), from Elysia's (`/api/lookup/uid/:uid`). */
+export function toTemplate(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}

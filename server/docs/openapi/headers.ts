@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { HSTS } from '../../request/answers.ts';
+
+// The response headers of both documents, as zod schemas. `named` makes one an entry of the document's `components`.
+
+const WINDOW = '"[1-9][0-9]*[smhd]"';
+const POLICY = `${WINDOW};q=[0-9]+;w=[0-9]+`;
+const LEVEL = `${WINDOW};r=[0-9]+;t=[0-9]+`;
+const listOf = (item: string) => new RegExp(`^${item}(, ${item})*$`);
+
+/** The examples of headers, which are taken from answers over the sample profiles. */
+export type HeaderExamples = {
+  etag: string;
+  contentLocation: string;
+  link: string;
+  rateLimitPolicy: string;
+  rateLimit: string;
+};
+
+const NO_EXAMPLES: Partial<HeaderExamples> = {};
+
+/** Response headers by the names of their components; `Private-Cache-Control` is one of several `Cache-Control`s. */
+export type Headers = Readonly<Record<string, z.ZodType>>;
+
+const POLICY_MEANING = 'The rate limits of the key: `q` requests in any `w` seconds.';
+const LEVEL_MEANING =
+  'Where the key stands after this request: `r` requests are left, and `t` is the number of seconds within which no more than these can be used. Of a refused request only the limits that have no room for it.';
+
+/** A header: its schema, what it means, and an example. */
+type Described = [schema: z.ZodType, description: string, example?: unknown];
+
+/** The headers that need no example of this server's. */
+const FIXED: Record<string, Described> = {
+  'X-Request-Id': [
+    z.string().regex(/^[0-9A-Za-z]{12}-[0-9a-z]+$/),
+    'The name of this request in the server’s log; quote it when something went wrong.',
+    'x7Rk2mQ9bTzA-1f',
+  ],
+  Date: [z.string(), 'When the answer was made.', 'Thu, 01 Jan 2026 00:00:00 GMT'],
+  'Content-Length': [z.int().min(0), 'The length of the body in bytes.'],
+  'Optional-Content-Length': [
+    z.int().min(0).optional(),
+    'The length of the body in bytes; absent where a big one is sent in pieces (chunked).',
+  ],
+  'X-Content-Type-Options': [z.literal('nosniff'), 'The type of the body is what Content-Type says.'],
+  'Strict-Transport-Security': [z.literal(HSTS).optional(), 'Only where the server itself speaks TLS.'],
+  'Private-Cache-Control': [
+    z.literal('private, no-cache'),
+    'Keep it for yourself, and ask each time whether it has changed.',
+  ],
+  'Public-Cache-Control': [z.literal('public, max-age=300'), 'Anybody may keep it for five minutes.'],
+  'No-Cache-Control': [z.literal('no-store'), 'Keep nothing.'],
+  Vary: [z.literal('Authorization'), 'The answer depends on the key that asks.'],
+  'Public-Vary': [z.literal('Accept-Encoding'), 'Clients that accept gzip get the answer compressed.'],
+  'Content-Encoding': [z.literal('gzip').optional(), 'Where the client accepts it.'],
+  'Content-Security-Policy': [
+    z.string().regex(/^default-src 'none'; /),
+    'The page runs only its own style and script, and loads nothing of others.',
+  ],
+  'Referrer-Policy': [z.literal('no-referrer'), 'The page tells nobody that it was visited.'],
+};
+
+const policy = z.string().regex(listOf(POLICY));
+const level = z.string().regex(listOf(LEVEL));
+
+function componentsOf(examples: Partial<HeaderExamples>): Record<string, Described> {
+  return {
+    ETag: [
+      z.string().regex(/^"[^"]+"$/),
+      'A strong validator: a function of the body alone, whichever key asks. Send it back as If-None-Match.',
+      examples.etag,
+    ],
+    'RateLimit-Policy': [policy, POLICY_MEANING, examples.rateLimitPolicy],
+    RateLimit: [level, LEVEL_MEANING, examples.rateLimit],
+    'Optional-RateLimit-Policy': [policy.optional(), POLICY_MEANING, examples.rateLimitPolicy],
+    'Optional-RateLimit': [level.optional(), LEVEL_MEANING, examples.rateLimit],
+    'Content-Location': [
+      z.string().regex(/^\//).optional(),
+      'Where the name that was asked for is an alias: the path of the primary username.',
+      examples.contentLocation,
+    ],
+    Link: [
+      z
+        .string()
+        .regex(/^<[^>]+>; rel="(next|prev)"(, <[^>]+>; rel="prev")?$/)
+        .optional(),
+      'The pages before and after this one, where there are such (RFC 8288).',
+      examples.link,
+    ],
+  };
+}
+
+/** The headers that several answers have, by the names of their components. */
+export function headerComponents(examples: Partial<HeaderExamples> = NO_EXAMPLES): Headers {
+  const components = { ...FIXED, ...componentsOf(examples) };
+  return Object.fromEntries(
+    Object.entries(components).map(([id, [schema, description, example]]) => [
+      id,
+      schema.meta({ header: { id, description, ...(example !== undefined && { example }) } }),
+    ]),
+  );
+}
+
+/** A header that only one answer has: its schema, and what it means. */
+export function ownHeader(schema: z.ZodType, description: string, example?: unknown): z.ZodType {
+  return schema.meta({ header: { description, ...(example !== undefined && { example }) } });
+}
+
+/** Headers of an answer by their names, from the names of their components. */
+export function headersNamed(headers: Headers, ...components: readonly string[]): Headers {
+  return Object.fromEntries(
+    components.map((component) => [
+      component.replace(/^(Private|Public|No|Optional)-/, ''),
+      headers[component] as z.ZodType,
+    ]),
+  );
+}
+
+/** The headers of every answer that has a body. */
+export const COMMON_HEADERS = [
+  'X-Request-Id',
+  'Date',
+  'Content-Length',
+  'X-Content-Type-Options',
+  'Strict-Transport-Security',
+] as const;

@@ -1,0 +1,44 @@
+import type { BODIES } from '../../../shared/api/bodies.ts';
+import type { DocumentedCode } from '../../../shared/errors.ts';
+import type { Parameters } from './parameters.ts';
+import type { Thrown } from './refusals.ts';
+
+/** What the document says of a route, but for what follows from the route itself. */
+export type OperationDoc = {
+  operationId: string;
+  tag: keyof typeof TAGS;
+  summary: string;
+  description: string;
+  parameters?: Parameters;
+  /** The body of a 200: the name of its schema, or its media type. */
+  body:
+    | keyof typeof BODIES
+    | 'the document'
+    | 'text/html; charset=utf-8'
+    | 'text/javascript; charset=utf-8'
+    | 'text/css; charset=utf-8'
+    | 'text/plain; charset=utf-8'
+    | 'text/plain; version=0.0.4; charset=utf-8';
+  /** Targets (path and query) whose answers over the sample profiles are shown as examples. */
+  examples?: Record<string, { summary: string; target: string }>;
+  /** Targets whose refusals over the sample profiles are shown as examples, by their codes. */
+  refused?: Partial<Record<DocumentedCode, string>>;
+  /** Further refusals, beside these and those that follow from the route's access. */
+  refusals?: readonly DocumentedCode[];
+  /** Refusals for which the route has sentences of its own. */
+  thrown?: Thrown;
+  /** The security scheme, where the route demands a token that is not an API key. */
+  scheme?: 'metricsToken';
+  /** Set where the body may be so big that it is sent in pieces. */
+  mayBeBig?: true;
+  /** Headers beside those that every answer of this kind has. */
+  headers?: readonly string[];
+};
+
+/** The groups of operations and what each is for, in the order in which the page shows them. */
+export const TAGS = {
+  Lookup: 'Public profiles and their links, one by one or many at once.',
+  Leaderboard: 'The profiles with the most views.',
+  Key: 'What the key that asks may do.',
+  Server: 'What needs no key: health, metrics, this document, and whom to tell of a vulnerability.',
+} as const;

@@ -1,0 +1,132 @@
+import type { OperationDoc } from './operation-doc.ts';
+import { AUTH_ID_IN_PATH, IF_NONE_MATCH, MANY, PAGE, UID_IN_PATH, USERNAME_IN_PATH } from './parameters.ts';
+import { SERVER_OPERATIONS } from './server-operations.ts';
+
+const byUsername = {
+  tag: 'Lookup',
+  parameters: { path: USERNAME_IN_PATH, header: IF_NONE_MATCH },
+  refusals: ['uri_too_long'],
+  headers: ['Content-Location'],
+} as const;
+
+const byUid = {
+  tag: 'Lookup',
+  parameters: { path: UID_IN_PATH, header: IF_NONE_MATCH },
+  refusals: ['uri_too_long'],
+} as const;
+
+const byAuthId = {
+  tag: 'Lookup',
+  parameters: { path: AUTH_ID_IN_PATH, header: IF_NONE_MATCH },
+  refusals: ['uri_too_long'],
+} as const;
+
+/** What the document says of each route, by the route's path. `/` is left out, as it only redirects to `/docs`. */
+export const OPERATIONS: Record<string, OperationDoc> = {
+  '/api/lookup/username/:username': {
+    ...byUsername,
+    operationId: 'getProfileByUsername',
+    summary: 'Look up a profile by username or alias',
+    description:
+      'The public profile that has this username or alias. Where it is an alias, `Content-Location` names the path of the primary username.',
+    body: 'SimplifiedProfile',
+    examples: {
+      username: { summary: 'By the username', target: '/api/lookup/username/Ada' },
+      alias: { summary: 'By an alias; the followers count is hidden', target: '/api/lookup/username/shy' },
+    },
+    refused: { bad_parameter: '/api/lookup/username/100%', not_found: '/api/lookup/username/ghost' },
+  },
+  '/api/lookup/username/:username/links': {
+    ...byUsername,
+    operationId: 'getLinksByUsername',
+    summary: 'List a profile’s links by username or alias',
+    description: 'The public links of the profile that has this username or alias, in the owner’s order.',
+    body: 'Links',
+    examples: {
+      links: { summary: 'Some links', target: '/api/lookup/username/Ada/links' },
+      none: { summary: 'A profile without links', target: '/api/lookup/username/grace/links' },
+    },
+    refused: { bad_parameter: '/api/lookup/username/100%/links', not_found: '/api/lookup/username/ghost/links' },
+  },
+  '/api/lookup/uid/:uid': {
+    ...byUid,
+    operationId: 'getProfileByUid',
+    summary: 'Look up a profile by UID',
+    description: 'The public profile with this id.',
+    body: 'SimplifiedProfile',
+    examples: { profile: { summary: 'A profile', target: '/api/lookup/uid/7' } },
+    refused: { bad_parameter: '/api/lookup/uid/007', not_found: '/api/lookup/uid/9999' },
+  },
+  '/api/lookup/uid/:uid/links': {
+    ...byUid,
+    operationId: 'getLinksByUid',
+    summary: 'List a profile’s links by UID',
+    description: 'The public links of the profile with this id, in the owner’s order.',
+    body: 'Links',
+    examples: { links: { summary: 'Some links', target: '/api/lookup/uid/7/links' } },
+    refused: { bad_parameter: '/api/lookup/uid/007/links', not_found: '/api/lookup/uid/9999/links' },
+  },
+  '/api/lookup/authid/:authId': {
+    ...byAuthId,
+    operationId: 'getProfileByAuthId',
+    summary: 'Look up a profile by auth ID',
+    description:
+      'The public profile that signs in with this auth ID. The ID is private: it is in no answer but as the echo of what was asked.',
+    body: 'SimplifiedProfile',
+    examples: { profile: { summary: 'A profile', target: '/api/lookup/authid/auth0%7Cada' } },
+    refused: { bad_parameter: '/api/lookup/authid/%E0', not_found: '/api/lookup/authid/auth0%7Cghost' },
+  },
+  '/api/lookup/authid/:authId/links': {
+    ...byAuthId,
+    operationId: 'getLinksByAuthId',
+    summary: 'List a profile’s links by auth ID',
+    description: 'The public links of the profile that signs in with this auth ID, in the owner’s order.',
+    body: 'Links',
+    examples: { links: { summary: 'Some links', target: '/api/lookup/authid/auth0%7Cada/links' } },
+    refused: { bad_parameter: '/api/lookup/authid/%E0/links', not_found: '/api/lookup/authid/auth0%7Cghost/links' },
+  },
+  '/api/lookup': {
+    tag: 'Lookup',
+    operationId: 'getProfiles',
+    summary: 'Look up many profiles at once',
+    description:
+      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. What is found is in `profiles`, what is not in `missing`, both in the order asked and with the query that led there; the same query is answered once. It costs as many requests as it has distinct queries. They are spent all or none, and only one where the request is refused for anything else: where the key’s limits have no room for them now, waiting as `Retry-After` says is enough; where a limit could never admit so many at once, the request is malformed.',
+    parameters: { query: MANY, header: IF_NONE_MATCH },
+    body: 'FoundProfiles',
+    mayBeBig: true,
+    examples: {
+      mixed: {
+        summary: 'Three queries, one of which finds nobody',
+        target: '/api/lookup?username=lovelace&username=ghost&uid=12',
+      },
+    },
+    refused: { bad_parameter: '/api/lookup?username=Ada&uid=x' },
+  },
+  '/api/leaderboard': {
+    tag: 'Leaderboard',
+    operationId: 'getLeaderboard',
+    summary: 'Read a page of the leaderboard',
+    description:
+      'The top 10 000 profiles by views, then by UID, without banned ones. `Link` leads to the neighbouring pages; beyond its end the board is empty.',
+    parameters: { query: PAGE, header: IF_NONE_MATCH },
+    body: 'LeaderboardPage',
+    mayBeBig: true,
+    examples: {
+      first: { summary: 'The first three', target: '/api/leaderboard?limit=3' },
+      beyond: { summary: 'Beyond the end', target: '/api/leaderboard?limit=10&offset=9000' },
+    },
+    refused: { bad_parameter: '/api/leaderboard?limit=101' },
+    headers: ['Link'],
+  },
+  '/api/key': {
+    tag: 'Key',
+    operationId: 'getKey',
+    summary: 'Ask what the key may do',
+    description: 'The permissions of the key that asks, and what is left of its rate limits. Spends nothing.',
+    parameters: { header: IF_NONE_MATCH },
+    body: 'OwnKey',
+    examples: { key: { summary: 'A key that was used once', target: '/api/key' } },
+    refused: { bad_parameter: '/api/key?limit=1' },
+  },
+  ...SERVER_OPERATIONS,
+};

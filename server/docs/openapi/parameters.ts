@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { AUTH_ID, LIMIT, MANY_MAX, OFFSET, UID, USERNAME, type WholeNumber } from '../../../shared/api/parameters.ts';
+
+/** The parameters of an operation, as zod-openapi takes them: an object for each place. */
+export type Parameters = { path?: z.ZodObject; query?: z.ZodObject; header?: z.ZodObject };
+
+const described = (schema: z.ZodType, description: string, example?: unknown) =>
+  schema.meta({ param: { description, ...(example !== undefined && { example }) } });
+
+const text = ({ minLength, maxLength }: { minLength: number; maxLength: number }) =>
+  z.string().min(minLength).max(maxLength);
+const uid = () => z.int().min(UID.minimum).max(UID.maximum);
+const whole = (bounds: WholeNumber) => z.int().min(bounds.minimum).max(bounds.maximum).default(bounds.default);
+
+/** The parameter of `/api/lookup/username/{username}`. */
+export const USERNAME_IN_PATH = z.object({
+  username: described(
+    text(USERNAME),
+    'The username or an alias, percent-encoded. Compared in folded form: Unicode NFKC and lower case. An impossible name is answered with 404.',
+    'Ada',
+  ),
+});
+
+/** The parameter of `/api/lookup/uid/{uid}`. */
+export const UID_IN_PATH = z.object({
+  uid: described(uid(), 'The id of the profile, in decimal without leading zeros.', 7),
+});
+
+/** The parameter of `/api/lookup/authid/{authId}`. */
+export const AUTH_ID_IN_PATH = z.object({
+  authId: described(
+    text(AUTH_ID),
+    'The auth ID, 1 to 255 bytes, percent-encoded (`/` as `%2F`) and matched exactly. An impossible one is answered with 404.',
+    'auth0|ada',
+  ),
+});
+
+const repeated = (what: string, schema: z.ZodType, example: unknown) =>
+  z
+    .array(schema)
+    .max(MANY_MAX)
+    .optional()
+    .meta({
+      param: {
+        description: `${what} May be repeated; all three together 1 to ${MANY_MAX} times.`,
+        style: 'form',
+        explode: true,
+        example,
+      },
+    });
+
+/** The query of a lookup of many profiles. Values that no profile can have are allowed; they are listed as `missing`. */
+export const MANY = z.object({
+  username: repeated('A username or an alias.', z.string(), ['Ada', 'ghost']),
+  uid: repeated('A UID; a malformed one refuses the whole request.', uid(), [12]),
+  authid: repeated('An auth ID.', z.string(), ['auth0|3c6ef362']),
+});
+
+/** The query of the leaderboard: which page. */
+export const PAGE = z.object({
+  limit: described(whole(LIMIT), 'How many entries the page has at most.', 3),
+  offset: described(whole(OFFSET), 'How many entries of the board come before the page.', 0),
+});
+
+/** The request header by which a client asks only for what has changed. */
+export const IF_NONE_MATCH = z.object({
+  'If-None-Match': described(
+    z.string().optional(),
+    'The ETag of the answer that the client has, a list of them, or `*`. Where the answer is still that one, it is a 304 without a body.',
+  ),
+});

@@ -1,0 +1,23 @@
+import type { OpenApi, Operation, Reference } from './types.ts';
+
+/** What the paths of the API begin with; the document's own server has it at its end. */
+export const API_PREFIX = '/api';
+
+/** The address of the server that a document of the API is about, without `/api` and without a slash at its end. */
+export function serverAddress({ servers }: Pick<OpenApi, 'servers'>): string {
+  return (servers[0]?.url ?? '').slice(0, -API_PREFIX.length);
+}
+
+/** The operations of the API's document, with their paths below {@link serverAddress}. */
+export function readOperations({ paths }: Pick<OpenApi, 'paths'>): { path: string; operation: Operation }[] {
+  return Object.entries(paths).flatMap(([path, { get, servers }]) =>
+    get === undefined ? [] : [{ path: servers === undefined ? API_PREFIX + path : path, operation: get }],
+  );
+}
+
+/** What a reference of the document points to; anything that is not a reference is returned as it is. */
+export function resolved<T extends object>(document: OpenApi, item: T | Reference): T {
+  if (!('$ref' in item)) return item;
+  const parts = (item.$ref as string).split('/').slice(1);
+  return parts.reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], document) as T;
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
+import { type ShownRefusal, shownOf } from '../../request/refusals.ts';
+import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
+
+/** Refusals as a route's own code throws them, by their codes. */
+export type Thrown = Partial<Record<ErrorCode, AppError>>;
+
+/** How one document shows refusals. */
+export type RefusalStyle = {
+  readonly headers: Headers;
+  /** The body of the refusals with these codes, which have one status. */
+  readonly bodyOf: (codes: readonly ErrorCode[]) => z.ZodType;
+  /** The names of further header components of an answer that is one of these. */
+  readonly headersOf: (codes: readonly ErrorCode[]) => readonly string[];
+  /** Whether headers such as Allow have the same value wherever the document shows them, so that it can list the values. */
+  readonly hasFixedValues: boolean;
+  /** The responses of the document so far, by the ids of their components: equal ones are one component. */
+  readonly made: Map<string, { signature: string; response: ZodOpenApiResponseObject }>;
+};
+
+/**
+ * The responses of these refusals, one for each status, shown as the server shows them. `thrown` has the refusals that have
+ * sentences of their own here. Responses of an operation become components, which `operationId` tells apart where the
+ * sentences differ; with null they stand where they are used.
+ */
+export function refusalResponses(
+  style: RefusalStyle,
+  codes: Iterable<ErrorCode>,
+  thrown: Thrown = {},
+  operationId: string | null = null,
+): ZodOpenApiResponsesObject {
+  const shown = [...new Set(codes)].map((code) => shownOf(thrown[code] ?? exampleOf(code)));
+  const byStatus = [...Map.groupBy(shown, ({ status }) => status)].sort(([one], [other]) => one - other);
+  return Object.fromEntries(
+    byStatus.map(([status, group]) => [String(status), componentOf(style, group, operationId)]),
+  );
+}
+
+/** An example of a refusal. Refusals by a limit have a Retry-After of more than a second, as clients mostly get it. */
+function exampleOf(code: ErrorCode): AppError {
+  const isOfLimit = code === 'rate_limited' || code === 'too_many_failures';
+  return new AppError(code, refusalOf(code).sentence ?? '', isOfLimit ? { retryAfterSeconds: 42 } : {});
+}
+
+function componentOf(
+  style: RefusalStyle,
+  group: readonly ShownRefusal[],
+  operationId: string | null,
+): ZodOpenApiResponseObject {
+  if (operationId === null) return responseOf(style, group);
+  const codes = group.map(({ code }) => code);
+  const signature = JSON.stringify([group, style.headersOf(codes)]);
+  const general = codes.join('-or-');
+  const known = style.made.get(general);
+  const id = known === undefined || known.signature === signature ? general : `${general}.${operationId}`;
+  const response = style.made.get(id)?.response ?? { id, ...responseOf(style, group) };
+  style.made.set(id, { signature, response });
+  return response;
+}
+
+function responseOf(style: RefusalStyle, group: readonly ShownRefusal[]): ZodOpenApiResponseObject {
+  const codes = group.map(({ code }) => code);
+  const examples = group.flatMap(({ code, body }) =>
+    body.error === '' ? [] : [[code, exampleIn(code, body)] as const],
+  );
+  return {
+    description: sentenceOf(codes.map((code) => refusalOf(code).when).join('; or ')),
+    headers: z.object({
+      ...headersNamed(style.headers, ...COMMON_HEADERS, 'No-Cache-Control', ...style.headersOf(codes)),
+      'X-Error-Code': ownHeader(
+        z.enum(codes as [ErrorCode, ...ErrorCode[]]),
+        'Which refusal this is, for programs; the sentence in the body is for people and may change.',
+      ),
+      ...ownHeaders(style, group),
+    }),
+    content: {
+      'application/json': {
+        schema: style.bodyOf(codes),
+        ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
+      },
+    },
+  };
+}
+
+function exampleIn(code: ErrorCode, value: object) {
+  const { when = '', remedy } = refusalOf(code);
+  return { summary: sentenceOf(when), value, ...(remedy !== undefined && { 'x-remedy': remedy }) };
+}
+
+const OWN_HEADERS: Record<string, string> = {
+  'WWW-Authenticate': 'What is wrong with the key or token (RFC 6750).',
+  'Retry-After': 'Seconds after which the same request has room, or is worth trying again.',
+  Connection: '`close`: the rest of the body is not read.',
+  Allow: 'The methods that this path has.',
+};
+
+/** The headers that only refusals have. */
+function ownHeaders({ hasFixedValues }: RefusalStyle, group: readonly ShownRefusal[]): Headers {
+  return Object.fromEntries(
+    Object.entries(OWN_HEADERS).flatMap(([name, description]) => {
+      const values = group.flatMap(({ headers }) => headers?.[name] ?? []);
+      if (values.length === 0) return [];
+      const isSeconds = name === 'Retry-After';
+      const isListed = hasFixedValues || name === 'Connection';
+      const texts = isListed ? z.enum([...new Set(values)] as [string, ...string[]]) : z.string();
+      const schema: z.ZodType = isSeconds ? z.int().min(1) : texts;
+      const isAlways = values.length === group.length;
+      const header = isAlways ? schema : schema.optional();
+      return [[name, ownHeader(header, description, isSeconds ? Number(values[0]) : undefined)]];
+    }),
+  );
+}
+
+function sentenceOf(clause: string): string {
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
+}

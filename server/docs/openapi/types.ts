@@ -1,0 +1,92 @@
+// The parts of OpenAPI 3.1 that the documents use, as they are once they are built.
+
+/** A JSON Schema of draft 2020-12. */
+export type Schema = {
+  [keyword: string]: unknown;
+  type?: string | string[];
+  format?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  anyOf?: Schema[];
+  enum?: unknown[];
+  const?: unknown;
+  $ref?: string;
+};
+
+/** A reference to an entry of the document's `components`. */
+export type Reference = { $ref: string };
+
+/**
+ * An example of a response body that the server really sends, and the request that gets it (`x-request`: `GET <target>`); of
+ * a refusal what to do about it (`x-remedy`).
+ */
+export type Example = { summary: string; value: unknown; 'x-request'?: string; 'x-remedy'?: string };
+
+/** A parameter in the path, the query or a header of a request. */
+export type Parameter = {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  description: string;
+  schema: Schema;
+  example?: unknown;
+};
+
+/** A response header. */
+export type Header = { description: string; required?: boolean; schema: Schema; example?: unknown };
+
+/** The response of an operation for one HTTP status. */
+export type ResponseObject = {
+  description: string;
+  headers: Record<string, Header | Reference>;
+  content?: Record<string, { schema: Schema; examples?: Record<string, Example> }>;
+};
+
+/** One operation of a path. */
+export type Operation = {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  security: Record<string, string[]>[];
+  /** The permission that an API key needs. */
+  'x-permission'?: string;
+  /** The right that a backend's token needs. It is no role of `security`, which some tools take for a fault. */
+  'x-right'?: string;
+  parameters?: (Parameter | Reference)[];
+  requestBody?: { required: true; content: Record<string, { schema: Schema }> };
+  responses: Record<string, ResponseObject | Reference>;
+};
+
+/** The operations of one path, and the server where it is another one than the document's. */
+export type PathItem = Partial<Record<'get' | 'post' | 'patch', Operation>> & { servers?: { url: string }[] };
+
+/** What operations refer to. */
+export type Components = {
+  schemas: Record<string, Schema>;
+  headers: Record<string, Header>;
+  responses: Record<string, ResponseObject>;
+  securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; description: string }>;
+};
+
+/** A whole document. */
+export type OpenApi = {
+  openapi: string;
+  info: {
+    title: string;
+    version: string;
+    summary: string;
+    description: string;
+    license: { name: string; url: string };
+    /** `CONTACT`, where a server has one. */
+    contact?: { email: string } | { url: string };
+  };
+  servers: { url: string; description: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, PathItem>;
+  'x-other-requests': { description: string; responses: Record<string, ResponseObject | Reference> };
+  components: Components;
+};

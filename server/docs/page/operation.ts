@@ -1,0 +1,78 @@
+import { escapeHtml, type Html, html, raw } from '../../html.ts';
+import { resolved, serverAddress } from '../openapi/read.ts';
+import type { Example, OpenApi, Operation, Parameter, ResponseObject } from '../openapi/types.ts';
+import { codeBlock, curlLine, jsonBlock, shellBlock } from './code.ts';
+import { requestWithKey } from './examples.ts';
+import { inlineMarkdown } from './markdown.ts';
+import { typeText } from './schema.ts';
+
+/** The section of one operation: what it is for, its parameters, examples to copy, and all its answers. */
+export function operationSection(document: OpenApi, path: string, operation: Operation): Html {
+  const { operationId, summary, description, parameters = [], responses } = operation;
+  const permission = operation['x-permission'];
+  const [scheme] = operation.security.flatMap(Object.keys);
+  const needs = permission ?? { apiKey: 'any key', metricsToken: 'METRICS_TOKEN' }[scheme ?? ''] ?? 'no key';
+  return html`<article class="operation" id="${operationId}">
+<h3><a class="anchor" href="#${operationId}">${summary}</a></h3>
+<p class="request"><span class="method">GET</span> <code>${raw(breakable(path))}</code> <span class="needs">${needs}</span></p>
+<p>${inlineMarkdown(description)}</p>
+${parameterTable(parameters.map((parameter) => resolved(document, parameter)))}
+${exampleBlocks(document, path, operation)}
+${answerTable(document, responses)}
+</article>`;
+}
+
+/** The HTML of a path that may be wrapped after each slash. */
+function breakable(path: string): string {
+  return escapeHtml(path).replaceAll('/', '/<wbr>');
+}
+
+function parameterTable(parameters: readonly Parameter[]): Html {
+  if (parameters.length === 0) return html``;
+  const rows = parameters.map(({ name, in: place, required, schema, description }) => {
+    const fallback = schema.default === undefined ? '' : html`; default ${String(schema.default)}`;
+    return html`<tr><th scope="row"><code>${name}</code> <small>${required ? place : `${place}, optional`}</small></th><td>${typeText(schema)}${fallback}</td><td>${inlineMarkdown(description)}</td></tr>`;
+  });
+  return html`<h4>Parameters</h4><table class="fields"><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+function exampleBlocks(document: OpenApi, path: string, operation: Operation): Html {
+  const { content = {} } = resolved(document, operation.responses['200'] as ResponseObject);
+  const [kind] = Object.values(content);
+  const [scheme] = operation.security.flatMap(Object.keys);
+  const variable = scheme === undefined ? null : scheme === 'apiKey' ? 'SECRET' : 'METRICS_TOKEN';
+  const url = (target: string) => serverAddress(document) + target;
+  const examples = Object.values(kind?.examples ?? {});
+  if (examples.length === 0) {
+    return html`<h4>Example</h4>${shellBlock(curlLine(url(path), variable))}`;
+  }
+  const blocks = examples.map((example, index) => {
+    const target = example['x-request']?.replace('GET ', '') ?? path;
+    const request = scheme === 'apiKey' ? requestWithKey(url(target)) : shellBlock(curlLine(url(target), variable));
+    const shown = html`${request}${answerBlock(example)}`;
+    if (index === 0) return html`<p class="caption">${example.summary}</p>${shown}`;
+    return html`<details><summary>${example.summary}</summary>${shown}</details>`;
+  });
+  return html`<h4>${examples.length > 1 ? 'Examples' : 'Example'}</h4>${blocks}`;
+}
+
+function answerBlock({ value }: Example): Html {
+  return typeof value === 'string' ? codeBlock(html`${value.trimEnd()}`, 'Answer') : jsonBlock(value, 'Answer');
+}
+
+function answerTable(document: OpenApi, responses: Operation['responses']): Html {
+  const rows = Object.entries(responses).map(([status, reference]) => {
+    const { description, content = {}, headers } = resolved(document, reference);
+    const [type, kind] = Object.entries(content)[0] ?? [];
+    const isPlain = type !== undefined && type !== 'application/json';
+    const body = kind === undefined ? html`no body` : isPlain ? html`<code>${type}</code>` : typeText(kind.schema);
+    const own = OWN_HEADERS.filter((name) => name in headers);
+    const extra = own.length === 0 ? '' : html` <small>${own.join(', ')}</small>`;
+    const link = /^[23]/.test(status) ? html`${status}` : html`<a href="#errors">${status}</a>`;
+    return html`<tr><th scope="row">${link}</th><td>${body}</td><td>${inlineMarkdown(description)}${extra}</td></tr>`;
+  });
+  return html`<h4>Answers</h4><table class="answers"><thead><tr><th>Status</th><th>Body</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** The headers that only some answers have; the table of answers names them. */
+const OWN_HEADERS = ['Content-Location', 'Link', 'WWW-Authenticate', 'Retry-After', 'Allow'];

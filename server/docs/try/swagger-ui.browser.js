@@ -1,0 +1,41 @@
+// Runs after Swagger UI's bundle and before the page calls SwaggerUIBundle: adds what the options of
+// @elysiajs/openapi, which are JSON, can't express.
+(() => {
+  const original = window.SwaggerUIBundle;
+
+  // The page's policy lets it ask nothing but the API, so only the API's operations and its key are offered.
+  const onlyApi = (next) => (document) => {
+    // What lies outside of the API names a server of its own.
+    const paths = Object.entries(document.paths ?? {}).filter(([, { servers }]) => servers === undefined);
+    const { securitySchemes: { apiKey } = {} } = document.components ?? {};
+    next({
+      ...document,
+      paths: Object.fromEntries(paths),
+      components: { ...document.components, securitySchemes: { apiKey } },
+    });
+  };
+
+  // The curl line is made to be copied and shared: it shows a placeholder instead of the key.
+  const masked = (request) =>
+    request.update('headers', (headers) =>
+      headers?.map((value, name) => (name.toLowerCase() === 'authorization' ? 'Bearer <your key>' : value)),
+    );
+  const withoutKey =
+    (Curl, { React }) =>
+    (props) =>
+      React.createElement(Curl, { ...props, request: masked(props.request) });
+
+  const plugin = {
+    statePlugins: { spec: { wrapActions: { updateJsonSpec: onlyApi } } },
+    wrapComponents: { curl: withoutKey },
+  };
+  window.SwaggerUIBundle = (options) => original({ ...options, plugins: [plugin] });
+
+  // The page is sandboxed without forms, and a browser then sends no submit event. Swagger UI's dialog for the key waits for it.
+  document.addEventListener('click', (event) => {
+    const button = event.target.closest?.('button[type=submit]');
+    if (!button?.form) return;
+    event.preventDefault();
+    button.form.dispatchEvent(new Event('submit', { bubbles: true, cancelable: true }));
+  });
+})();

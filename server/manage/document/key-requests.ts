@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { Identifier, RateLimits } from '../../../shared/api/key-bodies.ts';
+import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
+import { MAX_PROJECT_URL, TEXT_RULES, type TextRule } from '../../../shared/keys/fields.ts';
+
+// The bodies that the operations on keys take.
+
+const textOf = ({ least, most }: TextRule) => z.string().min(least).max(most);
+const permissions = z.array(z.enum(PERMISSIONS)).min(1);
+
+/** The body that asks for a key. */
+export const REQUEST_BODY = z.strictObject({
+  profile: z.string().describe('The username or an alias; an owner may leave it out.').optional(),
+  name: textOf(TEXT_RULES.name),
+  description: textOf(TEXT_RULES.description),
+  permissions,
+  projectUrl: z.string().max(MAX_PROJECT_URL).nullable().optional(),
+  expectedUsage: textOf(TEXT_RULES.expectedUsage).nullable().optional(),
+  successorOf: Identifier.nullable().describe('The Active key of the same profile that it is to replace.').optional(),
+});
+
+/** The body that renames one. */
+export const NAME_BODY = z.strictObject({ name: textOf(TEXT_RULES.name) });
+
+/** The body of a rejection. */
+export const REASON_BODY = z.strictObject({ reason: textOf(TEXT_RULES.reason) });
+
+/** The body of a revocation; admins give a reason. */
+export const REVOCATION_BODY = z.strictObject({ reason: textOf(TEXT_RULES.reason).nullable().optional() });
+
+/** The body of a change. */
+export const CHANGE_BODY = z.strictObject({
+  permissions: permissions.optional(),
+  rateLimits: RateLimits.min(1).optional(),
+  expiresAt: z.iso.datetime().nullable().describe('Null for a key that does not expire.').optional(),
+});
+
+/** The body of an approval. */
+export const GRANT_BODY = CHANGE_BODY.extend({
+  retireOldAt: z.iso.datetime().nullable().describe('When the key ends that this one is to replace.').optional(),
+});

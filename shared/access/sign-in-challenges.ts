@@ -1,0 +1,67 @@
+import { timingSafeEqual } from 'node:crypto';
+import { DAY_MS } from '../clock.ts';
+import type { Sqlite } from '../db/connect.ts';
+import type { Access } from './access.ts';
+import { challengeOver, LIVES_FOR_MS } from './challenges.ts';
+import { dropPast, isWithin } from './periods.ts';
+import { fileKey, readSessions, type SessionsFile } from './sessions-file.ts';
+import { hashOf, keyedHash } from './tokens.ts';
+
+// Challenges that passkeys sign to sign in. Anybody may ask for one, so nothing is stored of it: it consists of random bytes,
+// the time and a keyed hash of both, by which the server knows it again. Strangers who ask for many take no admin's away. Only
+// one that an admin has signed is stored, as SHA-256, so that it signs in once.
+
+const RANDOM_BYTES = 32;
+const TIME_BYTES = 6;
+
+/** Used ones are remembered for longer than they live: a clock that is set back revives none. */
+const REMEMBERED_MS = DAY_MS;
+
+/** Makes a challenge, 94 characters of base64url. Throws `busy`. */
+export function makeSignInChallenge({ sessions, clock, random }: Access): string {
+  const bytes = Buffer.alloc(RANDOM_BYTES + TIME_BYTES);
+  bytes.set(random(RANDOM_BYTES));
+  bytes.writeUIntBE(clock.nowMs(), RANDOM_BYTES, TIME_BYTES);
+  return Buffer.concat([bytes, readMac(sessions, bytes)]).toString('base64url');
+}
+
+/** Throws `forbidden` for a challenge that was not made here, was used or is older than five minutes, and `busy`. */
+export function checkSignInChallenge({ sessions, clock }: Access, challenge: string): void {
+  const madeAt = readMadeAt(sessions, challenge);
+  if (madeAt === null || !isWithin(madeAt, LIVES_FOR_MS, clock.nowMs())) throw challengeOver();
+  const isUsed = readSessions(sessions, (sqlite) =>
+    sqlite.query('SELECT 1 FROM used_challenges WHERE challenge_hash = ?').get(hashOf(challenge)),
+  );
+  if (isUsed !== null) throw challengeOver();
+}
+
+/**
+ * Uses a challenge up, inside a transaction of the caller: of several processes that are sent the same one, one can. Throws
+ * what {@link checkSignInChallenge} throws.
+ */
+export function useSignInChallenge(access: Access, sqlite: Sqlite, challenge: string): void {
+  checkSignInChallenge(access, challenge);
+  dropOldUses(sqlite, access.clock.settledMs());
+  sqlite.query('INSERT INTO used_challenges VALUES (?, ?)').run(hashOf(challenge), access.clock.nowMs());
+}
+
+/** Forgets those that were used long ago, inside a transaction of the caller. */
+export function dropOldUses(sqlite: Sqlite, settledMs: number | null): void {
+  dropPast(sqlite, { table: 'used_challenges', column: 'used_at', lengthMs: REMEMBERED_MS }, settledMs);
+}
+
+/** When this challenge was made here, milliseconds since 1970; null where it was not. */
+function readMadeAt(sessions: SessionsFile, challenge: string): number | null {
+  const bytes = Buffer.from(challenge, 'base64url');
+  // One text for each challenge: the decoder ignores what is not base64url.
+  if (bytes.toString('base64url') !== challenge) return null;
+  const signed = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES);
+  const mac = bytes.subarray(RANDOM_BYTES + TIME_BYTES);
+  const wanted = readMac(sessions, signed);
+  if (mac.length !== wanted.length || !timingSafeEqual(mac, wanted)) return null;
+  return signed.readUIntBE(RANDOM_BYTES, TIME_BYTES);
+}
+
+function readMac(sessions: SessionsFile, signed: Buffer): Uint8Array {
+  return keyedHash(fileKey(sessions), 'sign-in challenge', signed.toString('base64url'));
+}

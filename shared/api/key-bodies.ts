@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { ATTEMPT_RESULTS, KEY_EVENTS, KEY_STATES, PERMISSIONS } from '../db/key-columns.ts';
+import { USAGE_OUTCOMES } from '../keys/tally.ts';
+import type { KeyView } from '../keys/view.ts';
+import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
+
+// What `/manage/v1` answers about keys. A key's object is that of `profilectl … --json`.
+
+const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
+const count = z.int().min(0);
+const time = z.iso.datetime();
+
+/** The 8 characters that name a key or a token. */
+export const Identifier = z.string().regex(/^[0-9A-Za-z]{8}$/);
+
+/** Rate limits of a key. */
+export const RateLimits = z
+  .array(z.strictObject({ quota: z.int().min(1).max(maxQuota), windowSeconds: z.int().min(1).max(maxWindowSeconds) }))
+  .max(maxPerKey);
+
+const permissions = z.array(z.enum(PERMISSIONS));
+
+/** A key. */
+export const Key = z.strictObject({
+  identifier: Identifier,
+  profile: z.string().nullable().describe('The username of its profile, as it is now; null once that is erased.'),
+  name: z.string(),
+  description: z.string(),
+  projectUrl: z.string().nullable(),
+  expectedUsage: z.string().nullable(),
+  state: z.enum(KEY_STATES),
+  requestedPermissions: permissions,
+  permissions: permissions.describe('What is granted; empty until it is approved, like rateLimits.'),
+  rateLimits: RateLimits,
+  requestedAt: time,
+  decidedAt: time.nullable(),
+  expiresAt: time.nullable(),
+  successorOf: Identifier.nullable().describe('The key that this one was requested to replace.'),
+  addressChangedAt: time
+    .nullable()
+    .describe('When the address of its profile was last changed since this was requested, while it is pending.'),
+  attempt: z
+    .strictObject({ number: count, by: z.string(), startedAt: time, result: z.enum(ATTEMPT_RESULTS) })
+    .nullable()
+    .describe('The latest try to approve it. While the result is `open`, the mail with the secret is on its way.'),
+}) satisfies z.ZodType<KeyView>;
+
+/** A key with its history, the oldest entry first. */
+export const KeyWithHistory = z.strictObject({
+  ...Key.shape,
+  history: z.array(
+    z.strictObject({
+      at: time,
+      by: z.string(),
+      event: z.enum(KEY_EVENTS),
+      from: z.enum(KEY_STATES).nullable(),
+      to: z.enum(KEY_STATES),
+      detail: z.looseObject({}).nullable(),
+    }),
+  ),
+});
+
+/** A page of keys. */
+export const KeyList = z.strictObject({
+  keys: z.array(Key),
+  lastUses: z
+    .record(z.string(), time)
+    .describe('When each of these keys was last used, by identifier; a key that was never used is not named.'),
+});
+
+/** What a key was used for. */
+export const KeyUsage = z.strictObject({
+  identifier: Identifier,
+  days: z.array(
+    z.strictObject({
+      day: z.iso.date(),
+      ...Object.fromEntries(USAGE_OUTCOMES.map((outcome) => [outcome, count])),
+    }),
+  ),
+  lastUsedAt: time.nullable(),
+});

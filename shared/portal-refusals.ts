@@ -1,0 +1,120 @@
+import type { Refusal } from './refusal.ts';
+import { retryAfter } from './refusal-headers.ts';
+
+/** The refusals of the pages under `/developers` and of `/manage`; entries of the table in `refusals.ts`. */
+export const PORTAL_REFUSALS = {
+  /** This kind of person may not do this, whatever it is about (`shared/operations.ts`). */
+  forbidden: {
+    status: 403,
+    sentence: 'You are not allowed to do this.',
+    when: 'whoever has this token may not do this; the sentence says why',
+  },
+  /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */
+  refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
+  /** A form whose bytes are not what a browser sends. */
+  bad_form: { status: 400, sentence: 'The form did not arrive as a browser sends it; nothing was done.' },
+  form_too_long: {
+    status: 413,
+    sentence: 'The form is longer than 64 KiB; nothing was done. Shorten its texts.',
+  },
+  not_a_form: { status: 415, sentence: 'This path takes forms only, as application/x-www-form-urlencoded.' },
+  cross_site: {
+    status: 403,
+    sentence: 'This form was not sent by a page of this site; nothing was done. Open the page here, and send it again.',
+  },
+  /** The disk is full or broken; only pages say so, others answer `internal`. */
+  not_written: {
+    status: 503,
+    sentence:
+      'The server can’t store anything at this moment, since its disk has no room or is broken; nothing was done. Try again in some minutes, and tell whoever runs this service.',
+    isLogged: true,
+    headers: () => retryAfter({ retryAfterSeconds: 60 }),
+  },
+  too_many_pages: {
+    status: 503,
+    sentence: 'Too many pages are asked for at this moment; try again.',
+    headers: retryAfter,
+    when: 'too many requests are under way',
+  },
+  no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
+  signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
+  /** A body of `/manage/v1` that breaks a rule. */
+  bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path takes' },
+  /** What `/manage/v1` was asked for breaks a rule of the product, at least just now. */
+  not_possible: {
+    status: 409,
+    when: 'a rule of the product is against it, at least just now; the sentence says which',
+  },
+  /** An admin's token has asked for a decision, which needs the admin's passkey; the answer has the address for it. */
+  decision_needed: {
+    status: 403,
+    sentence: 'A passkey has to let this through, at the address in this answer.',
+    when: 'a passkey has to let this through, at the `address` in the body',
+  },
+  decision_refused: {
+    status: 403,
+    sentence: 'The admin has refused this in the browser; nothing was done.',
+    when: 'the admin has refused this in the browser; told once',
+  },
+  body_too_long: {
+    status: 413,
+    sentence: 'The body is longer than 64 KiB; nothing was done.',
+    when: 'the body is longer than 64 KiB',
+  },
+  not_json: {
+    status: 415,
+    sentence: 'This path takes JSON only, as application/json.',
+    when: 'the body is not application/json',
+  },
+  /** A request to `/manage/v1/token` or `/revoke` that is refused as RFC 6749, section 5.2, and RFC 7009 say. */
+  invalid_request: { status: 400, when: 'a parameter is missing, malformed or repeated, or the body is no form' },
+  invalid_client: {
+    status: 401,
+    headers: () => ({ 'WWW-Authenticate': 'Basic realm="profile-lookup"' }),
+    when: 'the client_id is missing or another, or the client sent a secret',
+  },
+  invalid_grant: {
+    status: 400,
+    when: 'the code is unknown, used or too old, or the verifier, the redirect_uri or the person is another one',
+  },
+  unsupported_grant_type: { status: 400, when: 'grant_type is not authorization_code' },
+  unsupported_token_type: { status: 400, when: 'the token is one of a platform' },
+  /** Profiles that a platform sends to `/manage/v1/profiles`. */
+  lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing is in then' },
+  too_many_lines: {
+    status: 413,
+    when: 'the body has more lines or bytes than a request may have; the sentence names the limit',
+  },
+  lines_cut_off: {
+    status: 408,
+    exitCode: 75,
+    headers: () => ({ Connection: 'close' }),
+    when: 'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` whole batches are in then, else nothing',
+  },
+  not_lines: {
+    status: 415,
+    sentence: 'This path takes JSON Lines only, as application/jsonl.',
+    when: 'the body is not application/jsonl, or it is compressed',
+  },
+  feed_running: {
+    status: 429,
+    exitCode: 75,
+    sentence: 'Profiles are being taken in already; try again when that is done.',
+    headers: retryAfter,
+    when: 'another request puts profiles in',
+  },
+  /** Something is not any more as the page showed on which an admin decided. */
+  changed_since: {
+    status: 409,
+    sentence: 'This has changed since the page showed it; look at it again. Nothing was done.',
+    when: 'the key has changed since the decision was asked for',
+  },
+  /** An admin begins to use a passkey too often. */
+  too_many_challenges: {
+    status: 429,
+    exitCode: 75,
+    sentence: 'Passkeys were asked for too often; try again in a minute.',
+    headers: retryAfter,
+    when: 'too many decisions of this token wait for the admin',
+  },
+} as const satisfies Record<string, Refusal>;

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import createClient from 'openapi-fetch';
+import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { importProfiles } from '../../../shared/profiles/write/import.ts';
+import { onBox } from '../../support/actors.ts';
+import type { components, paths } from '../../support/api-types.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { keyFor } from '../../support/requests.ts';
+
+// A client as its author would write it: openapi-typescript makes types of the document (test/support/client-types.ts),
+// openapi-fetch sends the requests, and the type check of the project holds this file to those types. What the types must
+// refuse is marked with @ts-expect-error.
+
+const server = await startTestServer();
+const both = await keyFor(server.deps, ['1000/1m']);
+const lookupOnly = await keyFor(server.deps, ['1000/1m'], ['api.lookup']);
+const narrow = await keyFor(server.deps, ['4/1m']);
+server.deps.db.$client.run('UPDATE profiles SET banned = 1');
+const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
+await importProfiles(server.deps, sample, {
+  merge: false,
+  strict: true,
+  by: onBox('test'),
+  onKeys: effectsOnKeys(onBox('test')),
+});
+
+const clientOf = ({ secret }: { secret: string }) =>
+  createClient<paths>({
+    baseUrl: `${server.url}/api`,
+    // Sent by the helper that holds every answer to the document.
+    fetch: (request) => get(server, request.url.slice(server.url.length), secret, { headers: request.headers }),
+  });
+const client = clientOf(both);
+
+type Profile = components['schemas']['SimplifiedProfile'];
+
+describe('a lookup', () => {
+  test('by each way is a profile with its types', async () => {
+    const { data } = await client.GET('/lookup/username/{username}', { params: { path: { username: 'ADA' } } });
+    const profile: Profile | undefined = data;
+    const followers: number | null | undefined = profile?.followersCount;
+    expect([profile?.username, followers, profile?.badges[0]?.enabled]).toEqual(['Ada', 1815, true]);
+    // @ts-expect-error: what is private is in no answer
+    expect(profile?.email).toBeUndefined();
+
+    const byUid = await client.GET('/lookup/uid/{uid}', { params: { path: { uid: 7 } } });
+    expect(byUid.data).toEqual(profile as Profile);
+    const byAuthId = await client.GET('/lookup/authid/{authId}', {
+      params: { path: { authId: 'google-oauth2|1/katherine' } },
+    });
+    expect(byAuthId.data?.id).toBe(8);
+    // @ts-expect-error: a UID is a number
+    const wrong = await client.GET('/lookup/uid/{uid}', { params: { path: { uid: 'x' } } });
+    expect(wrong.error?.error).toContain('uid');
+  });
+
+  test('of names that need encoding finds them', async () => {
+    for (const username of ['100%', 'q&a?', '#hash', 'C++', 'two words', 'さくら', "O'Neill"]) {
+      const { data } = await client.GET('/lookup/username/{username}', { params: { path: { username } } });
+      expect(data?.username).toBe(username);
+    }
+  });
+
+  test('of nobody is an error with a sentence', async () => {
+    const { data, error, response } = await client.GET('/lookup/username/{username}', {
+      params: { path: { username: 'ghost' } },
+    });
+    const sentence: string | undefined = error?.error;
+    expect([response.status, data, sentence]).toEqual([404, undefined, 'There is no such profile.']);
+  });
+
+  test('that has not changed costs no body', async () => {
+    const path = { uid: 7 };
+    const first = await client.GET('/lookup/uid/{uid}', { params: { path } });
+    const etag = first.response.headers.get('etag') ?? '';
+    const again = await client.GET('/lookup/uid/{uid}', { params: { path, header: { 'If-None-Match': etag } } });
+    expect([again.response.status, again.data]).toEqual([304, undefined]);
+  });
+});
+
+test('links come in the owner’s order, optional fields absent', async () => {
+  const { data } = await client.GET('/lookup/uid/{uid}/links', { params: { path: { uid: 3 } } });
+  const links: components['schemas']['Link'][] = data?.links ?? [];
+  expect(links.map(({ id, linkMode, title }) => [id, linkMode, title])).toEqual([
+    ['l1', undefined, 'Łukasz z Łodzi on blog'],
+    ['l2', 'icon', undefined],
+  ]);
+});
+
+test('many at once: what is found has its query, what is not is missing', async () => {
+  const query = { username: ['lovelace', 'ghost', 'q&a?'], uid: [12, 4], authid: ['auth0|3c6ef362'] };
+  const { data } = await client.GET('/lookup', { params: { query } });
+  expect(data?.profiles.map(({ query, profile }) => [query, profile.id])).toEqual([
+    [{ username: 'lovelace' }, 7],
+    [{ username: 'q&a?' }, 30],
+    [{ uid: 12 }, 12],
+    [{ authid: 'auth0|3c6ef362' }, 2],
+  ]);
+  expect(data?.missing).toEqual([{ username: 'ghost' }, { uid: 4 }]);
+});
+
+function nextOffset({ headers }: Response): number | null {
+  const next = /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  return next === undefined ? null : Number(new URL(next).searchParams.get('offset'));
+}
+
+test('the leaderboard, page after page as Link leads', async () => {
+  const seen: [number, number][] = [];
+  let offset: number | null = 0;
+  while (offset !== null) {
+    const query: { limit: number; offset: number } = { limit: 20, offset };
+    const { data, response } = await client.GET('/leaderboard', { params: { query } });
+    seen.push(...(data?.leaderboard ?? []).map(({ rank, id }): [number, number] => [rank, id]));
+    offset = nextOffset(response);
+    if (offset === null) expect(data?.total).toBe(seen.length);
+  }
+  expect(seen.slice(0, 2)).toEqual([
+    [1, 7],
+    [2, 1000],
+  ]);
+  expect(new Set(seen.map(([, id]) => id)).size).toBe(48);
+});
+
+test('a permission that the key lacks is 403, and the key says so itself', async () => {
+  const limited = clientOf(lookupOnly);
+  const { response, error } = await limited.GET('/leaderboard');
+  expect([response.status, error]).toEqual([403, { error: 'This API key lacks the permission api.leaderboard.' }]);
+  const { data } = await limited.GET('/key');
+  const permissions: ('api.lookup' | 'api.leaderboard')[] | undefined = data?.permissions;
+  expect(permissions).toEqual(['api.lookup']);
+});
+
+test('over a limit it is 429; waiting as told is enough', async () => {
+  const patient = clientOf(narrow);
+  const ask = () => patient.GET('/lookup', { params: { query: { uid: [1, 2, 3] } } });
+  expect((await ask()).response.status).toBe(200);
+  const refused = await ask();
+  expect([refused.response.status, refused.error?.error]).toEqual([
+    429,
+    'The rate limits of this API key have no room for 3 requests now.',
+  ]);
+  server.deps.clock.advance(Number(refused.response.headers.get('retry-after')) * 1_000);
+  expect((await ask()).response.status).toBe(200);
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'bun:test';
+import { readOperations } from '../../../server/docs/openapi/read.ts';
+import { readMarkdown } from '../../../server/docs/page/markdown.ts';
+import { servedDocument } from '../../../server/docs/served.ts';
+import { type OpenPage, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
+import { get, startTestServer } from '../../support/http.ts';
+
+const server = await startTestServer();
+const document = servedDocument(server.deps.config.publicUrl);
+const operations = readOperations(document).map(({ operation }) => operation);
+
+describe('the page as it is sent', () => {
+  test('has a policy that lets it load nothing, and says nothing of where its reader was', async () => {
+    const answer = await get(server, '/docs');
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(answer.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    );
+    expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    const text = await answer.text();
+    expect(text.match(/<(script|style)\b/g)).toEqual(['<style', '<script']);
+    expect(text).not.toMatch(/\ssrc=|@import|url\(|<link(?! rel="icon" href="data:)|\sstyle=|\son\w+=/);
+    const tryIt = `href="${server.deps.config.publicUrl}/docs/try"`;
+    expect(text.match(/href="(?!#|data:|\/openapi\.json)[^"]*"/g)).toEqual([tryIt]);
+  });
+
+  test('names whom to ask, where CONTACT says so: an address or a page, as in the document', async () => {
+    expect(document.info.contact).toBeUndefined();
+    for (const [CONTACT, contact, link] of [
+      ['help@example.org', { email: 'help@example.org' }, '<a href="mailto:help@example.org">help@example.org</a>'],
+      [
+        'https://x.example.org/?a=1&b=2',
+        { url: 'https://x.example.org/?a=1&b=2' },
+        'href="https://x.example.org/?a=1&amp;b=2"',
+      ],
+    ] as const) {
+      const asked = await startTestServer({ variables: { CONTACT } });
+      expect(await (await get(asked, '/docs')).text()).toContain(link);
+      const { info } = (await (await get(asked, '/openapi.json')).json()) as typeof document;
+      expect(info.contact).toEqual(contact);
+    }
+  });
+
+  test('may be kept, and asked for again with its tag, by HEAD too', async () => {
+    const whole = await get(server, '/docs');
+    const etag = whole.headers.get('etag') as string;
+    const head = await get(server, '/docs', null, { method: 'HEAD' });
+    expect([head.headers.get('content-length'), head.headers.get('etag')]).toEqual([
+      whole.headers.get('content-length'),
+      etag,
+    ]);
+    const again = await get(server, '/docs', null, { headers: { 'If-None-Match': etag } });
+    expect([again.status, again.headers.get('content-security-policy')]).toEqual([
+      304,
+      whole.headers.get('content-security-policy'),
+    ]);
+  });
+
+  test('is where / leads, behind the public prefix', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await get(server, '/', null, { method });
+      expect([answer.status, answer.headers.get('location'), await answer.text()]).toEqual([302, '/docs', '']);
+    }
+    const prefixed = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles/' } });
+    expect((await get(prefixed, '/')).headers.get('location')).toBe('/profiles/docs');
+    const text = await (await get(prefixed, '/docs')).text();
+    expect(text).toContain('href="/profiles/openapi.json"');
+    expect(text).toContain('https://example.org/profiles/api/lookup/username/Ada');
+  });
+
+  test('has all that the document has', async () => {
+    const text = await (await get(server, '/docs')).text();
+    const ids = [...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { operationId, summary } of operations) {
+      expect(ids).toContain(operationId);
+      expect(text).toContain(Bun.escapeHTML(summary));
+    }
+    for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`schema-${name}`);
+    for (const { heading } of readMarkdown(document.info.description).slice(1))
+      expect(text).toContain(`>${heading}</a>`);
+    for (const [, hash] of text.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(hash);
+    // What the guide's sections are followed by hangs on their names.
+    for (const sign of ['read -rs SECRET', '<code>api.leaderboard</code></th>', '<q>This API key is not valid.</q>']) {
+      expect(text).toContain(sign);
+    }
+    expect(text).not.toMatch(/undefined|\[object|```|\*\*/);
+  });
+});
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+const sizes = [
+  { width: 1280, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'dark' },
+  { width: 390, colorScheme: 'light' },
+  { width: 390, colorScheme: 'dark' },
+] as const;
+
+describe('the page in a browser', () => {
+  for (const size of sizes) {
+    const name = `asks for nothing else, has no fault and fits: ${size.width} px, ${size.colorScheme}`;
+    test.skipIf(!hasChromium)(name, async () => {
+      const { page, requests, troubles } = await openPage(`${server.url}/docs`, size);
+      // In the browser's words: the tests' types know no DOM.
+      await page.evaluate('document.querySelectorAll("main details").forEach((each) => (each.open = true))');
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(size.width);
+      const text = await page.evaluate<string>('getComputedStyle(document.body).color');
+      const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+      expect(contrast(text, ground)).toBeGreaterThan(7);
+      expect(luminance(ground) > 0.5).toBe(size.colorScheme === 'light');
+      expect(requests).toEqual([`${server.url}/docs`]);
+      expect(troubles).toEqual([]);
+    });
+  }
+
+  test.skipIf(!hasChromium)('copies a line, and goes where its contents lead', async () => {
+    const { page, troubles } = await openPage(`${server.url}/`, { width: 390, colorScheme: 'light' });
+    expect(page.url()).toBe(`${server.url}/docs`);
+    const article = page.locator('#getProfileByUsername');
+    await page.getByText('Contents').click();
+    await page.locator('nav').getByRole('link', { name: 'Look up a profile by username or alias' }).click();
+    expect(new URL(page.url()).hash).toBe('#getProfileByUsername');
+    await article.getByRole('button', { name: 'Copy' }).first().click();
+    await article.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).toBe(
+      `curl -sS -H "Authorization: Bearer $SECRET" ${server.deps.config.publicUrl}/api/lookup/username/Ada`,
+    );
+    expect(troubles).toEqual([]);
+  });
+
+  test.skipIf(!hasChromium)(
+    'lets the keyboard skip the contents, by a link that is seen once it has the focus',
+    async () => {
+      const { page, troubles } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
+      const clip = () => page.evaluate<string>('getComputedStyle(document.querySelector(".skip")).clipPath');
+      expect(await clip()).not.toBe('none');
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate<string>('document.activeElement.className')).toBe('skip');
+      expect(await clip()).toBe('none');
+      await page.keyboard.press('Enter');
+      expect(await page.evaluate<string>('document.activeElement.id')).toBe('content');
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate<boolean>('document.activeElement.closest("main") !== null')).toBe(true);
+      expect(troubles).toEqual([]);
+    },
+  );
+
+  test('can be read where scripts are off', async () => {
+    const text = await (await get(server, '/docs')).text();
+    expect(text).toContain('<details open><summary>Contents</summary>');
+    expect(text).not.toContain('<button');
+  });
+});
+
+function channels(color: string): number[] {
+  return (color.match(/\d+(\.\d+)?/g) ?? []).slice(0, 3).map((part) => Number(part) / 255);
+}
+
+/** Relative luminance and contrast as WCAG 2.2 defines them. */
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(color).map((c) =>
+    c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}

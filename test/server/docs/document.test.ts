@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { ROUTES } from '../../../server/app.ts';
+import { toTemplate } from '../../../server/docs/openapi/builder.ts';
+import { documentText } from '../../../server/docs/openapi/document.ts';
+import { OPERATIONS } from '../../../server/docs/openapi/operations.ts';
+import { readOperations } from '../../../server/docs/openapi/read.ts';
+import type { OpenApi } from '../../../server/docs/openapi/types.ts';
+import { servedDocument } from '../../../server/docs/served.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { checkAnswer, documentedAnswer } from '../../support/document.ts';
+import { get } from '../../support/http.ts';
+import { startSampleServer } from '../../support/sample-server.ts';
+
+// The document for itself: valid, about every route, its examples the answers of a server with the sample profiles. That
+// each answer is given at all is in document-answers.test.ts; that none is given beyond it, wherever tests ask.
+
+const { server, keys, document } = await startSampleServer();
+
+describe('the document', () => {
+  test('is what /openapi.json says, for programs of any origin of their own to keep', async () => {
+    const answer = await get(server, '/openapi.json');
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
+    expect((await answer.json()) as OpenApi).toEqual(JSON.parse(JSON.stringify(document)));
+    const etag = answer.headers.get('etag') as string;
+    for (const method of ['GET', 'HEAD']) {
+      const again = await get(server, '/openapi.json', null, {
+        method,
+        headers: { 'If-None-Match': `"x", W/${etag}` },
+      });
+      expect([again.status, again.headers.get('etag'), again.headers.has('content-type')]).toEqual([304, etag, false]);
+    }
+    const head = await get(server, '/openapi.json', null, { method: 'HEAD' });
+    expect(head.headers.get('content-length')).toBe(answer.headers.get('content-length'));
+  });
+
+  for (const publicUrl of ['http://127.0.0.1:3000', 'https://example.org/profiles', 'https://api.example.net']) {
+    test(`of ${publicUrl} is valid by Redocly’s recommended rules, without a warning`, async () => {
+      const source = JSON.stringify(servedDocument(publicUrl));
+      const config = await createConfig({ extends: ['recommended'] });
+      const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'openapi.json') });
+      expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+    });
+  }
+
+  test('is committed as `bun run openapi` writes it', async () => {
+    const committed = readFileSync(join(PROJECT, 'server/docs/openapi.json'), 'utf8');
+    const isSame = committed === (await documentText());
+    expect(isSame ? 'up to date' : 'out of date: bun run openapi').toBe('up to date');
+  });
+
+  test('says where the server is, whatever characters its address has, and its own version', () => {
+    for (const publicUrl of ['https://example.org/profiles', "https://example.org/a&b$&'c"]) {
+      const { servers, info, openapi } = servedDocument(publicUrl);
+      expect([openapi, info.version, servers[0]?.url]).toEqual(['3.1.0', '1.0.0', `${publicUrl}/api`]);
+      expect(JSON.stringify(servedDocument(publicUrl))).not.toContain('127.0.0.1');
+    }
+  });
+
+  test('has every route but the one that leads to the page, with the permission that it needs', () => {
+    const shown = readOperations(document).map(({ path, operation }) => [
+      path,
+      operation.security,
+      operation['x-permission'],
+    ]);
+    const wanted = ROUTES.filter(({ path }) => path !== '/').map(({ path, access }) => {
+      if (path === '/metrics') return [path, [{ metricsToken: [] }], undefined];
+      if (access === 'anyone') return [toTemplate(path), [], undefined];
+      const permissions = access === 'any key' ? [] : [access];
+      return [toTemplate(path), [{ apiKey: permissions }], permissions[0]];
+    });
+    expect(shown).toEqual(wanted);
+    expect(Object.keys(OPERATIONS).sort()).toEqual(
+      ROUTES.map(({ path }) => path)
+        .filter((path) => path !== '/')
+        .sort(),
+    );
+  });
+});
+
+describe('an answer that is not as documented is found out', () => {
+  const headers = async () => (await get(server, '/healthz')).headers;
+  const received = { method: 'GET', target: '/healthz', status: 200, body: '{"status":"ok"}' };
+
+  test('by its status, its headers or its body', async () => {
+    const good = { ...received, headers: await headers() };
+    expect(() => checkAnswer(server.url, good)).not.toThrow();
+    const without = new Headers(good.headers);
+    without.delete('x-request-id');
+    const other = new Headers({ ...Object.fromEntries(good.headers), 'cache-control': 'public' });
+    const more = new Headers({ ...Object.fromEntries(good.headers), 'x-powered-by': 'us' });
+    for (const changed of [
+      { status: 201 },
+      { status: 401 },
+      { body: '{"status":"no"}' },
+      { body: '{"status":"ok","up":1}' },
+      { headers: without },
+      { headers: other },
+      { headers: more },
+      { target: '/nothing' },
+    ]) {
+      expect(() => checkAnswer(server.url, { ...good, ...changed })).toThrow('is not as documented');
+    }
+  });
+});
+
+describe('the examples of what is found are what the server answers once the sample is imported', () => {
+  for (const { path, operation } of readOperations(document)) {
+    const found = documentedAnswer(document, { method: 'GET', target: path.replace(/\{\w+\}/, 'x'), status: 200 });
+    const examples = Object.values(found?.content ?? {}).flatMap((kind) => Object.values(kind.examples ?? {}));
+    for (const { summary, value, 'x-request': request = '' } of examples) {
+      test(`${operation.operationId}: ${summary}`, async () => {
+        const isKey = path === '/api/key';
+        if (isKey) await get(server, '/api/lookup/uid/7', keys.byDefault.secret);
+        const answer = await get(server, request.replace('GET ', ''), isKey ? keys.byDefault.secret : keys.both.secret);
+        const text = await answer.text();
+        const own = isKey ? { identifier: keys.byDefault.identifier, name: 'Bot' } : {};
+        const wanted = typeof value === 'string' ? value : JSON.stringify({ ...(value as object), ...own });
+        expect(text).toBe(wanted);
+      });
+    }
+  }
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'bun:test';
+import { type OpenPage, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
+import { get, serverOn, startTestServer } from '../../support/http.ts';
+import { freePort } from '../../support/proxy.ts';
+import { prepare } from '../../support/requests.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const port = freePort();
+const clock = testClock();
+const deps = { ...testDeps({ clock, variables: { PUBLIC_URL: `http://docs.example:${port}` } }), clock };
+const server = await serverOn(deps, undefined, { port });
+const secret = await prepare(server.deps);
+const address = `${server.deps.config.publicUrl}/docs/try`;
+
+describe('the page as it is sent', () => {
+  test('has a policy without unsafe-*, in which every address is a path of this server', async () => {
+    const policy = (await get(server, '/docs/try')).headers.get('content-security-policy') as string;
+    const { publicUrl } = server.deps.config;
+    const hash = "'sha256-[\\w+/]{43}='";
+    expect(policy.replaceAll(publicUrl, '')).toMatch(
+      new RegExp(
+        `^default-src 'none'; script-src /docs/try/swagger-ui\\.js ${hash}; style-src /docs/try/swagger-ui\\.css ${hash}; img-src data:; connect-src /api/ /openapi\\.json; frame-src 'none'; worker-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts allow-same-origin$`,
+      ),
+    );
+  });
+
+  test('and its files are sent compressed to those who accept that, and whole to others', async () => {
+    for (const path of ['/docs', '/docs/try', '/docs/try/swagger-ui.js', '/docs/try/swagger-ui.css', '/openapi.json']) {
+      const zipped = await get(server, path, null, { headers: { 'Accept-Encoding': 'br, gzip;q=0.5' } });
+      const plain = await get(server, path, null, { headers: { 'Accept-Encoding': 'gzip;q=0, identity' } });
+      expect([path, zipped.headers.get('content-encoding'), plain.headers.get('content-encoding')]).toEqual([
+        path,
+        'gzip',
+        null,
+      ]);
+      expect(await zipped.text()).toBe(await plain.text());
+      const tags = [zipped.headers.get('etag') as string, plain.headers.get('etag') as string];
+      expect(tags[0]).not.toBe(tags[1]);
+      for (const [i, encoding] of ['gzip', 'identity'].entries()) {
+        const headers = { 'If-None-Match': tags[i] as string, 'Accept-Encoding': encoding };
+        expect((await get(server, path, null, { headers })).status).toBe(304);
+      }
+    }
+  });
+
+  test('is at the public address, whose path may have any character', async () => {
+    const prefixed = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/a;b,c/' } });
+    const answer = await get(prefixed, '/docs/try');
+    expect(answer.headers.get('content-security-policy')).toContain(
+      'script-src https://example.org/a%3Bb%2Cc/docs/try/swagger-ui.js ',
+    );
+    expect(await answer.text()).toContain('src="/a;b,c/docs/try/swagger-ui.js"');
+  });
+});
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+// True of frames, which could remove their own attribute; the sandbox of a policy can't be removed.
+const SANDBOX_WARNING =
+  'console: An iframe which has both allow-scripts and allow-same-origin for its sandbox attribute can escape its sandboxing.';
+
+describe('the page in a browser', () => {
+  test.skipIf(!hasChromium)('sends a lookup with a key, and shows a curl line without it', async () => {
+    const { page, requests, troubles } = await openPage(address, { width: 1280, colorScheme: 'light' });
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    await page.getByLabel('auth-bearer-value').fill(secret);
+    await page.locator('.modal-ux button.authorize').click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    const operation = page.locator('#operations-Lookup-getProfileByUsername');
+    await operation.locator('button.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.locator('input[placeholder=username]').fill('Ada');
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    await operation.locator('.live-responses-table .response .microlight', { hasText: '"username": "Ada"' }).waitFor();
+    const curl = await operation.locator('.curl-command').textContent();
+    expect(curl).toContain('Authorization: Bearer <your key>');
+    expect(await page.content()).not.toContain(secret);
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')).toBe(
+      '[{},{},""]',
+    );
+    // Whatever the page has asked for is here; all operations that it offers are the API's.
+    const paths = ['/docs/try', '/docs/try/swagger-ui.css', '/docs/try/swagger-ui.js', '/openapi.json'];
+    expect(requests.toSorted()).toEqual(
+      ['/api/lookup/username/Ada', ...paths].map((path) => server.deps.config.publicUrl + path),
+    );
+    const offered = await page.locator('.opblock-summary-path').allTextContents();
+    expect(offered.length).toBe(9);
+    for (const path of offered)
+      expect(path.replaceAll('\u200b', '')).not.toMatch(/^\/(docs|healthz|readyz|metrics|openapi)/);
+    expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
+  });
+
+  test.skipIf(!hasChromium)(
+    'lets no script of its own reach the portal, by a request, a frame, a form, an image or a new window',
+    async () => {
+      const { page } = await openPage(address, { width: 1280, colorScheme: 'dark' });
+      // In the browser's words: the tests' types know no DOM. Each attempt ends with what it has reached.
+      const reached = await page.evaluate<Record<string, unknown>>(`(async () => {
+        const outcome = (promise) => promise.then(() => 'reached', () => 'refused');
+        const element = (name, set) => new Promise((resolve, reject) => {
+          const made = Object.assign(document.createElement(name), set);
+          made.onload = resolve;
+          made.onerror = reject;
+          document.body.append(made);
+        });
+        const seen = new Promise((resolve) => document.addEventListener('securitypolicyviolation', function see({ effectiveDirective }) {
+          if (effectiveDirective === 'frame-src') resolve('refused');
+        }));
+        const found = {};
+        for (const path of ['/developers', '/manage/v1/me', '/healthz', '/']) {
+          found['fetch ' + path] = await outcome(fetch(path, { credentials: 'include' }));
+          found['no-cors ' + path] = await outcome(fetch(path, { mode: 'no-cors', method: 'POST' }));
+          found['window ' + path] = window.open(path) === null ? 'refused' : 'reached';
+          found['image ' + path] = await outcome(element('img', { src: path }));
+          found['script ' + path] = await outcome(element('script', { src: path }));
+        }
+        found.beacon = navigator.sendBeacon('/developers', 'x') ? 'queued' : 'refused';
+        const frame = Object.assign(document.createElement('iframe'), { src: '/developers' });
+        document.body.append(frame);
+        found.frame = await seen;
+        const form = Object.assign(document.createElement('form'), { action: '/developers/sign-in', method: 'post' });
+        document.body.append(form);
+        form.submit();
+        found.worker = await outcome(new Promise((resolve, reject) => {
+          try { const made = new Worker('/docs/try/swagger-ui.js'); made.onmessage = resolve; made.onerror = reject; } catch (error) { reject(error); }
+        }));
+        const socket = new Promise((resolve, reject) => {
+          try { const made = new WebSocket('ws://' + location.host + '/developers'); made.onopen = resolve; made.onerror = reject; } catch (error) { reject(error); }
+        });
+        found.socket = await outcome(socket);
+        return found;
+      })()`);
+      const { beacon, ...others } = reached;
+      expect([...new Set(Object.values(others))]).toEqual(['refused']);
+      expect(['queued', 'refused']).toContain(beacon as string);
+      // What a script can't see, the server would have logged: nothing but the page's own requests has arrived.
+      expect(page.url()).toBe(address);
+      const arrived = server.log.map(({ route }) => route);
+      expect(arrived.filter((route) => !String(route).match(/^\/(docs|openapi|api)/))).toEqual([]);
+    },
+  );
+});
