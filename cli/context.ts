@@ -6,6 +6,7 @@ import type { Source } from '../shared/config/variables.ts';
 import type { Opened } from '../shared/db/connect.ts';
 import type { OpenMode } from '../shared/db/open.ts';
 import type { Deps } from '../shared/deps.ts';
+import type { Shown } from '../shared/shown.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { userName } from '../shared/user.ts';
 import { notice } from './output.ts';
@@ -17,8 +18,11 @@ export type Globals = { json: boolean; yes: boolean; db?: string; host?: string;
 export type Context = Globals & {
   deps: Deps;
   /** The actor. Its name is read from the operating system when it is needed, because that starts a process. */
-  actor: Person;
+  actor: Operator;
 };
+
+/** Whoever can open the database, on the box. */
+export type Operator = Extract<Person, { kind: 'operator' }>;
 
 /** The global options, which may stand before or after the command's name. */
 export function globalsOf(command: Command): Globals {
@@ -94,7 +98,7 @@ export async function withContext<T>(
 }
 
 /** The actor of a command: the operator, named after the user who called sudo, otherwise after the process's user. */
-export function operatorOf(config: Config): Person {
+export function operatorOf(config: Config): Operator {
   let name: string | undefined;
   return {
     kind: 'operator',
@@ -102,5 +106,16 @@ export function operatorOf(config: Config): Person {
       name ??= config.sudoUser ?? userName();
       return name;
     },
+  };
+}
+
+/** The same operator, about to confirm what was shown; the name is still read when it is needed. */
+export function havingSeen(operator: Operator, shown: Shown): Operator {
+  return {
+    kind: 'operator',
+    get name() {
+      return operator.name;
+    },
+    shown,
   };
 }

@@ -1,22 +1,24 @@
+import type { Shown } from './shown.ts';
+
 /** The kinds of actors, as they are stored beside what was done. */
 export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'platform', 'service'] as const;
 
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
-/** Somebody who asks for an operation (`shared/operations.ts`). */
+/**
+ * Somebody who asks for an operation (`shared/operations.ts`). `shown` is the state of what they were shown and have
+ * confirmed (`shared/shown.ts`); the operation is refused for any other.
+ */
 export type Person =
   /** Whoever can open the database, on the box; the name is the operating system's user. */
-  | { kind: 'operator'; name: string }
-  /**
-   * `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input; `shown`
-   * is then the state in which the admin was shown the key (`keys/shown.ts`): it is refused for any other.
-   */
-  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: string }
+  | { kind: 'operator'; name: string; shown?: Shown }
+  /** `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input. */
+  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: Shown }
   /**
    * The owner of one profile, by its id. The name is no person's: history stays when a profile is erased, so nothing in
-   * it may lead to its owner.
+   * it may lead to its owner. `shown` is the state of the profile to which the sign-in is bound.
    */
-  | { kind: 'owner'; name: 'owner'; profileId: number }
+  | { kind: 'owner'; name: 'owner'; profileId: number; shown?: Shown }
   /** A backend with a token; the name is the token's. */
   | { kind: 'platform'; name: string };
 

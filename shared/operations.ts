@@ -2,13 +2,23 @@ import type { Person } from './actor.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
 import { approveKey, type BegunApproval, beginApproval } from './keys/approve.ts';
-import { changeKey, type KeyChange } from './keys/change.ts';
+import { changeKey } from './keys/change.ts';
+import type { KeyChange } from './keys/differing.ts';
 import type { KeyRequestFields } from './keys/fields.ts';
 import type { Grant } from './keys/granted.ts';
 import { checkInput, FIELDS, type Field, optional } from './keys/input.ts';
-import { editKey, type Outcome, rejectKey, requestKey, revokeKey, withdrawKey } from './keys/lifecycle.ts';
+import {
+  editKey,
+  type Outcome,
+  type RequestSubject,
+  rejectKey,
+  requestKey,
+  revokeKey,
+  withdrawKey,
+} from './keys/lifecycle.ts';
 import { countPending, nextPending } from './keys/queue.ts';
-import { noSuchKey, noSuchProfile, readKey, readOwnerById, readOwnerByName, refuseBanned } from './keys/record.ts';
+import { readOwnerById, refuseBanned } from './keys/record.ts';
+import { checkSight } from './keys/sight.ts';
 import { type HistoryView, type KeyView, keyHistory, showKey } from './keys/view.ts';
 import { sendOnce } from './notices/deliver.ts';
 import { type ListInput, type ListOutput, listForPerson } from './usage/listed.ts';
@@ -60,11 +70,12 @@ type OneKey = { identifier: string };
 
 /** The table: every operation on keys, who may do it, what it needs and what it does. */
 export const OPERATIONS = {
-  request: operation<KeyRequestFields & { profile: string; successorOf?: string | null | undefined }, Outcome>({
+  request: operation<KeyRequestFields & RequestSubject, Outcome>({
     name: 'request',
     who: { ...OWNERS_DO, owner: 'own, unless banned' },
     input: {
       profile,
+      profileId: optional(FIELDS.profileId),
       name,
       description,
       permissions,
@@ -189,20 +200,7 @@ export function checkAsked<Input extends object, Output>(
   const reach = who[actor.kind];
   if (reach === 'none')
     throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
-  checkSight(deps, actor, input);
+  checkSight(deps.db, actor, input);
   if (actor.kind === 'owner' && reach === 'own, unless banned') refuseBanned(readOwnerById(deps.db, actor.profileId));
   checkInput(fields, input as Record<string, unknown>);
-}
-
-/** Throws `not_found` where the input is about a key or a profile that does not exist, or that is not the owner's own. */
-function checkSight(
-  { db }: Deps,
-  actor: Person,
-  about: { identifier?: unknown; successorOf?: unknown; profile?: unknown },
-): void {
-  const isOthers = (profileId: number | null) => actor.kind === 'owner' && profileId !== actor.profileId;
-  for (const identifier of [about.identifier, about.successorOf]) {
-    if (typeof identifier === 'string' && isOthers(readKey(db, identifier).profileId)) throw noSuchKey();
-  }
-  if (typeof about.profile === 'string' && isOthers(readOwnerByName(db, about.profile).id)) throw noSuchProfile();
 }

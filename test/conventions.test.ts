@@ -103,7 +103,9 @@ test('nobody outside knows in which of its two ways limits are kept, but who ope
 /** The rooms of `shared/`, from the lowest to the highest; those in one line stand side by side and know nothing of each other. */
 const ROOM_ORDER = [
   ['refusal', 'refusal-headers', 'portal-refusals', 'refusals'],
-  ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'actor', 'user', 'file-mode'],
+  ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'user', 'file-mode'],
+  ['shown'],
+  ['actor'],
   ['db'],
   ['limits', 'mail'],
   ['config'],

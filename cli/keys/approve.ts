@@ -3,10 +3,11 @@ import { AppError } from '../../shared/errors.ts';
 import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
 import type { Grant } from '../../shared/keys/granted.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
+import { againWhileChanged } from '../again.ts';
 import { globalsOf } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
-import type { KeysContext } from './context.ts';
+import { forKeyAsNow, type KeysContext } from './context.ts';
 import { askGrant, EXPIRES_SYNTAX, type GrantOptions, mailedText, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 import { withKeys } from './with-keys.ts';
@@ -58,8 +59,11 @@ Examples:
         }
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
-        const grant = isAsked ? await decide(context, identifier, given) : given;
-        const { mailedTo } = await performAndPrint(context, OPERATIONS.approve, { identifier, ...grant });
+        const { mailedTo } = await againWhileChanged(isAsked, async () => {
+          const now = forKeyAsNow(context, identifier);
+          const grant = isAsked ? await decide(now, identifier, given) : given;
+          return performAndPrint(now, OPERATIONS.approve, { identifier, ...grant });
+        });
         if (isAsked) notice(mailedText(mailedTo));
       });
     });

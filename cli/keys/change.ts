@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { ALREADY_SO, type KeyChange } from '../../shared/keys/differing.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
+import { againWhileChanged } from '../again.ts';
 import { columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
-import type { KeysContext } from './context.ts';
+import { forKeyAsNow, type KeysContext } from './context.ts';
 import { askChange, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 import { withKeys } from './with-keys.ts';
@@ -35,20 +37,28 @@ Examples:
     .action((identifier: string, options: GrantOptions, command: Command) =>
       withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint } = await import('./perform.ts');
+        const { performAndPrint, printKey } = await import('./perform.ts');
         const given = parseGrant(context, options);
         const isNothing = [given.permissions, given.rateLimits, given.expiresAtMs].every((one) => one === undefined);
-        const { permissions, rateLimits, expiresAtMs } = isNothing ? await decide(context, identifier) : given;
-        await performAndPrint(context, OPERATIONS.change, { identifier, permissions, rateLimits, expiresAtMs });
+        const isAsked = isNothing && isAsking(context.yes);
+        if (isNothing && !isAsked) {
+          throw new AppError('usage', 'Say what to change: --permission, --rate-limit or --expires.');
+        }
+        await againWhileChanged(isAsked, async () => {
+          const now = forKeyAsNow(context, identifier);
+          const { permissions, rateLimits, expiresAtMs } = isAsked ? await decide(now, identifier) : given;
+          const change = { permissions, rateLimits, expiresAtMs };
+          if (isAsked && Object.values(change).every((one) => one === undefined)) {
+            notice(`Warning: ${ALREADY_SO}`);
+            await printKey(now, identifier);
+          } else await performAndPrint(now, OPERATIONS.change, { identifier, ...change });
+        });
       }),
     );
 }
 
-/** Asks for all of it. Throws `usage` where nobody can be asked, and `cancelled`. */
-async function decide(context: KeysContext, identifier: string) {
-  if (!isAsking(context.yes)) {
-    throw new AppError('usage', 'Say what to change: --permission, --rate-limit or --expires.');
-  }
+/** Lays the key out, and asks what it is to have. Throws `cancelled`. */
+async function decide(context: KeysContext, identifier: string): Promise<KeyChange> {
   const { OPERATIONS } = await import('../../shared/operations.ts');
   const { refuseInactive } = await import('../../shared/keys/change.ts');
   const { key } = await context.perform(OPERATIONS.show, { identifier });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { needed } from '../values.ts';
+import { forKeyAsNow } from './context.ts';
 import { withKeys } from './with-keys.ts';
 
 /** Adds `keys edit`, which renames a key. */
@@ -15,7 +16,7 @@ export function addTo(parent: Command): void {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
         const name = needed(options.name, '--name');
-        await performAndPrint(context, OPERATIONS.edit, { identifier, name });
+        await performAndPrint(forKeyAsNow(context, identifier), OPERATIONS.edit, { identifier, name });
       }),
     );
 }

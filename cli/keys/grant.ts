@@ -1,5 +1,6 @@
 import { isoTime } from '../../shared/clock.ts';
 import { faultOf } from '../../shared/errors.ts';
+import { differingFrom, type KeyChange } from '../../shared/keys/differing.ts';
 import { EXPIRY_SYNTAX, parseExpiry, refuseTimeWithin } from '../../shared/keys/expiry.ts';
 import { checkPermissions } from '../../shared/keys/fields.ts';
 import type { Grant } from '../../shared/keys/granted.ts';
@@ -67,10 +68,11 @@ function grantText({ permissions, rateLimits, expiresAtMs }: Granted): string {
 }
 
 /**
- * Asks what an Active key is to have from now on, beginning with what it has, and then for one yes; null after a no.
- * Throws `cancelled`.
+ * Asks what an Active key is to have from now on, beginning with what it has, and then for one yes. Returns what differs from
+ * what the key has, which may be nothing: an answer that only keeps something must not write it back where somebody else has
+ * changed it. Returns null after a no. Throws `cancelled`.
  */
-export async function askChange({ clock }: KeysContext, key: KeyView): Promise<Granted | null> {
+export async function askChange({ clock }: KeysContext, key: KeyView): Promise<KeyChange | null> {
   const { askPermissions, askText, confirm } = await import('../prompts.ts');
   const expiry = (text: string) => parseExpires(text.trim(), clock.nowMs());
   const change = {
@@ -85,7 +87,8 @@ export async function askChange({ clock }: KeysContext, key: KeyView): Promise<G
       }),
     ),
   };
-  return (await confirm(`Change the key to ${grantText(change)}, and mail the owner what changed?`)) ? change : null;
+  const question = `Change the key to ${grantText(change)}, and mail the owner what changed?`;
+  return (await confirm(question)) ? differingFrom(key, change) : null;
 }
 
 async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]> {

@@ -1,24 +1,37 @@
-import type { Person } from '../../shared/actor.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { checkApproval, checkMailer } from '../../shared/keys/approve.ts';
 import { checkProfile } from '../../shared/keys/lifecycle.ts';
+import { shownKey } from '../../shared/keys/shown.ts';
 import { usualRateLimits } from '../../shared/keys/successor.ts';
 import { perform } from '../../shared/operations.ts';
-import type { Globals } from '../context.ts';
-import type { KeysContext } from './context.ts';
+import { findProfile, readProfile } from '../../shared/profiles/find.ts';
+import { shownProfile } from '../../shared/profiles/shown.ts';
+import { type Globals, havingSeen, type Operator } from '../context.ts';
+import type { KeysContext, NamedProfile } from './context.ts';
 
 /** What the commands of keys need, in the database of this machine. */
-export function keysHere(deps: Deps, actor: Person): Omit<KeysContext, keyof Globals> {
+export function keysHere(deps: Deps, operator: Operator): Omit<KeysContext, keyof Globals> {
   const { clock, approvalLeaseMs } = deps;
   return {
     clock,
     approvalLeaseMs,
     server: null,
-    perform: (operation, input) => perform(deps, actor, operation, input),
+    perform: (operation, input) => perform(deps, operator, operation, input),
+    performAsNow: (about) => {
+      const shown =
+        'identifier' in about ? shownKey(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
+      return (operation, input) => perform(deps, havingSeen(operator, shown), operation, input);
+    },
     ownProfile: async () => null,
     checkMailer: () => checkMailer(deps),
     checkApproval: (identifier) => checkApproval(deps, identifier),
-    checkProfile: (profile) => checkProfile(deps, profile),
+    checkProfile: (named) => checkProfile(deps, find(deps, named).profileId),
+    findProfile: (named) => find(deps, named),
     usualRateLimits: async (successorOf) => usualRateLimits(deps, successorOf),
   };
+}
+
+function find({ db }: Deps, { profile, profileId }: NamedProfile): { profile: string; profileId: number } {
+  const { id, username } = profileId === undefined ? findProfile(db, profile) : readProfile(db, profileId);
+  return { profile: username, profileId: id };
 }

@@ -16,10 +16,15 @@ export async function performAndPrint<Input extends object>(
   input: Input,
 ): Promise<Outcome> {
   const outcome = await performAndWait(context, operation, input);
-  const key = await show(context, outcome.identifier);
+  await printKey(context, outcome.identifier);
+  return outcome;
+}
+
+/** Prints a key's identifier and state to stdout, or the whole key with `--json`. */
+export async function printKey(context: KeysContext, identifier: string): Promise<void> {
+  const key = await show(context, identifier);
   if (context.json) printJson(key);
   else print(`${key.identifier} ${key.state}`);
-  return outcome;
 }
 
 /**

@@ -3,11 +3,12 @@ import type { Grant } from '../../shared/keys/granted.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { ListInput } from '../../shared/usage/listed.ts';
+import { againWhileChanged } from '../again.ts';
 import { ageText } from '../age.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { whileMailIsChecked } from '../waiting.ts';
-import type { KeysContext } from './context.ts';
+import { forKeyAsNow, type KeysContext } from './context.ts';
 import { askGrant, mailedText } from './grant.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
@@ -33,11 +34,16 @@ export async function walkQueue(context: KeysContext, given: Grant): Promise<voi
   if (queue.length > 0) await warnWithoutMail(context);
   try {
     for (const [index, { identifier }] of queue.entries()) {
-      // Somebody else may have decided about this request meanwhile.
-      const { key, history } = await show(context, identifier);
-      if (key.state !== 'pending') continue;
-      await layOut(context, key, history, `Request ${index + 1} of ${queue.length}`);
-      if ((await decideOne(context, key, given, walk)) === 'quit') break;
+      const place = `Request ${index + 1} of ${queue.length}`;
+      const next = await againWhileChanged(true, async () => {
+        const now = forKeyAsNow(context, identifier);
+        const { key, history } = await show(now, identifier);
+        // Somebody else may have decided about this request meanwhile.
+        if (key.state !== 'pending') return 'next';
+        await layOut(now, key, history, place);
+        return decideOne(now, key, given, walk);
+      });
+      if (next === 'quit') break;
     }
   } catch (error) {
     throw walk.decided.length > 0 ? withEarlierDecisions(error) : error;
@@ -106,7 +112,7 @@ async function decideOne(context: KeysContext, key: KeyView, given: Grant, walk:
       walk.decided.push(key.identifier);
       if (!context.json) print(`${key.identifier} ${(await show(context, key.identifier)).key.state}`);
     } catch (error) {
-      if (!(error instanceof AppError) || error.code === 'cancelled') throw error;
+      if (!(error instanceof AppError) || error.code === 'cancelled' || error.code === 'changed_since') throw error;
       walk.failures.push(error);
       notice(error.message);
     }

@@ -1,8 +1,9 @@
 import { refuseMove } from '../../shared/keys/record.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
+import { againWhileChanged } from '../again.ts';
 import { columnsOf, notice } from '../output.ts';
 import { confirmOrYes, isAsking, needed } from '../values.ts';
-import type { KeysContext } from './context.ts';
+import { forKeyAsNow, type KeysContext } from './context.ts';
 import { performAndPrint } from './perform.ts';
 import { keyText } from './print.ts';
 
@@ -22,21 +23,21 @@ export async function endWithReason(
   identifier: string,
   given: string | undefined,
 ): Promise<void> {
-  const end = (reason: string | undefined) =>
-    move === 'revoke'
-      ? performAndPrint(context, OPERATIONS.revoke, { identifier, reason: reason ?? null })
-      : performAndPrint(context, OPERATIONS.reject, { identifier, reason: needed(reason, '--reason') });
   const isOptional = move === 'revoke' && given === undefined && (await context.ownProfile()) !== null;
-  if (!isAsking(context.yes)) {
-    await end(isOptional ? undefined : needed(given, '--reason'));
-    return;
-  }
-  const { key } = await context.perform(OPERATIONS.show, { identifier });
-  refuseMove(key, move);
-  notice(`${keyText(key, columnsOf(process.stderr))}\n`);
-  const reason = given ?? (await askReason(move, isOptional));
-  await confirmOrYes(false, QUESTIONS[move]);
-  await end(reason);
+  const isAsked = isAsking(context.yes);
+  let reason = isAsked || isOptional ? given : needed(given, '--reason');
+  await againWhileChanged(isAsked, async () => {
+    const now = forKeyAsNow(context, identifier);
+    if (isAsked) {
+      const { key } = await now.perform(OPERATIONS.show, { identifier });
+      refuseMove(key, move);
+      notice(`${keyText(key, columnsOf(process.stderr))}\n`);
+      reason ??= await askReason(move, isOptional);
+      await confirmOrYes(false, QUESTIONS[move]);
+    }
+    if (move === 'reject') await performAndPrint(now, OPERATIONS.reject, { identifier, reason: reason ?? '' });
+    else await performAndPrint(now, OPERATIONS.revoke, { identifier, reason: reason ?? null });
+  });
 }
 
 /** Asks for a reason; an owner may leave it empty. */

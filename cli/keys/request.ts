@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
+import { againWhileChanged } from '../again.ts';
 import { canAsk } from '../output.ts';
 import { needed } from '../values.ts';
 import type { KeysContext } from './context.ts';
@@ -49,28 +50,34 @@ Examples:
       withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
-        const given = await prefill(context, options.successorOf, await readGiven(options, await context.ownProfile()));
+        const { successorOf } = options;
+        const taken = successorOf === undefined ? {} : await prefill(context, successorOf);
+        const profile = options.profile ?? (await context.ownProfile()) ?? taken.profile;
+        const found = profile === undefined ? undefined : context.findProfile({ profile });
+        const perform = found === undefined ? context.perform : context.performAsNow(found);
+        const given = { ...taken, ...(await readGiven(options)), ...found };
         // If the description comes from stdin, stdin can't also be used for answers.
         const mayAsk = canAsk() && !context.yes && options.descriptionFile !== '-';
         // The person has not seen yet which fields the successor takes over.
-        const isToBeSeen = !isComplete(given) || options.successorOf !== undefined;
-        const ask = async () => (await import('./request-questions.ts')).askForRequest(context, given);
-        const input = mayAsk && isToBeSeen ? await ask() : requireAll(given);
-        await performAndPrint(context, OPERATIONS.request, { ...input, successorOf: options.successorOf });
+        const isToBeSeen = !isComplete(given) || successorOf !== undefined;
+        if (!mayAsk || !isToBeSeen) {
+          await performAndPrint({ ...context, perform }, OPERATIONS.request, { ...requireAll(given), successorOf });
+          return;
+        }
+        const { askForRequest } = await import('./request-questions.ts');
+        let typed: RequestInput = given;
+        await againWhileChanged(true, async () => {
+          const asked = await askForRequest(context, typed);
+          typed = asked.request;
+          await performAndPrint({ ...context, perform: asked.perform }, OPERATIONS.request, asked.request);
+        });
       }),
     );
 }
 
-/** Reads the fields of a request from the flags, the description from its file; an owner's profile is his own. Throws `usage`. */
-async function readGiven(
-  { descriptionFile, permission, ...texts }: Options,
-  ownProfile: string | null,
-): Promise<RequestInput> {
-  const given = {
-    ...(ownProfile !== null && { profile: ownProfile }),
-    ...texts,
-    ...(permission && { permissions: permission as Permission[] }),
-  };
+/** Reads the fields of a request from the flags, the description from its file. Throws `usage`. */
+async function readGiven({ descriptionFile, permission, ...texts }: Options): Promise<RequestInput> {
+  const given = { ...texts, ...(permission && { permissions: permission as Permission[] }) };
   if (descriptionFile === undefined) return given;
   if (given.description !== undefined) {
     throw new AppError('usage', '--description and --description-file may not both be given.');
@@ -79,23 +86,19 @@ async function readGiven(
   return { ...given, description: await readTextFile('--description-file', descriptionFile) };
 }
 
-/** Fills fields that are not given for a successor with those of the earlier key. Throws `not_found`, `refused`. */
-async function prefill(
-  { perform }: KeysContext,
-  successorOf: string | undefined,
-  given: RequestInput,
-): Promise<RequestInput> {
-  if (successorOf === undefined) return given;
+/** What a successor takes over from the earlier key where it is not given. Throws `not_found`, `refused`. */
+async function prefill({ perform }: KeysContext, successorOf: string): Promise<RequestInput> {
   const { OPERATIONS } = await import('../../shared/operations.ts');
   const { prefillFrom } = await import('../../shared/keys/successor.ts');
   const { key } = await perform(OPERATIONS.show, { identifier: successorOf });
   // What the old key has not, a successor is not asked for.
-  return { projectUrl: '', expectedUsage: '', ...prefillFrom(key), ...given };
+  return { projectUrl: '', expectedUsage: '', ...prefillFrom(key) };
 }
 
 function requireAll(given: RequestInput) {
   return {
     profile: needed(given.profile, '--profile'),
+    ...(given.profileId !== undefined && { profileId: given.profileId }),
     name: needed(given.name, '--name'),
     description: needed(given.description, '--description'),
     permissions: needed(given.permissions, '--permission'),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { forKeyAsNow } from './context.ts';
 import { withKeys } from './with-keys.ts';
 
 /** Adds `keys withdraw`: an owner withdraws a pending request. */
@@ -12,7 +13,7 @@ export function addTo(parent: Command): void {
       withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint } = await import('./perform.ts');
-        await performAndPrint(context, OPERATIONS.withdraw, { identifier });
+        await performAndPrint(forKeyAsNow(context, identifier), OPERATIONS.withdraw, { identifier });
       }),
     );
 }

@@ -1,6 +1,6 @@
 import { DAY_MS, isoTime, systemClock } from '../../shared/clock.ts';
 import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
-import { ALREADY_SO, type KeyChange } from '../../shared/keys/change.ts';
+import { ALREADY_SO, type KeyChange } from '../../shared/keys/differing.ts';
 import type { Grant } from '../../shared/keys/granted.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import { noSuchKey, refuseMove } from '../../shared/keys/record.ts';
@@ -32,6 +32,7 @@ export function keysAt(host: AskedHost): Omit<KeysContext, keyof Globals> {
     approvalLeaseMs: APPROVAL_LEASE_MS,
     server: host.url,
     perform,
+    performAsNow: () => perform,
     ownProfile: async () => {
       const { kind, profile } = await me();
       return kind === 'owner' && typeof profile === 'string' ? profile : null;
@@ -43,6 +44,7 @@ export function keysAt(host: AskedHost): Omit<KeysContext, keyof Globals> {
       return null;
     },
     checkProfile: () => {},
+    findProfile: ({ profile }) => ({ profile }),
     usualRateLimits: async (successorOf) => {
       if (successorOf !== null) return (await show(successorOf)).key.rateLimits;
       return ((await me()).defaultRateLimits ?? []) as RateLimit[];

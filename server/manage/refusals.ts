@@ -51,6 +51,7 @@ function bodyOf({ code, details: { address } }: AppError, sentence: string): obj
 function shownAs(error: unknown): AppError {
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
   const { code, message, details } = error;
+  if (code === 'signed_out') return new AppError('invalid_token', message);
   if (code === 'try_later') return new AppError('busy', message, { ...details, isForClient: true });
   if (code !== 'usage' && code !== 'refused') return error;
   if (isForOperator(error)) return new AppError('internal', null, { cause: error });

@@ -1,6 +1,6 @@
 import type { Person } from '../actor.ts';
 import { AppError } from '../errors.ts';
-import { shownState } from '../keys/shown.ts';
+import { refuseChangedKey } from '../keys/shown.ts';
 import type { Access, Client } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
@@ -70,7 +70,7 @@ export function consumeAssertion(access: Access, admin: SignedAdmin, sent: Asser
 }
 
 function refuseChanged(access: Access, { operation, identifier, shown }: Decision): void {
-  if (operation !== 'remove passkey' && shownState(access, identifier) !== shown) throw new AppError('changed_since');
+  if (operation !== 'remove passkey') refuseChangedKey(access, identifier, shown);
 }
 
 function confirmedIds(access: Access, { name, generation }: SignedAdmin): string[] {

@@ -11,7 +11,7 @@ export type Decision = {
   expiresAtMs?: number | null | undefined;
   retireOldAtMs?: number | null | undefined;
   reason?: string | null | undefined;
-  /** The state in which the page showed what is decided on (`shownState`). */
+  /** The state in which the page showed what is decided on (`shownKey`). */
   shown: string;
   /** The id under which a `profilectl` elsewhere asked for it (`cli-decisions.ts`); absent where a page decides. */
   askedAs?: string | undefined;

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
+import { withShown } from '../profiles/shown.ts';
 import type { Access } from './access.ts';
 import {
   columnsOf,
@@ -99,10 +100,12 @@ export function readPersonToken(access: Access, token: string): PersonToken | nu
   if (row === null) return null;
   if (endOf(row, access.clock.nowMs(), PERSON_TOKEN_PERIODS) !== null) return null;
   const signed = signedOf(row);
+  // Read before it is compared with the token: what the person then does is compared with this once more.
+  const person = withShown(access.db, personOf(signed));
   if (!isStillSigned(access, signed)) return null;
   const { identifier, machine, startedAt, lastUsedAt } = row;
   const endsAtMs = startedAt + PERSON_TOKEN_PERIODS[signed.kind].mostMs;
-  return { identifier, signed, person: personOf(signed), machine, lastUsedAtMs: lastUsedAt, endsAtMs };
+  return { identifier, signed, person, machine, lastUsedAtMs: lastUsedAt, endsAtMs };
 }
 
 /** The row of a token, alive or not; null for every other text. */

@@ -1,4 +1,5 @@
 import type { Sqlite } from '../db/connect.ts';
+import { withShown } from '../profiles/shown.ts';
 import type { Access, Client } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { readBinding } from './binding.ts';
@@ -76,7 +77,9 @@ export function readSession(access: Access, token: string): Session | null {
   );
   if (row === null || endOf(row, access.clock.nowMs()) !== null) return null;
   const session = sessionOf(row);
-  return isStillSigned(access, session.signed) ? session : null;
+  // Read before it is compared with the session: what the person then does is compared with this once more.
+  const person = withShown(access.db, session.person);
+  return isStillSigned(access, session.signed) ? { ...session, person } : null;
 }
 
 /** Notes that a session was used now; called after the answer. Writes at most once a minute. */

@@ -24,7 +24,7 @@ import {
   readOwner,
   type StoredAttempt,
 } from './record.ts';
-import { refuseUnlikeShown } from './shown.ts';
+import { refuseUnlikeKey } from './shown.ts';
 import { type Predecessor, predecessorOf, retirePredecessor } from './successor.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
@@ -46,8 +46,9 @@ export type Attempt = {
 /** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
 export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
   return writeKeys(deps, { identifier: input.identifier }, (tx, nowMs) => {
-    refuseUnlikeShown({ ...deps, db: tx }, input.identifier, input.by);
     const key = readKey(tx, input.identifier);
+    refuseTaken(tx, key, nowMs);
+    refuseUnlikeKey({ ...deps, db: tx }, input.identifier, input.by);
     const act = { by: input.by, atMs: nowMs };
     const number = openAttempt(tx, key, act);
     const { owner, address } = requireOwner(tx, key);
@@ -87,12 +88,16 @@ function openAttempt(tx: Tx, key: ApiKey, act: Act): number {
 }
 
 function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number): { number: number; abandoned: number | null } {
-  const standing = approvable(db, key);
-  const decision = decideBegin(standing, nowMs);
+  refuseTaken(db, key, nowMs);
+  const decision = decideBegin(approvable(db, key), nowMs);
   if (decision.kind === 'begin') return decision;
-  if (decision.kind === 'not pending') {
-    throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only pending keys can be approved.`);
-  }
+  throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only pending keys can be approved.`);
+}
+
+/** Throws `try_later` while somebody else approves the key. */
+function refuseTaken(db: Db | Tx, key: ApiKey, nowMs: number): void {
+  const standing = approvable(db, key);
+  if (decideBegin(standing, nowMs).kind !== 'taken') return;
   const { by, byKind, startedAt, leaseEndsAt } = standing.openBy as StoredAttempt;
   const who = actorText({ kind: byKind, name: by }, 'operator');
   throw new AppError(

@@ -1,7 +1,8 @@
 import type { Actor } from '../actor.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
+import { formatRateLimit, parseRateLimits } from '../limits/rate-limit.ts';
+import { ALREADY_SO, type KeyChange } from './differing.ts';
 import { writeKeys } from './expire.ts';
 import { refuseTimePast } from './expiry.ts';
 import { checkPermissions } from './fields.ts';
@@ -10,16 +11,8 @@ import { stateAt } from './key.ts';
 import type { Step } from './lifecycle.ts';
 import { addNotices } from './notice.ts';
 import { type ApiKey, readKey } from './record.ts';
-import { refuseUnlikeShown } from './shown.ts';
+import { refuseUnlikeKey } from './shown.ts';
 import type { KeyView } from './view.ts';
-
-/** What an admin changes of an Active key; whatever is absent stays as it is. */
-export type KeyChange = {
-  permissions?: readonly string[] | null | undefined;
-  rateLimits?: readonly RateLimit[] | null | undefined;
-  /** Milliseconds since 1970; null for a key that does not expire. */
-  expiresAtMs?: number | null | undefined;
-};
 
 /**
  * Changes permissions, rate limits or expiry of an Active key, and stores that its owner is to be told from what to what.
@@ -32,7 +25,7 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   const grant = checkChange(input.change);
   return writeKeys(deps, { identifier }, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
-    refuseUnlikeShown({ ...deps, db: tx }, identifier, by);
+    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const key = requireActive(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
     const changed = setGrant(tx, key, grant, act);
@@ -41,9 +34,6 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
     return { identifier, noticeIds: addNotices(tx, deps.config, notice) };
   });
 }
-
-/** What whoever changes a key is told where it was so already. */
-export const ALREADY_SO = 'The key had all of this already; nothing was changed.';
 
 /** Says before anybody is asked for more that a key can't be changed. Throws `not_found`, `refused` (it is not Active). */
 export function checkChangeable({ db, clock }: Pick<Deps, 'db' | 'clock'>, identifier: string): void {

@@ -25,6 +25,9 @@ export type Field = {
 export const FIELDS = {
   identifier: required('identifier', (value) => textTypeFault('identifier', value)),
   profile: required('profile', (value) => textTypeFault('profile', value)),
+  profileId: required('UID', (value) =>
+    isWholeFrom(1, Number.MAX_SAFE_INTEGER, value) ? null : 'The UID must be a whole number from 1.',
+  ),
   name: textField(TEXT_RULES.name),
   description: textField(TEXT_RULES.description),
   permissions: listField(

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
+import { refuseUnlikeProfile } from '../profiles/shown.ts';
 import { cleanForTerminal } from '../text.ts';
 import { refuseManyToday } from './daily.ts';
 import { writeKeys } from './expire.ts';
@@ -22,7 +23,7 @@ import {
   readOwnerByName,
 } from './record.ts';
 import { newIdentifier } from './secret.ts';
-import { refuseUnlikeShown } from './shown.ts';
+import { refuseUnlikeKey } from './shown.ts';
 import { checkSuccession } from './successor.ts';
 
 // The life of a key but for its approval, which is in approve.ts. Each function checks the rules itself and changes the
@@ -43,21 +44,30 @@ export type Outcome = {
 };
 
 /**
+ * Whose key is asked for: the profile with this username or alias, or with this id where it was found by its name before.
+ * `successorOf` is the identifier of the key that it is to replace.
+ */
+export type RequestSubject = {
+  profile: string;
+  profileId?: number | undefined;
+  successorOf?: string | null | undefined;
+};
+
+type NewRequest = KeyRequestFields & RequestSubject & { by: Actor };
+
+/**
  * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told; the owner too, where it was asked
  * for in his name. Throws `usage` for a text that breaks its rule, `not_found` for the profile, `refused` where it is
  * banned, can't be reached or has three keys already, `too_many_requests` where it has asked for five today.
- * `successorOf` is the identifier of the key that it is to replace: `refused` unless that is an Active one of the same
- * profile.
+ * `refused` too unless the key that it is to replace is an Active one of the same profile.
  */
-export function requestKey(
-  deps: Deps,
-  request: KeyRequestFields & { profile: string; successorOf?: string | null | undefined; by: Actor },
-): Step {
+export function requestKey(deps: Deps, request: NewRequest): Step {
   const fields = checkKeyRequest(request);
   const successorOf = request.successorOf ?? null;
-  const { id: profileId } = askingProfile(deps.db, request.by, request.profile);
+  const profileId = askingProfile(deps.db, request);
   return writeKeys(deps, { profileId }, (tx, nowMs) => {
-    const owner = ownerWithPlace(tx, askingProfile(tx, request.by, request.profile), nowMs);
+    refuseUnlikeProfile(tx, profileId, request.by);
+    const owner = ownerWithPlace(tx, readOwnerById(tx, profileId), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
     const { permissions, ...texts } = fields;
@@ -89,9 +99,10 @@ function tellOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
   return by.kind === 'owner' ? addNotices(tx, deps.config, notice) : [];
 }
 
-/** Who the key is for: owners ask for their own profile, even if its name has just been given to another one. */
-function askingProfile(tx: Db | Tx, by: Actor, profile: string): Owner {
-  return by.kind === 'owner' ? readOwnerById(tx, by.profileId) : readOwnerByName(tx, profile);
+/** The id of the profile that the key is for: owners ask for their own, even if its name was just given to another one. */
+function askingProfile(db: Db, { by, profile, profileId }: Pick<NewRequest, 'by' | 'profile' | 'profileId'>): number {
+  if (by.kind === 'owner') return by.profileId;
+  return profileId ?? readOwnerByName(db, profile).id;
 }
 
 function ownerWithPlace(db: Db | Tx, owner: Owner, nowMs: number): Owner {
@@ -101,9 +112,9 @@ function ownerWithPlace(db: Db | Tx, owner: Owner, nowMs: number): Owner {
   return owner;
 }
 
-/** Throws what {@link requestKey} would throw for this profile just now: for telling before everything is typed. */
-export function checkProfile(deps: Deps, profile: string): void {
-  ownerWithPlace(deps.db, readOwnerByName(deps.db, profile), deps.clock.nowMs());
+/** Throws what {@link requestKey} would throw for the profile with this id now: for telling before everything is typed. */
+export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileId: number): void {
+  ownerWithPlace(db, readOwnerById(db, profileId), clock.nowMs());
 }
 
 function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
@@ -139,7 +150,7 @@ function endWithReason(
 ): Step {
   return writeKeys(deps, { identifier }, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
-    refuseUnlikeShown({ ...deps, db: tx }, identifier, by);
+    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const event = moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
     const kind = move === 'reject' ? 'rejection' : 'revocation';
     return { identifier, noticeIds: addNotices(tx, deps.config, { identifier, kind, about: { event }, atMs: nowMs }) };
@@ -148,7 +159,10 @@ function endWithReason(
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
 export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
-  writeKeys(deps, { identifier }, (tx, nowMs) => moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs }));
+  writeKeys(deps, { identifier }, (tx, nowMs) => {
+    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs });
+  });
   return { identifier, warning: null };
 }
 
@@ -160,6 +174,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
   const { identifier, by } = input;
   const name = checkText(TEXT_RULES.name, input.name);
   return writeKeys(deps, { identifier }, (tx, nowMs) => {
+    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const key = readKey(tx, identifier);
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);

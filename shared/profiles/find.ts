@@ -22,3 +22,11 @@ export function findProfile(db: Db | Tx, username: string): ProfileRef {
   if (found === undefined) throw new AppError('not_found', 'There is no profile with this username or alias.');
   return found;
 }
+
+/** The profile with this id, which was found before. Throws `not_found`: it was erased since. */
+export function readProfile(db: Db | Tx, id: number): ProfileRef {
+  const { username } = profiles;
+  const found = db.select({ id: profiles.id, username }).from(profiles).where(eq(profiles.id, id)).get();
+  if (found === undefined) throw new AppError('not_found', `The profile with the UID ${id} was erased.`);
+  return found;
+}

@@ -8,7 +8,7 @@ import { closeAccess, openAccess } from '../../shared/access/open.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
-import { shownState } from '../../shared/keys/shown.ts';
+import { shownKey } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { onBox } from '../support/actors.ts';
 import { enrol, signIn } from '../support/admins.ts';
@@ -54,7 +54,7 @@ async function prepare(variables: Record<string, string>) {
   const path = `/developers/admin/keys/${identifier}`;
   const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
   const send = (at: { url: string }) => {
-    const shown = shownState(access, identifier);
+    const shown = shownKey(access, identifier);
     const decision = {
       operation: 'approve',
       identifier,

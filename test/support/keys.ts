@@ -40,6 +40,23 @@ export function waitingForLock<World extends Deps>(deps: World, ms: number): Wor
   return { ...deps, clock: { ...deps.clock, nowMs, settledMs } };
 }
 
+/** The same dependencies for somebody who waits for the write lock while somebody else does this, once. */
+export function waitingWhile<World extends Deps>(deps: World, others: () => void): World {
+  const { $client } = deps.db;
+  let isDone = false;
+  const client = new Proxy($client, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name, target);
+      if (name === 'transaction' && !isDone) {
+        isDone = true;
+        others();
+      }
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+  return { ...deps, db: Object.create(deps.db, { $client: { value: client } }) };
+}
+
 /** Requests a key and approves it; returns its identifier and the secret, read from the mail. */
 export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Grant = {}) {
   const identifier = await request(deps, fields);

@@ -73,7 +73,7 @@ export async function newKeyPage(visit: Visit): Promise<Page> {
 /** Why this profile can't have one more key just now, as a sentence; null where it can. */
 function hindranceOf(visit: Visit): string | null {
   try {
-    checkProfile(visit.access, ownProfile(visit).username);
+    checkProfile(visit.access, ownProfile(visit).id);
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code === 'refused' && error.details.cause === undefined)

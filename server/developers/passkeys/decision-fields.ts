@@ -12,7 +12,7 @@ import type { KeyOperation } from './decision-form.ts';
 /** What the forms of a key's page are made of. */
 export type DecisionParts = {
   key: KeyView;
-  /** The state that the page shows, as `shownState` says it. */
+  /** The state that the page shows, as `shownKey` says it. */
   shown: string;
   /** Where the forms are sent. */
   action: string;

@@ -7,7 +7,7 @@ import { checkChange } from '../../../shared/keys/change.ts';
 import { refuseTimePast } from '../../../shared/keys/expiry.ts';
 import { decideGrant } from '../../../shared/keys/granted.ts';
 import { readKey } from '../../../shared/keys/record.ts';
-import { shownState } from '../../../shared/keys/shown.ts';
+import { shownKey } from '../../../shared/keys/shown.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { checkAsked, OPERATIONS, type Operation } from '../../../shared/operations.ts';
 import { carryOut, refuseImpossible } from '../../developers/deciding.ts';
@@ -77,7 +77,7 @@ async function decide<Input extends { identifier: string }>(
   const token = personTokenOf(call);
   checkAsked(access, token.person, operation, input);
   // Read before the rest: where the key changes in between, the decision is refused.
-  const shown = shownState(access, identifier);
+  const shown = shownKey(access, identifier);
   const decision = { ...read(), identifier, shown };
   await refuseImpossible(pages, decision);
   // Only admins have passed the checks of the operation.

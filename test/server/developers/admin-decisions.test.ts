@@ -229,7 +229,9 @@ describe('a decision that is not what the page showed is refused and shown again
     ]);
     const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
     expect([answer.status, answer.refusal]).toEqual([409, 'changed_since']);
-    expect(textOf(answer)).toContain('This has changed since the page showed it');
+    expect(textOf(answer)).toContain(
+      `Key ${identifier} has changed meanwhile: key ${old}, which it is to replace, was changed. Nothing was done.`,
+    );
     expect(showKey(world.access, identifier).state).toBe('pending');
     // An old page does not even get a challenge.
     const stale = hiddenIn(page).filter(([, value]) => value !== '');

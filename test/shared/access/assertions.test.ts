@@ -14,7 +14,7 @@ import { type Decision, decisionText } from '../../../shared/access/decision.ts'
 import { beginRegistration } from '../../../shared/access/enrolments.ts';
 import { openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { shownState } from '../../../shared/keys/shown.ts';
+import { shownKey } from '../../../shared/keys/shown.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
@@ -43,7 +43,7 @@ const decisionOn = (changes: Partial<Decision> = {}): Decision => ({
   expiresAtMs: Date.parse('2027-01-01T00:00:00Z'),
   retireOldAtMs: null,
   reason: null,
-  shown: shownState(access, identifier),
+  shown: shownKey(access, identifier),
   ...changes,
 });
 
@@ -266,7 +266,7 @@ describe('challenges', () => {
     const [first, second] = ['Ann', 'Eve'].map((name) => secretOf(addAdmin(world, name, onBox('root')).address));
     insertProfile(world.db, { id: 1 });
     const key = await request(world, { profile: 'user1' });
-    const decision = decisionOn({ identifier: key, shown: shownState(world, key) });
+    const decision = decisionOn({ identifier: key, shown: shownKey(world, key) });
     // Not all at one moment, so that the next one may come exactly when the first is a minute old.
     const most = async (begin: () => unknown) => {
       for (let n = 0; n < MOST_A_MINUTE; n++) {

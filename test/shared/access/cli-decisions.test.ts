@@ -10,7 +10,7 @@ import {
 import type { Decision } from '../../../shared/access/decision.ts';
 import { beginPersonToken, type PersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
 import { systemClock } from '../../../shared/clock.ts';
-import { shownState } from '../../../shared/keys/shown.ts';
+import { shownKey } from '../../../shared/keys/shown.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { importLines } from '../../support/import.ts';
@@ -33,7 +33,7 @@ test('after the clock was set back, a decision of before does not hide the one t
     operation: 'revoke',
     identifier,
     reason: 'Leaked.',
-    shown: shownState(access, identifier),
+    shown: shownKey(access, identifier),
   };
   const ask = () => (askDecision(access, token, decision, CLIENT.address) as { id: string }).id;
   const before = ask();
@@ -54,7 +54,7 @@ test('of two processes that carry a decision out at once one may', async () => {
   const token = readPersonToken(access, made.token) as PersonToken & { signed: SignedAdmin };
   const file = join(import.meta.dir, 'decide-child.ts');
   const children = await Promise.all([0, 1].map(() => startLineChild(file, access.config.databasePath)));
-  const shown = shownState(access, identifier);
+  const shown = shownKey(access, identifier);
   for (let round = 0; round < rounds(20); round++) {
     const decision: Decision = { operation: 'revoke', identifier, reason: `Reason ${round}.`, shown };
     const asked = askDecision(access, token, decision, CLIENT.address);

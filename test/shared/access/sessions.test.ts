@@ -47,7 +47,7 @@ test('a session is found by its token and by nothing else, and names whose it is
   const one = signIn();
   const two = signIn(2);
   expect(one.token).toMatch(/^[\w-]{43}$/);
-  expect(readSession(access, one.token)?.person).toEqual({ kind: 'owner', name: 'owner', profileId: 1 });
+  expect(readSession(access, one.token)?.person).toMatchObject({ kind: 'owner', name: 'owner', profileId: 1 });
   expect(readSession(access, two.token)?.person).toMatchObject({ profileId: 2 });
   expect(readSession(access, one.token)?.client).toEqual(CLIENT);
   for (const wrong of ['', one.token.slice(1), `${one.token} `, one.token.toLowerCase()]) {

@@ -1,11 +1,16 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { shownState } from '../../../shared/keys/shown.ts';
+import type { Deps } from '../../../shared/deps.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { shownKey } from '../../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { shownProfile, withShown } from '../../../shared/profiles/shown.ts';
 import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
-import { issue, request } from '../../support/keys.ts';
+import { changeByHand, importLines } from '../../support/import.ts';
+import { DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -24,7 +29,7 @@ test('whatever an admin decides is refused, and writes nothing, once the key is 
   let step = 0;
   const grace = { kind: 'admin', name: 'Grace', hasAsserted: true, shown: '' } as const;
   for (const [identifier, decide] of decisions) {
-    const shown = shownState(deps, identifier);
+    const shown = shownKey(deps, identifier);
     const expiresAtMs = deps.clock.nowMs() + ++step * DAY_MS;
     if (identifier === active) await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs });
     else await perform(deps, onBox('root'), OPERATIONS.edit, { identifier, name: `Name ${step}` });
@@ -40,8 +45,119 @@ test('an owner who renames an Active key again and again keeps no admin from rev
   const { identifier: active } = await issue(deps, { profile: 'ada' });
   const grace = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
   const owner = { kind: 'owner', name: 'owner', profileId: 7 } as const;
-  const shown = shownState(deps, active);
+  const shown = shownKey(deps, active);
   await perform(deps, owner, OPERATIONS.edit, { identifier: active, name: 'Other' });
   await perform(deps, { ...grace, shown }, OPERATIONS.revoke, { identifier: active, reason: 'No.' });
   expect(showKey(deps, active).state).toBe('revoked');
+});
+
+describe('an operation is refused, and writes nothing,', () => {
+  const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
+  const REQUEST = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const] };
+
+  /** What can be done with a pending key, an Active one, or a profile. */
+  const DOINGS: [string, 'pending' | 'Active' | 'profile', (deps: Deps, by: Person, identifier: string) => unknown][] =
+    [
+      ['approve', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.approve, { identifier })],
+      [
+        'reject',
+        'pending',
+        (deps, by, identifier) => perform(deps, by, OPERATIONS.reject, { identifier, reason: 'No.' }),
+      ],
+      ['withdraw', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.withdraw, { identifier })],
+      ['edit', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.edit, { identifier, name: 'Other' })],
+      [
+        'change',
+        'Active',
+        (deps, by, identifier) =>
+          perform(deps, by, OPERATIONS.change, { identifier, permissions: ['api.leaderboard'] }),
+      ],
+      [
+        'revoke',
+        'Active',
+        (deps, by, identifier) => perform(deps, by, OPERATIONS.revoke, { identifier, reason: 'No.' }),
+      ],
+      ['request', 'profile', (deps, by) => perform(deps, by, OPERATIONS.request, { ...REQUEST, profileId: 7 })],
+    ];
+
+  async function world() {
+    const deps = testDeps();
+    await importLines(deps, [ADA]);
+    const pending = await request(deps, { profile: 'ada' });
+    const { identifier: active } = await issue(deps, { profile: 'ada' });
+    const identifiers = { pending, Active: active, profile: '' };
+    const traces = () =>
+      JSON.stringify([
+        ...['api_keys', 'key_events', 'key_attempts', 'notices'].map((table) =>
+          deps.db.$client.query(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
+        ),
+        mails(deps),
+      ]);
+    return { deps, identifiers, traces };
+  }
+
+  for (const [name, about, act] of DOINGS) {
+    test(`where what the operator was shown has changed: ${name}`, async () => {
+      const { deps, identifiers, traces } = await world();
+      const identifier = identifiers[about];
+      const shown = about === 'profile' ? shownProfile(deps.db, 7) : shownKey(deps, identifier);
+      if (about === 'Active') {
+        await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs: Date.now() + DAY_MS });
+      } else await importLines(deps, [{ ...ADA, username: 'countess' }]);
+      const before = traces();
+      const error = await refusal(async () => act(deps, { kind: 'operator', name: 'ada', shown }, identifier));
+      expect([error.code, error.message]).toEqual([
+        'changed_since',
+        expect.stringMatching(
+          /^(Key \w{8}|The profile with the UID 7) has changed meanwhile: .+\. Nothing was done\.$/,
+        ),
+      ]);
+      expect(traces()).toBe(before);
+      const now = about === 'profile' ? shownProfile(deps.db, 7) : shownKey(deps, identifier);
+      await act(deps, { kind: 'operator', name: 'ada', shown: now }, identifier);
+      expect(traces()).not.toBe(before);
+    });
+  }
+
+  const OWNERS = DOINGS.filter(([name]) => ['withdraw', 'edit', 'revoke', 'request'].includes(name));
+  for (const [name, about, act] of OWNERS) {
+    test(`where the sign-in of the owner has ended, and not for a new username: ${name}`, async () => {
+      for (const [what, change] of [
+        [
+          'the e-mail address of the profile was changed',
+          (deps) => changeByHand(deps, 'ada', () => ({ email: 'new@example.org' })),
+        ],
+        ['the profile was erased', (deps) => eraseProfile(deps, 'ada', onBox('root'))],
+        [
+          'the profile was erased, and its UID given to another one',
+          (deps) => {
+            eraseProfile(deps, 'ada', onBox('root'));
+            insertProfile(deps.db, ADA);
+          },
+        ],
+        [null, (deps) => changeByHand(deps, 'ada', () => ({ username: 'countess', email: 'ADA@example.org' }))],
+      ] as [string | null, (deps: Deps) => unknown][]) {
+        const { deps, identifiers, traces } = await world();
+        const owner = withShown(deps.db, { kind: 'owner', name: 'owner', profileId: 7 });
+        let before = '';
+        // What is checked before the transaction still finds what was there before.
+        const late = waitingWhile(deps, () => {
+          change(deps);
+          before = traces();
+        });
+        const acting = refusal(async () => act(late, owner, identifiers[about]));
+        if (what === null) {
+          await expect(acting).rejects.toThrow('It was not refused.');
+          expect(traces()).not.toBe(before);
+          continue;
+        }
+        const error = await acting;
+        expect([error.code, error.message]).toEqual([
+          'signed_out',
+          `You are not signed in any more, since ${what}; nothing was done.`,
+        ]);
+        expect(traces()).toBe(before);
+      }
+    });
+  }
 });

@@ -1,5 +1,5 @@
 import { othersDeciding } from '../../../../shared/access/deciding.ts';
-import { shownState } from '../../../../shared/keys/shown.ts';
+import { shownKey } from '../../../../shared/keys/shown.ts';
 import { usualRateLimits } from '../../../../shared/keys/successor.ts';
 import { USAGE_OUTCOMES } from '../../../../shared/keys/tally.ts';
 import type { KeyView } from '../../../../shared/keys/view.ts';
@@ -32,7 +32,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   const { access } = visit;
   const identifier = visit.params.identifier as string;
   // Read before the rest: where the key changes in between, a decision on this page is refused.
-  const shown = shownState(access, identifier);
+  const shown = shownKey(access, identifier);
   const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(visit);
   const attempt = attemptStatus(key, history, linkTo(identifier));

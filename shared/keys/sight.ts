@@ -1,0 +1,19 @@
+import type { Person } from '../actor.ts';
+import type { Db } from '../db/connect.ts';
+import { noSuchKey, noSuchProfile, readKey, readOwnerByName } from './record.ts';
+
+/** Throws `not_found` where the input is about a key or a profile that does not exist, or that is not the owner's own. */
+export function checkSight(
+  db: Db,
+  actor: Person,
+  about: { identifier?: unknown; successorOf?: unknown; profile?: unknown; profileId?: unknown },
+): void {
+  const isOthers = (profileId: number | null) => actor.kind === 'owner' && profileId !== actor.profileId;
+  for (const identifier of [about.identifier, about.successorOf]) {
+    if (typeof identifier === 'string' && isOthers(readKey(db, identifier).profileId)) throw noSuchKey();
+  }
+  if (typeof about.profileId === 'number') {
+    if (isOthers(about.profileId)) throw noSuchProfile();
+  } else if (typeof about.profile === 'string' && isOthers(readOwnerByName(db, about.profile).id))
+    throw noSuchProfile();
+}

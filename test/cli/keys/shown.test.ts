@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { onBox } from '../../support/actors.ts';
+import { importLines } from '../../support/import.ts';
+import { DESCRIPTION, issue, mails, request } from '../../support/keys.ts';
+import { KEY, openTerminal, type Terminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+// What was shown is what is done: while a question stands, somebody else changes what it is about.
+
+const ADA = { id: 7, username: 'ada', email: 'owner@good.example' };
+
+/** A database with Ada's profile, and `profilectl` in a terminal. */
+async function world() {
+  const deps = testDeps();
+  await importLines(deps, [ADA]);
+  const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+  const secrets = () => mails(deps).filter((mail) => /plk_\w{8}_/.test(mail));
+  return { deps, secrets, open: (...words: string[]) => openTerminal(words, variables) };
+}
+
+const MOVED = { ...ADA, email: 'thief@evil.example' };
+const GRANT = ['--permission', 'api.lookup', '--rate-limit', '60/1m', '--expires', 'never'];
+
+/** What a terminal has shown, in one line. */
+const plain = (terminal: Terminal) => terminal.screen().replace(/\s+/g, ' ');
+
+describe('keys approve', () => {
+  test('sends nothing to an address that the question did not show, and asks again with the new one', async () => {
+    const { deps, secrets, open } = await world();
+    const identifier = await request(deps, { profile: 'ada' });
+    const terminal = open('keys', 'approve', identifier, ...GRANT);
+    await terminal.see('The secret will be mailed to owner@good.example.');
+    await terminal.see('mail the secret?');
+    await importLines(deps, [MOVED]);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('the e-mail address of the profile was changed');
+    await terminal.see('The secret will be mailed to thief@evil.example.');
+    await terminal.see('mail the secret?');
+    expect([showKey(deps, identifier).attempt, secrets()]).toEqual([null, []]);
+    expect(plain(terminal)).toContain(
+      `Key ${identifier} has changed meanwhile: the e-mail address of the profile was changed. Nothing was done.`,
+    );
+    terminal.type(`n${KEY.enter}`);
+    expect(await terminal.exited).toBe(130);
+    expect([showKey(deps, identifier).state, secrets()]).toEqual(['pending', []]);
+  });
+
+  test('does what is confirmed once the new state was shown', async () => {
+    const { deps, secrets, open } = await world();
+    const identifier = await request(deps, { profile: 'ada' });
+    const terminal = open('keys', 'approve', identifier, ...GRANT);
+    await terminal.see('mail the secret?');
+    await importLines(deps, [{ ...ADA, username: 'countess' }]);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('the username is countess now');
+    await terminal.see(/Profile +countess/);
+    await terminal.answer('mail the secret?', `y${KEY.enter}`);
+    expect(await terminal.exited).toBe(0);
+    expect([showKey(deps, identifier).state, secrets().length]).toEqual(['Active', 1]);
+  });
+
+  test('is over where somebody else has decided meanwhile, and says how', async () => {
+    const { deps, secrets, open } = await world();
+    const identifier = await request(deps, { profile: 'ada' });
+    const terminal = open('keys', 'approve', identifier, ...GRANT);
+    await terminal.see('mail the secret?');
+    await perform(deps, onBox('other'), OPERATIONS.reject, { identifier, reason: 'No.' });
+    terminal.type(`y${KEY.enter}`);
+    expect(await terminal.exited).toBe(1);
+    expect(plain(terminal)).toContain(`Key ${identifier} has changed meanwhile: it is rejected now. Nothing was done.`);
+    expect(plain(terminal)).toContain(`Key ${identifier} is rejected; only pending keys can be approved.`);
+    expect(secrets()).toEqual([]);
+  });
+
+  test('gives a successor nothing that the old key has lost while the question stood', async () => {
+    const { deps, open } = await world();
+    const { identifier: old } = await issue(deps, { profile: 'ada' });
+    const identifier = await request(deps, { profile: 'ada', successorOf: old });
+    const terminal = open('keys', 'approve', identifier, '--permission', 'api.lookup', '--expires', 'never');
+    await terminal.answer('Rate limits', KEY.enter);
+    await terminal.answer(`End of the old key ${old}`, KEY.enter);
+    await terminal.see('Grant api.lookup at 60/1m, 5000/1d');
+    const rateLimits = [{ quota: 1, windowSeconds: 60 }];
+    await perform(deps, onBox('other'), OPERATIONS.change, { identifier: old, rateLimits });
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see(`key ${old}, which it is to replace, was changed`);
+    await terminal.see('Rate limits: 1/1m');
+    terminal.type(KEY.ctrlC);
+    expect(await terminal.exited).toBe(130);
+    expect(showKey(deps, identifier).attempt).toBeNull();
+  });
+});
+
+test('the queue sends nothing to another address than it showed, and lays the request out once more', async () => {
+  const { deps, secrets, open } = await world();
+  const identifier = await request(deps, { profile: 'ada' });
+  const terminal = open('keys', 'approve', ...GRANT);
+  await terminal.answer('What now?', KEY.enter);
+  await terminal.see('The secret will be mailed to owner@good.example.');
+  await terminal.see('mail the secret?');
+  await importLines(deps, [MOVED]);
+  terminal.type(`y${KEY.enter}`);
+  await terminal.see('the e-mail address of the profile was changed');
+  await terminal.see('Request 1 of 1');
+  await terminal.see('What now?');
+  expect([showKey(deps, identifier).attempt, secrets()]).toEqual([null, []]);
+  terminal.type(KEY.enter);
+  await terminal.see('The secret will be mailed to thief@evil.example.');
+  await terminal.answer('mail the secret?', `y${KEY.enter}`);
+  expect(await terminal.exited).toBe(0);
+  expect([showKey(deps, identifier).state, secrets().length]).toEqual(['Active', 1]);
+});
+
+test('Enter in keys change keeps what the key has, and never writes back what somebody else has changed', async () => {
+  const { deps, open } = await world();
+  const { identifier } = await issue(deps, { profile: 'ada' });
+  const rateLimits = [{ quota: 1, windowSeconds: 60 }];
+  const terminal = open('keys', 'change', identifier);
+  const keepLimits = async (limits: string) => {
+    await terminal.answer('Permissions', KEY.enter);
+    await terminal.answer(`Rate limits: ${limits}`, KEY.enter);
+    await terminal.answer('Expires: never', `${'\u007f'.repeat(5)}2126-01-31${KEY.enter}`);
+    await terminal.see(`${limits.replace(' ', ', ')}, until 2126-01-31`);
+  };
+  await keepLimits('60/1m 5000/1d');
+  await perform(deps, onBox('other'), OPERATIONS.change, { identifier, rateLimits });
+  terminal.type(`y${KEY.enter}`);
+  await terminal.see('its permissions, rate limits or expiry were changed');
+  expect(showKey(deps, identifier)).toMatchObject({ rateLimits, expiresAt: null });
+  await keepLimits('1/1m');
+  terminal.type(`y${KEY.enter}`);
+  expect(await terminal.exited).toBe(0);
+  expect(showKey(deps, identifier)).toMatchObject({ rateLimits, expiresAt: '2126-01-31T00:00:00.000Z' });
+  const [, mine] = keyHistory(deps, identifier).filter(({ event }) => event === 'changed');
+  expect(Object.keys(mine?.detail?.changes ?? {})).toEqual(['expiresAt']);
+});
+
+test('keys change that only keeps what the key has says so, and changes nothing', async () => {
+  const { deps, open } = await world();
+  const { identifier } = await issue(deps, { profile: 'ada' });
+  const terminal = open('keys', 'change', identifier);
+  for (const question of ['Permissions', 'Rate limits', 'Expires']) await terminal.answer(question, KEY.enter);
+  await terminal.answer('mail the owner what changed?', `y${KEY.enter}`);
+  await terminal.see('nothing was changed');
+  await terminal.see(`${identifier} Active`);
+  expect(await terminal.exited).toBe(0);
+  expect(keyHistory(deps, identifier).map(({ event }) => event)).not.toContain('changed');
+});
+
+describe('a reason that was typed', () => {
+  test('is kept where the request has changed, and rejects it only after one more yes', async () => {
+    const { deps, open } = await world();
+    const identifier = await request(deps, { profile: 'ada' });
+    const terminal = open('keys', 'reject', identifier);
+    await terminal.answer('Reason', `Too vague.${KEY.enter}`);
+    await terminal.see('Reject this request');
+    await perform(deps, onBox('other'), OPERATIONS.edit, { identifier, name: 'Clearer' });
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('it was renamed');
+    await terminal.see('Clearer');
+    await terminal.see('Reject this request');
+    expect(showKey(deps, identifier).state).toBe('pending');
+    terminal.type(`y${KEY.enter}`);
+    expect(await terminal.exited).toBe(0);
+    expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'rejected', detail: { reason: 'Too vague.' } });
+  });
+
+  test('revokes no key that has another grant than was shown, but one that its owner has renamed', async () => {
+    const { deps, open } = await world();
+    const { identifier } = await issue(deps, { profile: 'ada' });
+    const terminal = open('keys', 'revoke', identifier, '--reason', 'Leaked.');
+    await terminal.see('Revoke this key');
+    await perform(deps, onBox('other'), OPERATIONS.change, { identifier, permissions: ['api.leaderboard'] });
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('its permissions, rate limits or expiry were changed');
+    await terminal.see('Revoke this key');
+    expect(showKey(deps, identifier).state).toBe('Active');
+    await perform(deps, onBox('owner'), OPERATIONS.edit, { identifier, name: 'Other' });
+    terminal.type(`y${KEY.enter}`);
+    expect(await terminal.exited).toBe(0);
+    expect(showKey(deps, identifier).state).toBe('revoked');
+  });
+});
+
+describe('keys request', () => {
+  /** Answers every question up to the one whether to send. */
+  async function fillIn(terminal: Terminal): Promise<void> {
+    await terminal.answer('Name of the key', `Bot${KEY.enter}`);
+    await terminal.answer('Permissions', KEY.enter);
+    await terminal.answer('Project URL', KEY.enter);
+    await terminal.answer('Expected usage', KEY.enter);
+    await terminal.see('Send this request?');
+  }
+
+  test('asks for the profile that was named, also where its name moves to another one meanwhile', async () => {
+    const { deps, open } = await world();
+    const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
+    await terminal.see('Name of the key');
+    await importLines(deps, [
+      { ...ADA, username: 'countess' },
+      { id: 8, username: 'ada', email: 'other@example.org' },
+    ]);
+    await fillIn(terminal);
+    expect(plain(terminal)).toContain('Profile countess');
+    terminal.type(KEY.enter);
+    expect(await terminal.exited).toBe(0);
+    expect(listKeys(deps, { profileId: 8 })).toEqual([]);
+    expect(listKeys(deps, { profileId: 7 })).toMatchObject([{ name: 'Bot', profile: 'countess' }]);
+  });
+
+  test('is shown once more where the profile is called otherwise than was shown', async () => {
+    const { deps, open } = await world();
+    const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
+    await fillIn(terminal);
+    await importLines(deps, [{ ...ADA, username: 'countess' }]);
+    terminal.type(KEY.enter);
+    await terminal.see('The profile with the UID 7 has changed meanwhile: the username is countess now.');
+    await terminal.see(/Profile +countess/);
+    await terminal.see('Send this request?');
+    expect(listKeys(deps, {})).toEqual([]);
+    terminal.type(KEY.enter);
+    expect(await terminal.exited).toBe(0);
+    expect(listKeys(deps, { profileId: 7 })).toHaveLength(1);
+  });
+
+  test('is over where the profile was erased and another one got its name and its UID', async () => {
+    const { deps, open } = await world();
+    const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
+    await fillIn(terminal);
+    await importLines(deps, [{ id: 7, deleted: true }]);
+    await importLines(deps, [{ ...ADA, email: 'other@example.org' }]);
+    terminal.type(KEY.enter);
+    await terminal.see('the profile was erased, and its UID given to another one');
+    await terminal.see('Send this request?');
+    terminal.type(KEY.ctrlC);
+    expect(await terminal.exited).toBe(130);
+    expect(listKeys(deps, {})).toEqual([]);
+  });
+});
