@@ -17,13 +17,18 @@ const MODE = process.argv[2];
 /** Test files that run when all others are done: another process that writes much would delay what they measure. */
 const ALONE = ['test/faults/power-cut.test.ts'];
 
-/** What `test:fast` leaves out: what starts a browser, commands or whole servers, and what waits for mails or slow clients. */
+/**
+ * What `test:fast` leaves out: what starts a browser, commands, servers or threads, waits for mails or slow clients, or
+ * tries every order of events.
+ */
 const SLOW = [
   'test/{binary,journey,starting}.test.ts',
   'test/{cli,deploy,faults}/**',
   'test/server/process/**',
   'test/server/manage/feed*.test.ts',
-  'test/server/request/big-answers.test.ts',
+  'test/server/{freshness,api-doc/examples,request/big-answers}.test.ts',
+  'test/server/developers/{platform,restored}.test.ts',
+  'test/shared/{limits/threads,db/log-keeper,keys/approval-protocol}.test.ts',
   'test/shared/{mail,notices}/**',
   '**/*browser.test.ts',
 ];

@@ -2,13 +2,15 @@ import { expect, test } from 'bun:test';
 import { get } from '../support/http.ts';
 import { changeByHand, importLines } from '../support/import.ts';
 import { keyFor } from '../support/requests.ts';
+import { rounds } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { testDeps } from '../support/world.ts';
 
 // What this process commits, another that serves must show; it keeps what it has read in memory.
 
 const PROFILES = 20;
-const ROUNDS = 400;
+/** Half of them by SQL of somebody's own, half by imports. */
+const COMMITS = 2 * rounds(200);
 
 const createdAt = '2024-05-01T00:00:00.000Z';
 
@@ -66,9 +68,9 @@ test('no answer is older than 10 ms, whatever a writer does beside the readers',
   }
 
   const readers = Promise.all(Array.from({ length: 8 }, read));
-  for (let value = 1; value <= ROUNDS; value++) {
+  for (let value = 1; value <= COMMITS; value++) {
     const id = ids[value % PROFILES] as number;
-    if (value <= ROUNDS / 2) {
+    if (value <= COMMITS / 2) {
       // SQL of somebody's own: nothing notes what it changed. This is done before the server saves usage for the first time
       // (nine seconds after the first request) and before any import, in the same moment as which it would be seen later.
       deps.db.$client.transaction(() => {
@@ -76,7 +78,7 @@ test('no answer is older than 10 ms, whatever a writer does beside the readers',
         deps.db.$client.run('UPDATE links SET name = ? WHERE profile_id = ?', [`${value}`, id]);
       })();
     } else {
-      while (value === ROUNDS / 2 + 1 && (await top()) < ROUNDS / 2);
+      while (value === COMMITS / 2 + 1 && (await top()) < COMMITS / 2);
       await importLines(deps, [version(id, value)]);
     }
     const commit = { value, atMs: performance.now() };
@@ -105,7 +107,7 @@ test('a name that moves leads to its new profile at once, and a renamed profile 
   const keep = async (names: readonly string[]) => {
     for (let turn = 0; turn < 4; turn++) for (const name of names) await found(name);
   };
-  for (let turn = 0; turn < 20; turn++) {
+  for (let turn = 0; turn < rounds(20); turn++) {
     await keep(['one', 'two', 'shared', 'uno']);
     const [from, to] = turn % 2 === 0 ? [1, 2] : [2, 1];
     await importLines(deps, [

@@ -136,7 +136,7 @@ test('threads that spend from the same accounts at once: never one too many, and
   const short = key('AAAAAAAA', [40, 1], [10_000, 60]);
   const keys = [short, key('BBBBBBBB', [3, 1]), key('CCCCCCCC', [5_000, 3_600])];
   const threads = [1, 2, 3].map((number) => ({ number, thread: startThread() }));
-  const untilMs = now() + 2_500;
+  const untilMs = now() + 1_000 + rounds(1_500);
   const results = await Promise.all(
     threads.map(({ number, thread }) => thread.run({ kind: 'spend', number, shared, keys, untilMs, most: 1_000_000 })),
   );
@@ -222,7 +222,7 @@ describe('a thread that ends', () => {
   test('at any instant, again and again, leaves accounts that are exact to what was in flight', async () => {
     const { keeper, limits, shared } = await sharedWorld();
     const keys = [key('AAAAAAAA', [1_000_000, 3_600], [500_000, 86_400]), key('BBBBBBBB', [50, 3_600])] as const;
-    for (let turn = 0; turn < 12; turn++) {
+    for (let turn = 0; turn < rounds(12); turn++) {
       const thread = startThread();
       // Never answered: it is ended in the midst of it.
       void thread.run({ kind: 'spend', number: 1, shared, keys: [...keys], untilMs: Infinity, most: Infinity });
