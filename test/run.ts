@@ -26,7 +26,7 @@ const SLOW = [
   'test/{cli,deploy,faults}/**',
   'test/server/process/**',
   'test/server/manage/feed*.test.ts',
-  'test/server/{freshness,api-doc/examples,request/big-answers}.test.ts',
+  'test/server/{freshness,docs/examples,request/big-answers}.test.ts',
   'test/server/developers/{platform,restored}.test.ts',
   'test/shared/{limits/threads,db/log-keeper,keys/approval-protocol}.test.ts',
   'test/shared/{mail,notices}/**',

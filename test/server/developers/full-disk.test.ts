@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createPages } from '../../../server/developers/pages.ts';
+import { beginSignIn } from '../../../shared/access/assertions.ts';
 import { emptyLog } from '../../../shared/access/sessions-file.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
@@ -112,8 +113,9 @@ test('a form with a secret is not repeated, and one with a passkey’s answer co
     false,
   ]);
   expect(entered.body).toContain('go back to the page before this one, and send it again');
-  world.access.sessions.sqlite.run('ALTER TABLE challenges RENAME TO gone_too');
-  const clientDataJson = Buffer.from('{"challenge":"spent"}').toString('base64url');
+  const { challenge } = beginSignIn(world.access);
+  world.access.sessions.sqlite.run('ALTER TABLE used_challenges RENAME TO gone_too');
+  const clientDataJson = Buffer.from(JSON.stringify({ challenge })).toString('base64url');
   const form = { next: '/developers/admin', credentialId: 'spent', clientDataJson, signature: 'spent' };
   const signed = await visit(world, '/developers/admin/sign-in', { form });
   expect([signed.status, sentAgain(signed.body)]).toEqual([500, [['next', '/developers/admin']]]);
