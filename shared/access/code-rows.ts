@@ -29,12 +29,12 @@ export function takeCode(sqlite: Sqlite, secret: string, code: string, nowMs: nu
 }
 
 /** Whether this browser has asked for the same before, by a code that still works. */
-export function isAsking(sqlite: Sqlite, secret: string | null, askedFor: Uint8Array, nowMs: number): boolean {
+export function isAsking(sqlite: Sqlite, secret: string, askedFor: Uint8Array, nowMs: number): boolean {
   const row = sqlite
     .query<{ askedAt: number }, [Uint8Array, Uint8Array]>(
       'SELECT asked_at AS askedAt FROM sign_in_codes WHERE secret_hash = ? AND asked_for = ? AND tries_left > 0',
     )
-    .get(hashOf(secret ?? ''), askedFor);
+    .get(hashOf(secret), askedFor);
   return row !== null && isWithin(row.askedAt, CODE_PERIOD_MS, nowMs);
 }
 
@@ -54,8 +54,8 @@ export function insertCode(sqlite: Sqlite, { secret, code, askedFor, owner, nowM
 }
 
 /** Drops the code of this browser. */
-export function dropCodeOf(sqlite: Sqlite, secret: string | null): void {
-  sqlite.query('DELETE FROM sign_in_codes WHERE secret_hash = ?').run(hashOf(secret ?? ''));
+export function dropCodeOf(sqlite: Sqlite, secret: string): void {
+  sqlite.query('DELETE FROM sign_in_codes WHERE secret_hash = ?').run(hashOf(secret));
 }
 
 /** Drops all codes that are too old to work. */

@@ -1,18 +1,11 @@
 import type { Access, Client } from './access.ts';
 import { isStillBound } from './binding.ts';
+import { openBrowserSecret, sealBrowserSecret } from './browser-secret.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './claim.ts';
 import { CODE_PERIOD_MS, dropCodeOf, dropOldCodes, insertCode, isAsking, takeCode } from './code-rows.ts';
 import { newCode, readCode, showCode } from './code-text.ts';
 import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
-import {
-  type Counted,
-  countAsk,
-  countedNetworks,
-  dropOldCounts,
-  hasRoom,
-  hasRoomToSend,
-  MAIL_LIMITS,
-} from './mail-limits.ts';
+import { countAsk, countedUnder, dropOldCounts, MAIL_LIMITS, roomFor } from './mail-limits.ts';
 import type { Session } from './session-row.ts';
 import { beginSession } from './sessions.ts';
 import { fileKey, writeSessions } from './sessions-file.ts';
@@ -30,7 +23,7 @@ export type Ask = Typed & { browserSecret: string | null; knownBrowser: string |
 
 /** What becomes of it, which does not tell whether the profile and the address belong together. */
 export type Asked = {
-  /** For the cookie that {@link enterCode} needs. */
+  /** For the cookie that {@link enterCode} needs; another one each time. */
   browserSecret: string;
   /**
    * Sends the mail, if there is one to send; called after the answer. Resolves to a sentence for the log where something is
@@ -41,43 +34,44 @@ export type Asked = {
 
 /**
  * Makes a code for whoever typed this and, where name and address belong to one profile, mails it. Where a limit is reached
- * no mail is sent, and the code that this browser asked for before stays. Throws `busy`, and `refused` where the sessions
+ * no mail is sent, and the code for which this browser asked before by typing the same stays. Throws `busy`, and `refused` where the sessions
  * file can't be written.
  */
 export function askCode(access: Access, ask: Ask): Asked {
   const claim = readClaim(access.db, ask);
-  const nowMs = access.clock.nowMs();
-  const settledMs = access.clock.settledMs();
   const code = newCode(access.random);
-  const fresh = newToken(access.random);
-  const { sessions } = access;
+  const { sessions, random, clock } = access;
+  const secret = openBrowserSecret(sessions, ask.browserSecret) ?? newToken(random);
   const made = writeSessions(sessions, (sqlite) => {
+    const [nowMs, settledMs] = [clock.nowMs(), clock.settledMs()];
     const key = fileKey(sessions);
-    const pair = [claim.profileId ?? claim.folded, claim.address];
-    const askedFor = keyedHash(key, 'pair', ...pair);
     const isKnown = isKnownBrowser(sqlite, ask.knownBrowser, claim.binding, nowMs);
-    const counted: Counted = {
-      pair: isKnown ? keyedHash(key, 'known', ask.knownBrowser ?? '', ...pair) : askedFor,
-      ...countedNetworks(key, ask.client.address),
-    };
-    const isSecretKept = isAsking(sqlite, ask.browserSecret, askedFor, nowMs);
-    const isThereRoom = hasRoomToSend(sqlite, key, nowMs);
-    if (!hasRoom(sqlite, counted, nowMs)) {
-      return { browserSecret: isSecretKept ? ask.browserSecret : null, isAsked: false, isSent: false };
+    const counted = countedUnder(key, {
+      pair: [claim.profileId ?? claim.folded, claim.address],
+      clientAddress: ask.client.address,
+      knownBrowser: isKnown ? ask.knownBrowser : null,
+    });
+    // By what was typed, not by what that leads to: otherwise two names could be seen to belong together.
+    const askedFor = keyedHash(key, 'typed', claim.folded, claim.address);
+    const isSame = isAsking(sqlite, secret, askedFor, nowMs);
+    const room = roomFor(sqlite, counted, nowMs);
+    if (!room.toAsk) {
+      if (!isSame) dropCodeOf(sqlite, secret);
+      return { isAsked: false, isSent: false, nowMs };
     }
-    const isSent = claim.mailTo !== null && isThereRoom;
+    const isSent = claim.mailTo !== null && room.toSend;
     dropOldCounts(sqlite, settledMs);
     dropOldCodes(sqlite, settledMs);
     countAsk(sqlite, key, counted, isSent, nowMs);
-    dropCodeOf(sqlite, ask.browserSecret);
-    insertCode(sqlite, { secret: fresh, code, askedFor, owner: claim.mailTo === null ? NOBODY : claim.binding, nowMs });
-    return { browserSecret: fresh, isAsked: true, isSent };
+    dropCodeOf(sqlite, secret);
+    insertCode(sqlite, { secret, code, askedFor, owner: claim.mailTo === null ? NOBODY : claim.binding, nowMs });
+    return { isAsked: true, isSent, nowMs };
   });
   return {
-    browserSecret: made.browserSecret ?? fresh,
+    browserSecret: sealBrowserSecret(sessions, random, secret),
     mail: async () => {
       if (!made.isAsked) return null;
-      const fault = await sendCode(access, claim, { code, nowMs, client: ask.client, isSent: made.isSent });
+      const fault = await sendCode(access, claim, { code, client: ask.client, ...made });
       return claim.mailTo !== null && !made.isSent ? SENT_LIMIT_REACHED : fault;
     },
   };
@@ -113,10 +107,10 @@ export type Entry = { browserSecret: string | null; knownBrowser: string | null;
 export function enterCode(access: Access, entry: Entry): Entered {
   const code = readCode(entry.code);
   if (code === null) return { isSignedIn: false, why: 'malformed' };
-  const { browserSecret } = entry;
+  const browserSecret = openBrowserSecret(access.sessions, entry.browserSecret);
   if (browserSecret === null) return { isSignedIn: false, why: 'wrong' };
-  const nowMs = access.clock.nowMs();
   return writeSessions(access.sessions, (sqlite): Entered => {
+    const nowMs = access.clock.nowMs();
     const owner = takeCode(sqlite, browserSecret, code, nowMs);
     if (owner === null || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
     const isNewBrowser = !isKnownBrowser(sqlite, entry.knownBrowser, owner, nowMs);

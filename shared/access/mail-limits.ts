@@ -14,9 +14,12 @@ const DAY_MS = 24 * HOUR_MS;
 /** At most so many within any such time. */
 export type MailLimit = { most: number; windowMs: number };
 
-/** The limits on what may be asked for, and on the mails that are really sent. */
+/**
+ * The limits on what may be asked for, and on the mails that are really sent. A browser that the owner has used has a count of
+ * its own in each of them.
+ */
 export const MAIL_LIMITS = {
-  /** For one profile (or name that no profile has) and one address; a browser that the profile knows has its own. */
+  /** For one profile (or name that no profile has) and one address. */
   pair: [
     { most: 1, windowMs: MINUTE_MS },
     { most: 5, windowMs: HOUR_MS },
@@ -33,34 +36,38 @@ export const MAIL_LIMITS = {
 /** No count is needed for longer than this. */
 const LONGEST_WINDOW_MS = DAY_MS;
 
-/** What an ask is counted under: keyed hashes. */
-export type Counted = { pair: Uint8Array; network: Uint8Array; wideNetwork: Uint8Array };
+/** What an ask is counted under for each limit: keyed hashes. */
+export type Counted = Record<keyof typeof MAIL_LIMITS, Uint8Array>;
 
-/** What asks from this client address are counted under. The address must be normalised. */
-export function countedNetworks(key: Uint8Array, address: string): Pick<Counted, 'network' | 'wideNetwork'> {
+/**
+ * Who asks: the profile (or the name that no profile has) with the address that was typed, the client's address, normalised,
+ * and the cookie of a browser that the owner of this profile has used, null for every other one.
+ */
+export type Asking = { pair: readonly (string | number)[]; clientAddress: string; knownBrowser: string | null };
+
+/** What an ask is counted under. A browser that the owner has used has counts of its own, so that no stranger uses them up. */
+export function countedUnder(key: Uint8Array, { pair, clientAddress, knownBrowser }: Asking): Counted {
+  const isKnown = knownBrowser !== null;
+  const under = (limit: keyof Counted, ...others: readonly (string | number)[]) =>
+    keyedHash(key, limit, ...(isKnown ? ['known browser', knownBrowser] : others));
   return {
-    network: keyedHash(key, 'network', networkOf(address, 64)),
+    pair: keyedHash(key, 'pair', ...(isKnown ? ['known browser', knownBrowser] : []), ...pair),
+    network: under('network', networkOf(clientAddress, 64)),
     // One IPv4 address is its own network of either width.
-    wideNetwork: keyedHash(key, 'wide network', networkOf(address, 48)),
+    wideNetwork: under('wideNetwork', networkOf(clientAddress, 48)),
+    sent: under('sent'),
   };
 }
 
-/** Whether there is room for one more ask. */
-export function hasRoom(sqlite: Sqlite, counted: Counted, nowMs: number): boolean {
-  const counts = [
-    ...MAIL_LIMITS.pair.map((limit) => isBelow(sqlite, counted.pair, limit, nowMs)),
-    ...MAIL_LIMITS.network.map((limit) => isBelow(sqlite, counted.network, limit, nowMs)),
-    ...MAIL_LIMITS.wideNetwork.map((limit) => isBelow(sqlite, counted.wideNetwork, limit, nowMs)),
-  ];
-  return counts.every(Boolean);
+/** Whether there is room for one more ask, and for one more mail that is really sent. */
+export function roomFor(sqlite: Sqlite, counted: Counted, nowMs: number): { toAsk: boolean; toSend: boolean } {
+  const below = (limit: keyof Counted) =>
+    MAIL_LIMITS[limit].map((bound) => isBelow(sqlite, counted[limit], bound, nowMs));
+  const counts = [...below('pair'), ...below('network'), ...below('wideNetwork')];
+  return { toAsk: counts.every(Boolean), toSend: below('sent').every(Boolean) };
 }
 
-/** Whether there is room for one more mail that is really sent. */
-export function hasRoomToSend(sqlite: Sqlite, key: Uint8Array, nowMs: number): boolean {
-  return MAIL_LIMITS.sent.every((limit) => isBelow(sqlite, keyedHash(key, 'sent'), limit, nowMs));
-}
-
-/** How many mails were really sent in the last hour. */
+/** How many mails were really sent in the last hour, but for those to owners whose browser is known. */
 export function countSent(sqlite: Sqlite, key: Uint8Array, nowMs: number): number {
   return countWithin(sqlite, keyedHash(key, 'sent'), HOUR_MS, nowMs);
 }
@@ -71,7 +78,7 @@ export function countSent(sqlite: Sqlite, key: Uint8Array, nowMs: number): numbe
  */
 export function countAsk(sqlite: Sqlite, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
   const insert = sqlite.query('INSERT INTO mail_counts (counted_under, at) VALUES (?, ?)');
-  const sent = keyedHash(key, isSent ? 'sent' : 'not sent');
+  const sent = isSent ? counted.sent : keyedHash(key, 'not sent');
   for (const under of [counted.pair, counted.network, counted.wideNetwork, sent]) insert.run(under, nowMs);
 }
 

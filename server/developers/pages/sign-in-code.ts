@@ -63,6 +63,6 @@ ${formTo(
   hiddenField('next', nextOf(visit)),
 )}
 <h2>No mail?</h2>
-<p>Look among unwanted mail, and whether you typed both rightly: <a href="${again}">ask again</a>. For one username and address a mail is sent at most once a minute, 5 times an hour and 10 times a day; from one network 10 times an hour. Within these limits nothing more is sent, and an earlier code still works in the browser that asked for it.</p>`,
+<p>Look among unwanted mail, and whether you typed both rightly: <a href="${again}">ask again</a>. For one username and address a mail is sent at most once a minute, 5 times an hour and 10 times a day; from one network 10 times an hour. Beyond that nothing is sent, and an earlier code for the same username and address still works in the browser that asked for it.</p>`,
   };
 }

@@ -124,16 +124,41 @@ describe('a code', () => {
     expect(isIn(enter(second.browserSecret, lastCode()))).toBe(true);
   });
 
-  test('stays where its browser asks again too soon, and works', async () => {
-    const { ask, enter, lastCode } = await world();
-    const first = ask();
-    const code = lastCode();
-    const again = ask('COUNTESS', 'Ada@example.org', { browserSecret: first.browserSecret });
-    expect(again.browserSecret).toBe(first.browserSecret);
+  test('stays where its browser asks for the same again too soon, and works; anything else ends it', async () => {
+    const { ask, enter, lastCode, clock } = await world();
+    const askTwice = (name: string) => {
+      clock.advance(MINUTE_MS);
+      const first = ask();
+      const code = lastCode();
+      return { code, first, again: ask(name, 'Ada@example.org', { browserSecret: first.browserSecret }) };
+    };
+    const { code, first, again } = askTwice('ＡＤＡ');
+    expect(again.browserSecret).not.toBe(first.browserSecret);
     const stranger = ask();
-    expect(stranger.browserSecret).not.toBe(first.browserSecret);
     expect(isIn(enter(stranger.browserSecret, lastCode()))).toBe(false);
     expect(isIn(enter(again.browserSecret, code))).toBe(true);
+    // Whether or not the other name leads to the same profile, and whether or not it was asked for too soon.
+    for (const name of ['COUNTESS', 'bob', 'nobody']) {
+      const other = askTwice(name);
+      expect([name, isIn(enter(other.again.browserSecret, other.code))]).toEqual([name, false]);
+      expect([name, isIn(enter(other.first.browserSecret, other.code))]).toEqual([name, false]);
+    }
+  });
+
+  test('is found by a cookie that was made here, and by no changed one', async () => {
+    const { ask, enter, lastCode } = await world();
+    const { browserSecret } = ask();
+    const bytes = Buffer.from(browserSecret, 'base64url');
+    expect(bytes).toHaveLength(60);
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+      expect([at, isIn(enter(changed.toString('base64url'), lastCode()))]).toEqual([at, false]);
+    }
+    for (const other of ['', 'x', bytes.subarray(0, 28).toString('base64url'), 'x'.repeat(4_000)]) {
+      expect(isIn(enter(other, lastCode()))).toBe(false);
+    }
+    expect(isIn(enter(browserSecret, lastCode()))).toBe(true);
   });
 
   const changes: [string, (access: Access) => unknown][] = [

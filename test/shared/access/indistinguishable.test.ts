@@ -82,7 +82,7 @@ async function look(name: string, address: string) {
   };
   const { browserSecret } = ask();
   const again = ask({ browserSecret });
-  seen.push(again.browserSecret === browserSecret);
+  expect(again.browserSecret).not.toBe(browserSecret);
   note(enterCode(access, { browserSecret, knownBrowser: null, code: 'ZZZZ-ZZZZ', client: CLIENT }));
   ask();
   clock.advance(60_000);
@@ -96,6 +96,51 @@ test('answers, statements and rows are the same, whatever was typed', async () =
   expect(JSON.stringify(known)).toContain('INSERT INTO sign_in_codes');
   for (const [what, ...typed] of others)
     expect([what, await look(...(typed as [string, string]))]).toEqual([what, known]);
+}, 20_000);
+
+/**
+ * What somebody sees who owns eve's profile, and types one name and then another one with an address of nobody, in several
+ * browsers at several times: the cookies, and whether codes of their own that are under way survive it.
+ */
+async function seenOfTwo(first: string, second: string) {
+  const clock = testClock();
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random });
+  await importLines(access, PROFILES);
+  const cookies = new Set<string>();
+  const seen: unknown[] = [];
+  let from = 0;
+  const ask = (name: string, browserSecret: string | null, address = 'junk@example.org') => {
+    // From an address of its own each, so that only the limit of the pair is met.
+    const client = { ...CLIENT, address: `198.51.100.${from++}` };
+    const asked = askCode(access, { name, address, browserSecret, knownBrowser: null, client });
+    seen.push([asked.browserSecret.length, cookies.has(asked.browserSecret)]);
+    cookies.add(asked.browserSecret);
+    return asked.browserSecret;
+  };
+  const enter = (browserSecret: string, code: string) =>
+    seen.push(enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT }).isSignedIn);
+  for (const pauseMs of [0, 10_000, 70_000, 0, 3_600_000]) {
+    clock.advance(pauseMs);
+    const own = ask('eve', null, 'eve@example.org');
+    const code = codes.lastCode();
+    const a = ask(first, null);
+    const b = ask(second, a);
+    const again = [ask(first, a), ask(second, b), ask(second, own)];
+    for (const browser of [own, a, b, ...again]) enter(browser, code);
+  }
+  return seen;
+}
+
+test('whether two names belong to one profile shows neither in cookies nor in what becomes of one’s own codes', async () => {
+  const others: [string, string][] = [
+    ['ada', 'bob'],
+    ['ada', 'nobody'],
+    ['nobody', 'somebody'],
+  ];
+  const seen = await seenOfTwo('ada', 'countess');
+  expect(seen.filter((one) => one === true)).toEqual([]);
+  for (const other of others) expect([other, await seenOfTwo(...other)]).toEqual([other, seen]);
 }, 20_000);
 
 test('a mail is written for whatever was typed, within the limits, and sent where both belong together', async () => {
