@@ -2,11 +2,17 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
 import { flushOutput, isClosedOutput } from './stdout.ts';
+import { isJsonAsked, mangledFault } from './words.ts';
 
 async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);
   try {
-    await obey(program);
+    const mangled = mangledFault(words);
+    if (mangled !== null) {
+      program.setOptionValue('json', isJsonAsked(words));
+      throw mangled;
+    }
+    await obey(program, words);
     await flushOutput();
     return 0;
   } catch (error) {
@@ -28,14 +34,16 @@ async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-async function obey(program: Command): Promise<void> {
+async function obey(program: Command, words: readonly string[]): Promise<void> {
   if (process.argv.length === 2) return program.outputHelp();
   try {
     await program.parseAsync();
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
     // The help has been printed.
-    if (error.code === 'commander.version') await (await import('./version.ts')).printVersion(false);
+    if (error.code === 'commander.version') {
+      (await import('./version.ts')).printVersion(isJsonAsked(words));
+    }
   }
 }
 

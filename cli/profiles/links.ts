@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { readTextFile } from '../read-text.ts';
 import { changeOne } from './change.ts';
 
 /** Adds `profiles links set`, which replaces all links of a profile, in the given order. */
@@ -27,10 +27,13 @@ Examples:
     });
 }
 
+/** Far more than a profile may have, so that the sentence about links that are too many comes from the import. */
+const MAX_KIB = 8_192;
+
 async function readText(file: string): Promise<string> {
   const { checkSource } = await import('../../shared/profiles/write/import-source.ts');
   if (file !== '-') checkSource(file);
-  return file === '-' ? Bun.stdin.text() : readFileSync(file, 'utf8');
+  return readTextFile('<file>', file, MAX_KIB);
 }
 
 function parseLinks(text: string): unknown[] {

@@ -3,7 +3,7 @@ import type { BlockList } from 'node:net';
 import { AppError } from '../errors.ts';
 import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
 import type { MailTarget } from '../mail/target.ts';
-import { readTextFile } from './environment.ts';
+import { isMangled, mangledText, readTextFile } from './environment.ts';
 import { checkAddress, checkAddresses, checkAsked, checkContact, checkMail, checkSender } from './mail.ts';
 import {
   badVariable,
@@ -78,7 +78,8 @@ export function surveyConfig(source: Source): { config: Config; faults: AppError
 /** Runs one variable's check; where it lets a fault pass, `fallback` stands in for the value. */
 type Attempt = <T>(check: () => T, fallback: T) => T;
 
-function parseConfig(source: Source, attempt: Attempt): Config {
+function parseConfig(given: Source, attempt: Attempt): Config {
+  const source = withoutMangled(given, attempt);
   const read = (name: Variable): string => source[name] || VARIABLES[name].default;
   const optional = (name: Variable): string | null => read(name) || null;
 
@@ -117,6 +118,19 @@ function parseConfig(source: Source, attempt: Attempt): Config {
     metricsToken: attempt(() => checkToken(...secretOf(source, 'METRICS_TOKEN')), null),
     sudoUser: source.SUDO_USER || null,
   };
+}
+
+/** The variables without those of ours that are no UTF-8, each of which is a fault. */
+function withoutMangled(source: Source, attempt: Attempt): Source {
+  const kept = { ...source };
+  for (const [name, value = ''] of Object.entries(source)) {
+    if (!isMangled(value) || !(name in VARIABLES)) continue;
+    delete kept[name];
+    attempt(() => {
+      throw new AppError('bad_config', mangledText(name));
+    }, undefined);
+  }
+  return kept;
 }
 
 /** A file's path. SQLite would take an empty one and `:memory:` for a database that is gone with the process. */

@@ -5,6 +5,7 @@ import { isBinary } from '../binary.ts';
 import { AppError } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
 import { userName } from '../user.ts';
+import { readSmallText } from './small-file.ts';
 import { nameWarnings } from './variable-names.ts';
 import type { EnvironmentFile, Source } from './variables.ts';
 
@@ -81,20 +82,28 @@ export function isDumbTerminal(): boolean {
 
 /**
  * The folder with the settings of this user's programs (XDG Base Directory Specification): XDG_CONFIG_HOME where it is an
- * absolute path, otherwise `.config` in `home`.
+ * absolute path, otherwise `.config` in `home`. Throws `bad_config` for a path that is no UTF-8.
  */
 export function settingsFolder(home: string): string {
   const { XDG_CONFIG_HOME: named = '' } = process.env;
-  return isAbsolute(named) ? named : join(home, '.config');
+  const [name, folder] = isAbsolute(named) ? ['XDG_CONFIG_HOME', named] : ['HOME', join(home, '.config')];
+  if (isMangled(folder)) throw new AppError('bad_config', mangledText(name));
+  return folder;
 }
 
-/** The text of a file that a variable or flag names. Throws `bad_config`. */
+/** Whether a text had bytes that are no UTF-8: the runtime puts U+FFFD in their place, which names another file. */
+export function isMangled(value: string): boolean {
+  return value.includes('\uFFFD');
+}
+
+/** The sentence for a variable whose value {@link isMangled}. */
+export function mangledText(name: string): string {
+  return `${name} must be a text in UTF-8, without U+FFFD.`;
+}
+
+/** The text of a file that a variable or flag names, of 1 MiB at most. Throws `bad_config`. */
 export function readTextFile(name: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new AppError('bad_config', `${name} names a file that can't be read: ${path}.`, { cause });
-  }
+  return readSmallText({ name, path, maxKib: 1_024, code: 'bad_config' });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isLoopback } from '../net.ts';
+import { isMangled } from './environment.ts';
 import { badVariable, checkToken } from './network.ts';
 import type { Source } from './variables.ts';
 
@@ -21,7 +22,7 @@ export function remoteToken(source: Source): string | null {
  */
 export function checkServerUrl(name: string, text: string): string {
   const url = URL.parse(text.trim());
-  const isPlain = url !== null && !url.search && !url.hash && !url.username && !url.password;
+  const isPlain = url !== null && !url.search && !url.hash && !url.username && !url.password && !isMangled(text);
   if (!isPlain || !/^https?:$/.test(url.protocol)) {
     throw badVariable(name, 'must look like https://api.example.org, without query or fragment');
   }

@@ -42,7 +42,11 @@ export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>)
     checkHead(headOf(file), file);
     return file;
   }
-  return checkBeginning(file === '-' ? stdin : createReadStream(file), (head) => checkHead(head, null));
+  try {
+    return await checkBeginning(file === '-' ? stdin : createReadStream(file), (head) => checkHead(head, null));
+  } catch (error) {
+    throw sourceFault(file === '-' ? stdin : file, error) ?? error;
+  }
 }
 
 /**

@@ -83,8 +83,19 @@ function openChecked(path: string, inputs: readonly (string | number)[], databas
   if (taken !== undefined && inputs.some((input) => isSame(taken, fileOf(input)))) {
     throw new AppError('usage', `--rejects names a file that the import itself reads: ${path}.`);
   }
-  const isOther = taken === undefined && statSync(path, { throwIfNoEntry: false }) !== undefined;
-  return openSync(path, isOther ? 'w' : constants.O_RDWR | constants.O_CREAT, 0o600);
+  const other = taken === undefined ? statSync(path, { throwIfNoEntry: false }) : undefined;
+  if (other?.isFIFO() === true) return openPipe(path);
+  return openSync(path, other !== undefined ? 'w' : constants.O_RDWR | constants.O_CREAT, 0o600);
+}
+
+/** Throws the system's ENXIO if nobody reads the pipe, where opening it would otherwise wait for somebody who does. */
+function openPipe(path: string): number {
+  const probe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  try {
+    return openSync(path, 'w');
+  } finally {
+    closeSync(probe);
+  }
 }
 
 /** So many bytes are enough to see what a file is. */

@@ -1,0 +1,83 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { AppError } from '../errors.ts';
+
+const KIB = 1_024;
+
+/** How long a pipe may be without a writer before anything was read, and have a writer that writes nothing: milliseconds. */
+const PATIENCE_MS = { open: 5_000, write: 60_000 };
+
+/** How long to wait before a pipe is read again, in milliseconds. */
+const PAUSE_MS = 20;
+
+/** What a file is for: `name` is the flag or variable that names it, and `code` that of the error where it can't be read. */
+export type SmallFile = { name: string; path: string; maxKib: number; code: 'bad_config' | 'usage' };
+
+/**
+ * The text of a file that a person has named, which may be a pipe, such as the shell makes of `<(command)`. Throws an
+ * AppError that names the file, but nothing in it: if it can't be read, is larger than `maxKib` KiB, is not UTF-8, or is a
+ * pipe and nothing comes for 5 s (no writer) or 60 s.
+ */
+export function readSmallText(file: SmallFile): string {
+  try {
+    return decodeUtf8(file, readBounded(file));
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw fault(file, `names a file that can't be read: ${file.path}`, cause);
+  }
+}
+
+/** Decodes the bytes of such a file, without a byte order mark. Throws an AppError if they are not UTF-8. */
+export function decodeUtf8(file: Omit<SmallFile, 'maxKib'>, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw fault(file, `must name a text in UTF-8, and ${file.path} is none`, cause);
+  }
+}
+
+/** The error for a file that is larger than `maxKib` KiB. */
+export function tooLarge(file: SmallFile): AppError {
+  return fault(file, `names more than ${file.maxKib} KiB of text: ${file.path}`);
+}
+
+function fault({ name, code }: Pick<SmallFile, 'name' | 'code'>, what: string, cause?: unknown): AppError {
+  return new AppError(code, `${name} ${what}.`, { cause });
+}
+
+function readBounded(file: SmallFile): Uint8Array {
+  // A pipe that nobody writes to would otherwise be waited for here.
+  const fd = openSync(file.path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const isPipe = fstatSync(fd).isFIFO();
+    const bytes = new Uint8Array(file.maxKib * KIB + 1);
+    let length = 0;
+    for (let waitedMs = 0; length < bytes.length; ) {
+      const count = readNow(fd, bytes.subarray(length));
+      if (count === 0 && (length > 0 || !isPipe)) break;
+      if (count !== null && count > 0) {
+        length += count;
+        waitedMs = 0;
+        continue;
+      }
+      if (waitedMs >= (count === null ? PATIENCE_MS.write : PATIENCE_MS.open)) {
+        throw fault(file, `names a pipe that nothing comes from: ${file.path}`);
+      }
+      Bun.sleepSync(PAUSE_MS);
+      waitedMs += PAUSE_MS;
+    }
+    if (length === bytes.length) throw tooLarge(file);
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** How many bytes were read; 0 at the end, also of a pipe that nobody has open to write; null if none are there yet. */
+function readNow(fd: number, into: Uint8Array): number | null {
+  try {
+    return readSync(fd, into);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return null;
+    throw error;
+  }
+}

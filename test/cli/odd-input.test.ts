@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../../cli/program.ts';
+import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '../support/cli.ts';
+import { noteOutput } from '../support/secret-search.ts';
+import { tempFolder } from '../support/world.ts';
+
+// Arguments, variables and files that no person means, and what the shell or another program may hand over all the same.
+
+/** Runs a line of the shell, in which "$@" is `profilectl` with these words: it passes on bytes that are no UTF-8. */
+async function shell(line: string, words: readonly string[], cwd: string): Promise<Finished> {
+  const child = Bun.spawn(['sh', '-c', line, 'sh', ...profilectlWords(words)], {
+    env: cleanEnvironment(),
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  noteOutput(stdout + stderr);
+  return { code: await child.exited, stdout, stderr };
+}
+
+/** The words of every command that does something. */
+function leaves(command: Command, before: readonly string[] = []): string[][] {
+  if (command.commands.length === 0) return [[...before]];
+  return command.commands.flatMap((child) => leaves(child, [...before, child.name()]));
+}
+
+/** A folder with a database that has Ada. */
+async function world() {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const stdin = '{"id":1,"username":"ada"}\n';
+  expect((await profilectl(['profiles', 'import', '-', '--db', db], { stdin })).code).toBe(0);
+  const place = join(folder, 'place');
+  mkdirSync(place);
+  const pipe = join(folder, 'pipe');
+  expect(Bun.spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
+  const latin = join(folder, 'latin');
+  writeFileSync(latin, Buffer.from('X=caf\xe9\n', 'latin1'), { mode: 0o600 });
+  const run = (...words: string[]) => profilectl([...words, '--db', db]);
+  return { folder, db, place, pipe, latin, run };
+}
+
+describe('arguments that are not UTF-8', () => {
+  test('are refused by every command, which then does nothing', async () => {
+    const folder = tempFolder();
+    const commands = leaves(await createProgram());
+    expect(commands.length).toBeGreaterThan(40);
+    for (const words of commands) {
+      const done = await shell(`exec "$@" "$(printf 'a\\377')"`, words, folder);
+      const stderr = `Argument ${words.length + 1} is not UTF-8; nothing was done.\n`;
+      expect({ words, ...done }).toEqual({ words, code: 2, stdout: '', stderr });
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  }, 60_000);
+
+  test('are refused wherever they stand, as a value and with --json too', async () => {
+    const { folder, run } = await world();
+    const before = readdirSync(folder);
+    const backup = await shell(`exec "$@" --db profiles.db db backup "$(printf 'copy\\377')"`, [], folder);
+    expect(backup).toMatchObject({ code: 2, stderr: 'Argument 5 is not UTF-8; nothing was done.\n' });
+    const alias = await shell(
+      `exec "$@" ada "$(printf 'l\\303')" --db profiles.db --json`,
+      ['profiles', 'alias', 'add'],
+      folder,
+    );
+    expect(alias).toMatchObject({ code: 2, stderr: '{"error":"Argument 5 is not UTF-8; nothing was done."}\n' });
+    const equals = await shell(`exec "$@" "--db=$(printf '\\200.db')"`, ['status'], folder);
+    expect(equals.code).toBe(2);
+    expect(readdirSync(folder)).toEqual(before);
+    expect(JSON.parse((await run('profiles', 'show', 'ada', '--json')).stdout).aliases).toEqual([]);
+  });
+
+  test('are told apart from U+FFFD that was typed, and from letters of any script', async () => {
+    const { run } = await world();
+    for (const name of ['a\uFFFD', 'ада', '愛']) {
+      expect(await run('profiles', 'show', name)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('no profile'),
+      });
+    }
+  });
+});
+
+describe('variables that are not UTF-8', () => {
+  test('are refused by name, and no other file is used', async () => {
+    const folder = tempFolder();
+    for (const line of [
+      `DATABASE_PATH="$(printf 'x\\377.db')" exec "$@"`,
+      `MAIL_FROM="$(printf '\\377@x')" exec "$@"`,
+    ]) {
+      const done = await shell(line, ['serve'], folder);
+      expect(done.stderr).toMatch(/^(DATABASE_PATH|MAIL_FROM) must be a text in UTF-8, without U\+FFFD\.\n$/);
+      expect(done.code).toBe(2);
+    }
+    const checked = await shell(`PORT="$(printf '1\\377')" exec "$@"`, ['config', 'check', '--json'], folder);
+    expect(JSON.parse(checked.stdout).faults).toEqual(['PORT must be a text in UTF-8, without U+FFFD.']);
+    const logins = await shell(`XDG_CONFIG_HOME="$PWD/$(printf '\\377')" exec "$@"`, ['whoami'], folder);
+    expect(logins).toMatchObject({ code: 2, stderr: expect.stringContaining('XDG_CONFIG_HOME must be') });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('PROFILECTL_TOKEN and PROFILECTL_HOST take no bytes and control characters that a request can’t hold', async () => {
+    const folder = tempFolder();
+    for (const bytes of ['\\377', 'a\\nb', '\\303\\274']) {
+      const line = `PROFILECTL_HOST=http://127.0.0.1:9 PROFILECTL_TOKEN="$(printf '${bytes}')" exec "$@"`;
+      const done = await shell(line, ['whoami'], folder);
+      expect(done).toMatchObject({ code: 2, stderr: expect.stringContaining('PROFILECTL_TOKEN must') });
+    }
+    const host = await shell(
+      `PROFILECTL_HOST="$(printf 'http://127.0.0.1:9/\\377')" exec "$@"`,
+      ['keys', 'list'],
+      folder,
+    );
+    expect(host).toMatchObject({ code: 2, stderr: expect.stringContaining('PROFILECTL_HOST must') });
+  });
+});
+
+describe('a folder, an endless file and a pipe that nobody writes to', () => {
+  test('as --env-file or a variable’s file: exit code 2, one sentence, and no waiting for ever', async () => {
+    const { place, pipe, latin, run, db } = await world();
+    const cases: [string, RegExp][] = [
+      [place, /can't be read/],
+      ['/dev/zero', /more than 1024 KiB/],
+      [pipe, /a pipe that nothing comes from/],
+      [latin, /must name a text in UTF-8/],
+      [join(place, 'none'), /can't be read/],
+    ];
+    for (const [path, sentence] of cases) {
+      const given = await run('status', '--env-file', path);
+      expect(given.stderr).toMatch(/^--env-file (names|must)/);
+      expect(given.stderr).toMatch(sentence);
+      expect(given).toMatchObject({ code: 2, stdout: '' });
+      const named = await profilectl(['status', '--db', db], { variables: { MAIL_URL_FILE: path } });
+      expect(named.code).toBe(2);
+      expect(named.stderr).toMatch(sentence);
+    }
+  }, 60_000);
+
+  test('as stdin or a file of a text: one sentence, not a fault of the program', async () => {
+    const { folder, place, pipe, latin, run } = await world();
+    const imported = await shell('exec "$@" < place', ['profiles', 'import', '-', '--db', 'profiles.db'], folder);
+    const isFolder = 'The input is a folder, not a file of JSON Lines.\n';
+    expect(imported).toEqual({ code: 1, stdout: '', stderr: isFolder });
+    const request = ['keys', 'request', '--profile', 'ada', '--name', 'x', '--permission', 'api.lookup'];
+    for (const words of [
+      ['keys', 'check'],
+      [...request, '--description-file', '-'],
+      ['profiles', 'links', 'set', 'ada', '-'],
+    ]) {
+      const done = await shell('exec "$@" --db profiles.db < place', words, folder);
+      expect(done).toEqual({ code: 2, stdout: '', stderr: "Standard input can't be read (EISDIR).\n" });
+    }
+    const endless = await shell(
+      'exec "$@" < /dev/zero',
+      ['profiles', 'links', 'set', 'ada', '-', '--db', 'profiles.db'],
+      folder,
+    );
+    expect(endless).toEqual({ code: 2, stdout: '', stderr: '<file> names more than 8192 KiB of text: stdin.\n' });
+    for (const path of [place, pipe, latin, '/dev/zero']) {
+      expect(await run(...request, '--description-file', path)).toMatchObject({ code: 2, stdout: '' });
+    }
+    for (const path of [latin, '/dev/zero']) {
+      expect(await run('profiles', 'links', 'set', 'ada', path)).toMatchObject({ code: 2, stdout: '' });
+    }
+  }, 60_000);
+
+  test('as --rejects: refused before anything is in', async () => {
+    const { folder, place, pipe, run } = await world();
+    const file = join(folder, 'lines');
+    writeFileSync(file, '{"id":2,"username":"bob"}\n');
+    for (const [path, code] of [
+      [place, 'EISDIR'],
+      [pipe, 'ENXIO'],
+    ] as const) {
+      const done = await run('profiles', 'import', file, '--rejects', path);
+      expect(done).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining(`can't be written (${code})`),
+      });
+    }
+    expect((await run('profiles', 'show', 'bob')).code).toBe(1);
+  });
+});
+
+test('variables come through a pipe, in pieces and late; a description too; and refused lines go into one', async () => {
+  const { folder } = await world();
+  const late = `mkfifo late; (printf 'PO'; sleep 0.3; printf 'RT=4444\\n') > late & exec "$@" --env-file late`;
+  const checked = await shell(late, ['config', 'check', '--json'], folder);
+  const variables = JSON.parse(checked.stdout).variables as { name: string; value: string }[];
+  expect(variables.find(({ name }) => name === 'PORT')?.value).toBe('4444');
+  const refused = await shell(
+    `cat pipe > copy & printf '{"id":"x"}\\n{"id":2,"username":"bob"}\\n' | "$@" --rejects pipe; wait; cat copy`,
+    ['profiles', 'import', '-', '--db', 'profiles.db'],
+    folder,
+  );
+  expect(refused.stdout).toContain('{"id":"x"}\n');
+});
+
+test('--version is JSON with --json, whichever comes first', async () => {
+  const { stdout: plain } = await profilectl(['--version']);
+  for (const words of [
+    ['--version', '--json'],
+    ['--json', '--version'],
+    ['--json', '-V'],
+    ['version', '--json'],
+  ]) {
+    expect(await profilectl(words)).toEqual({
+      code: 0,
+      stdout: `${JSON.stringify({ version: plain.trim() })}\n`,
+      stderr: '',
+    });
+  }
+});
