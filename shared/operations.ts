@@ -82,6 +82,7 @@ export const OPERATIONS = {
       projectUrl: FIELDS.projectUrl,
       expectedUsage: FIELDS.expectedUsage,
       successorOf: optional(FIELDS.successorOf),
+      formId: optional(FIELDS.formId),
     },
     act: (deps, by, input) => sendOnce(deps, requestKey(deps, { ...input, by })),
   }),

@@ -2,9 +2,10 @@ import { AppError } from '../../shared/errors.ts';
 
 /**
  * How often each field of a form may come: `many` any number of times, as check boxes do, all others once. A `secret` one is
- * never shown again; one that is `used up` by being sent neither, and a form is worth sending again without it.
+ * never shown again; one that is `used up` by being sent neither, and a form is worth sending again without it. An `unseen`
+ * one nobody has typed: it is sent again with the others, and not listed among them.
  */
-export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up'>>;
+export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up' | 'unseen'>>;
 
 /** The fields that were sent: the values of each, in order; line ends are line feeds. */
 export type Form = ReadonlyMap<string, readonly string[]>;

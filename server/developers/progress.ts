@@ -61,15 +61,16 @@ export function visitorOf(request: PageRequest, { session, flash }: Progress): V
 
 /** What the page of a refusal shows. Only a form that came from this very site is offered to be sent again. */
 export function refusedOf(request: PageRequest, progress: Progress): Refused {
-  const { template, found, form } = progress;
+  const { template, found } = progress;
   const fields = found?.route.fields ?? {};
-  const sent = [...(form ?? [])];
-  const shown = new Map(sent.filter(([name]) => fields[name] === 'one' || fields[name] === 'many'));
+  const sent = [...(progress.form ?? [])];
+  const form = new Map(sent.filter(([name]) => fields[name] !== 'secret' && fields[name] !== 'used up'));
+  const unseen = Object.keys(fields).filter((name) => fields[name] === 'unseen');
   const isWhole = sent.every(([name]) => fields[name] !== 'secret');
   return {
     template,
     visitor: visitorOf(request, { ...progress, flash: null }),
-    signsOut: template === SIGN_OUT_PATH && form !== null,
-    ...(sent.length > 0 && { again: isWhole ? { path: request.path, form: shown } : 'by going back' }),
+    signsOut: template === SIGN_OUT_PATH && progress.form !== null,
+    ...(sent.length > 0 && { again: isWhole ? { path: request.path, form, unseen } : 'by going back' }),
   };
 }

@@ -21,10 +21,10 @@ export type Refused = {
   /** Who sees it; null where that was not found out. */
   visitor?: Visitor | null;
   /**
-   * How a form can be sent again that came from this very site: its path, and its fields but those that are used up. One
-   * with a secret in it is not repeated.
+   * How a form can be sent again that came from this very site: its path, its fields but those that are used up, and the
+   * names of those that nobody has typed. One with a secret in it is not repeated.
    */
-  again?: { path: string; form: Form } | 'by going back';
+  again?: { path: string; form: Form; unseen: readonly string[] } | 'by going back';
   /** Whether the browser was to be signed out: it forgets its session all the same. */
   signsOut?: boolean;
 };
@@ -112,14 +112,15 @@ function hint(config: Config, code: ErrorCode, template: string): Html {
 /** What was typed, and a button that sends it once more: nothing is lost while somebody signs in or waits. */
 function sendAgain(config: Config, again: NonNullable<Refused['again']>): Html {
   if (again === 'by going back') return GO_BACK;
-  const { path, form } = again;
+  const { path, form, unseen } = again;
   const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));
+  const typed = pairs.filter(({ name }) => !unseen.includes(name));
   return html`<p>What you typed is still here. When the trouble is over, send it again.</p>
 <form method="post" action="${publicPath(config, path)}">
 ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}</textarea>`)}
 <button>Send again</button>
 </form>
-<dl class="typed">${pairs.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+<dl class="typed">${typed.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 const GO_BACK = html`<p>What you sent is not repeated here. When the trouble is over, go back to the page before this one, and send it again.</p>`;

@@ -18,7 +18,7 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
     // The key ends here in any case, so this needs no settled clock.
     if (key.state === 'Active') moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
     tx.update(apiKeys)
-      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })
+      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null, formHash: null })
       .where(eq(apiKeys.identifier, key.identifier))
       .run();
     tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();

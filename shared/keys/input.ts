@@ -44,6 +44,7 @@ export const FIELDS = {
   successorOf: required('identifier of the key to succeed', (value) =>
     textTypeFault('identifier of the key to succeed', value),
   ),
+  formId: required('id of the form', (value) => textTypeFault('id of the form', value)),
   retireOldAtMs: timeField('end of the old key'),
   states: listField('list of states', (value) =>
     Array.isArray(value) && value.every((state) => isKeyState(state))

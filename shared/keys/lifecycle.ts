@@ -9,6 +9,7 @@ import { cleanForTerminal } from '../text.ts';
 import { refuseManyToday } from './daily.ts';
 import { writeKeys } from './expire.ts';
 import { checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
+import { hashForm, requestedByForm } from './form-hash.ts';
 import { KEYS_PER_PROFILE } from './key.ts';
 import { addNotices, type NewNotice } from './notice.ts';
 import {
@@ -45,12 +46,14 @@ export type Outcome = {
 
 /**
  * Whose key is asked for: the profile with this username or alias, or with this id where it was found by its name before.
- * `successorOf` is the identifier of the key that it is to replace.
+ * `successorOf` is the identifier of the key that it is to replace. `formId` stands for one form that was shown: whoever
+ * sends it twice makes one request.
  */
 export type RequestSubject = {
   profile: string;
   profileId?: number | undefined;
   successorOf?: string | null | undefined;
+  formId?: string | null | undefined;
 };
 
 type NewRequest = KeyRequestFields & RequestSubject & { by: Actor };
@@ -59,14 +62,18 @@ type NewRequest = KeyRequestFields & RequestSubject & { by: Actor };
  * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told; the owner too, where it was asked
  * for in his name. Throws `usage` for a text that breaks its rule, `not_found` for the profile, `refused` where it is
  * banned, can't be reached or has three keys already, `too_many_requests` where it has asked for five today.
- * `refused` too unless the key that it is to replace is an Active one of the same profile.
+ * `refused` too unless the key that it is to replace is an Active one of the same profile. Where the same was asked for by
+ * the same form before (`formId`), nothing is done, and the key is that one.
  */
 export function requestKey(deps: Deps, request: NewRequest): Step {
   const fields = checkKeyRequest(request);
   const successorOf = request.successorOf ?? null;
+  const formHash = hashForm(request.formId, { ...fields, successorOf });
   const profileId = askingProfile(deps.db, request);
   return writeKeys(deps, { profileId }, (tx, nowMs) => {
     refuseUnlikeProfile(tx, profileId, request.by);
+    const sentBefore = requestedByForm(tx, profileId, formHash);
+    if (sentBefore !== null) return { identifier: sentBefore, noticeIds: [] };
     const owner = ownerWithPlace(tx, readOwnerById(tx, profileId), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
@@ -81,6 +88,7 @@ export function requestKey(deps: Deps, request: NewRequest): Step {
         requestedPermissions: permissions,
         requestedAt: nowMs,
         successorOf,
+        formHash,
       })
       .returning()
       .get();

@@ -90,7 +90,12 @@ export function signInOwner(access: Access, profileId: number): string {
 
 /** A server on a real socket whose pages are those of a {@link PageWorld}, under its clock. */
 export async function serverOfPages(world: PageWorld, options: ServerOptions = {}): Promise<TestServer> {
-  const platform: Platform = {
+  return serverOn({ ...world.access, clock: world.clock }, undefined, { platform: platformOf(world), ...options });
+}
+
+/** What answers the pages of a {@link PageWorld} for a server. */
+export function platformOf(world: PageWorld): Platform {
+  return {
     ask: (request) => answerRequest(world.pages, request),
     wake: () => {},
     sendMails: () => sendNotices(world.access, () => undefined),
@@ -99,7 +104,6 @@ export async function serverOfPages(world: PageWorld, options: ServerOptions = {
     },
     stop: () => stopPages(world.pages),
   };
-  return serverOn({ ...world.access, clock: world.clock }, undefined, { platform, ...options });
 }
 
 /** Sends a request to a server's page, as a page of that server would send it where there is a body. */

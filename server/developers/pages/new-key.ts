@@ -1,3 +1,4 @@
+import { newToken } from '../../../shared/access/tokens.ts';
 import { PERMISSIONS, type Permission } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { MAX_PROJECT_URL, TEXT_RULES } from '../../../shared/keys/fields.ts';
@@ -33,9 +34,13 @@ export const REQUEST_FIELDS = {
   projectUrl: 'one',
   expectedUsage: 'one',
   successorOf: 'one',
+  formId: 'unseen',
 } as const;
 
-/** What was typed. `successorOf` is empty for a key that succeeds none. */
+/**
+ * What was typed. `successorOf` is empty for a key that succeeds none; `formId` stands for the form that was shown, so that
+ * a double click makes one request.
+ */
 type Typed = {
   name: string;
   description: string;
@@ -43,9 +48,10 @@ type Typed = {
   projectUrl: string;
   expectedUsage: string;
   successorOf: string;
+  formId: string;
 };
 
-const NOTHING: Typed = {
+const NOTHING: Omit<Typed, 'formId'> = {
   name: '',
   description: '',
   permissions: ['api.lookup'],
@@ -64,10 +70,11 @@ export async function newKeyPage(visit: Visit): Promise<Page> {
     return notePage('Request a key', hindrance);
   }
   const successorOf = visit.query.get('successor-of') ?? '';
-  if (successorOf === '') return show(visit, NOTHING, NO_FAULTS);
+  const formId = newToken(visit.access.random);
+  if (successorOf === '') return show(visit, { ...NOTHING, formId }, NO_FAULTS);
   const { key } = await performHere(visit, OPERATIONS.show, { identifier: successorOf });
   const { profile: _, ...old } = prefillFrom(key);
-  return show(visit, { ...NOTHING, ...old, successorOf }, NO_FAULTS);
+  return show(visit, { ...NOTHING, ...old, successorOf, formId }, NO_FAULTS);
 }
 
 /** Why this profile can't have one more key just now, as a sentence; null where it can. */
@@ -105,6 +112,7 @@ function typedOf({ form }: Visit): Typed {
     projectUrl: oneValue(form, 'projectUrl'),
     expectedUsage: oneValue(form, 'expectedUsage'),
     successorOf: oneValue(form, 'successorOf'),
+    formId: oneValue(form, 'formId'),
   };
 }
 
@@ -125,7 +133,8 @@ function successorWords(visit: Visit, identifier: string): Html {
   return html`<p>This key is to take the place of ${keyLink(identifier, ownKeyPath(visit))}. Both work until the old one ends, so that your program can be moved from one secret to the other. It is filled in as that key was requested; change what is different now.</p>`;
 }
 
-function fieldsOf({ name, description, permissions, projectUrl, expectedUsage, successorOf }: Typed, faults: Faults) {
+function fieldsOf(typed: Typed, faults: Faults) {
+  const { name, description, permissions, projectUrl, expectedUsage, successorOf, formId } = typed;
   const boundsOf = ({ least, most }: { least: number; most: number }) => ({ least, most });
   return [
     textField({
@@ -172,5 +181,6 @@ function fieldsOf({ name, description, permissions, projectUrl, expectedUsage, s
       faults,
     }),
     hiddenField('successorOf', successorOf),
+    hiddenField('formId', formId),
   ];
 }

@@ -10,16 +10,31 @@ import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { expectUsable } from '../../support/looking.ts';
 import { ADA, ownerWorld, useKey } from '../../support/owner-pages.ts';
-import { serverOfPages } from '../../support/pages.ts';
+import { platformOf, serverOfPages } from '../../support/pages.ts';
 
 // The owners' pages in a real Chromium, as an owner uses them: by hand, by keyboard, on a narrow screen.
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-/** A new service with its owners, and a window on one of its pages, signed in if `isSignedIn`. */
-async function windowOn(path: string, size: Size, isSignedIn: boolean, variables: Record<string, string> = {}) {
+/**
+ * A new service with its owners, and a window on one of its pages, signed in if `isSignedIn`. Each answer waits for
+ * `answered`, which is called once it was made.
+ */
+async function windowOn(
+  path: string,
+  size: Size,
+  isSignedIn: boolean,
+  variables: Record<string, string> = {},
+  answered: (request: { method: string }) => Promise<void> = async () => {},
+) {
   const world = await ownerWorld(variables);
-  const server = await serverOfPages(world);
+  const platform = platformOf(world);
+  const ask: typeof platform.ask = async (request) => {
+    const answer = await platform.ask(request);
+    await answered(request);
+    return answer;
+  };
+  const server = await serverOfPages(world, { platform: { ...platform, ask } });
   const { page, troubles } = await openPage(`${server.url}/developers/found`, size);
   const [name = '', value = ''] = world.cookie.split('=');
   if (isSignedIn) await page.context().addCookies([{ name, value, url: server.url }]);
@@ -59,6 +74,38 @@ const heading = (page: Page, text: string) => page.getByRole('heading', { level:
 const isLoaded = (page: Page, text: string) => page.getByText(text).first().waitFor();
 
 describe.skipIf(!hasChromium)('an owner', () => {
+  for (const [how, more] of [
+    ['with', {}],
+    ['without', { isWithoutScripts: true }],
+  ] as const) {
+    test(`who clicks twice on the button makes one request, ${how} scripts`, async () => {
+      const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let posts = 0;
+      // The answer to the first click waits until the second one has arrived.
+      const answered = async ({ method }: { method: string }) => {
+        if (method !== 'POST') return;
+        (++posts === 1 ? first : second).resolve();
+        await second.promise;
+      };
+      const size = { width: 1280, colorScheme: 'light', ...more } as const;
+      const { world, page, troubles } = await windowOn('/developers/keys/new', size, true, {}, answered);
+      await page.fill('#name', 'Badge bot');
+      await page.fill('#description', DESCRIPTION);
+      const button = page.getByRole('button', { name: 'Send the request' });
+      await button.scrollIntoViewIfNeeded();
+      const { x, y, width, height } = (await button.boundingBox()) as NonNullable<
+        Awaited<ReturnType<typeof button.boundingBox>>
+      >;
+      const click = () => page.mouse.click(x + width / 2, y + height / 2);
+      await click();
+      await first.promise;
+      await click();
+      await isLoaded(page, 'It waits for the decision of an admin.');
+      expect([posts, (await keysListed(world.access, {})).length]).toEqual([2, 1]);
+      expect(troubles.filter((text) => !text.startsWith('failed: '))).toEqual([]);
+    }, 60_000);
+  }
+
   test('signs in, asks, is refused with everything typed still there, asks rightly, renames and withdraws: by keyboard alone, at 320 pixels, without scripts', async () => {
     const { world, page, troubles } = await windowOn(
       '/developers/keys',

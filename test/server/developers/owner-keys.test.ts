@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { stateInWords } from '../../../server/developers/pages/key-state.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
@@ -8,8 +9,8 @@ import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, mails, request } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';
-import { ADA, type OwnerWorld, ownerWorld, useKey } from '../../support/owner-pages.ts';
-import { type Sent, valuesOf, visit } from '../../support/pages.ts';
+import { ADA, BEA, type OwnerWorld, ownerWorld, useKey } from '../../support/owner-pages.ts';
+import { type Sent, sentAgain, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { startSmtp } from '../../support/smtp.ts';
 
 // What an owner sees of his keys and does with them, in one thread under a clock that stands still.
@@ -26,6 +27,11 @@ const FORM = {
 /** What Ada is shown at a path of hers, or of what she sends there. */
 const at = (world: OwnerWorld, path: string, form?: Sent['form']) =>
   visit(world, `/developers/keys${path}`, { cookie: world.cookie, ...(form && { form }) });
+
+/** The id of the form that a page shows, which the form sends along. */
+function formIdOf({ body }: { body: string }): string {
+  return /name="formId" value="([\w-]{43})"/.exec(body)?.[1] as string;
+}
 
 /** A page as a person reads it, without its markup. */
 const textOf = (body: string) =>
@@ -126,6 +132,57 @@ describe('a request', () => {
       ['43200'],
     ]);
     expect(answer.body).toContain(`>\n${DESCRIPTION}</textarea>`);
+  });
+
+  test('that is sent twice by one form is one request, with one outcome, also where that takes the last place', async () => {
+    const world = await ownerWorld({ ADMIN_EMAIL: 'root@example.net' });
+    for (let n = 0; n < 2; n++) await request(world.access, { profile: 'ada', name: `Bot ${n}` });
+    const formId = formIdOf(await at(world, '/new'));
+    const notices = () => world.access.db.$client.query('SELECT count(*) AS count FROM notices').get();
+    const before = notices();
+    const first = await at(world, '/new', { ...FORM, formId });
+    const [afterOne, [path]] = [notices(), valuesOf(first, 'location')];
+    const [asked] = (await keysListed(world.access, { states: ['pending'] })).slice(-1);
+    expect([first.status, path]).toEqual([303, `/developers/keys/${asked?.identifier}`]);
+    const again = await Promise.all([1, 2, 3].map(() => at(world, '/new', { ...FORM, formId })));
+    for (const answer of again) {
+      expect([answer.status, answer.refusal, valuesOf(answer, 'location')]).toEqual([303, null, [path as string]]);
+      expect(valuesOf(answer, 'set-cookie')).toEqual(valuesOf(first, 'set-cookie'));
+    }
+    expect(await keysListed(world.access, {})).toHaveLength(3);
+    expect(notices()).toEqual(afterOne);
+    expect(afterOne).not.toEqual(before);
+  });
+
+  test('that is sent by another form, by another owner or for something else is another request', async () => {
+    const world = await ownerWorld();
+    const formId = formIdOf(await at(world, '/new'));
+    expect(formIdOf(await at(world, '/new'))).not.toBe(formId);
+    const bea = signInOwner(world.access, BEA.id);
+    const sent = [
+      await at(world, '/new', { ...FORM, formId }),
+      await at(world, '/new', { ...FORM, formId, name: 'Another bot' }),
+      await visit(world, '/developers/keys/new', { cookie: bea, form: { ...FORM, formId } }),
+    ];
+    expect(new Set(sent.flatMap((answer) => valuesOf(answer, 'location'))).size).toBe(3);
+    // A form that was refused is the same form.
+    expect(formIdOf(await at(world, '/new', { ...FORM, formId, name: '' }))).toBe(formId);
+    // Erasing the profile leaves nothing of what it asked for.
+    eraseProfile(world.access, 'ada', onBox('root'));
+    const left = world.access.db.$client.query('SELECT profile_id FROM api_keys WHERE form_hash IS NOT NULL').values();
+    expect(left).toEqual([[BEA.id]]);
+  });
+
+  test('that could not be answered is sent again by the same form, whose id is not among what was typed', async () => {
+    const world = await ownerWorld();
+    const formId = formIdOf(await at(world, '/new'));
+    const answer = await visit(world, '/developers/keys/new', { form: { ...FORM, formId } });
+    expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
+    expect(Object.fromEntries(sentAgain(answer.body))).toEqual({ ...FORM, formId });
+    expect(answer.body.slice(answer.body.indexOf('<dl'))).not.toContain(formId);
+    const sent = Object.fromEntries(sentAgain(answer.body));
+    const paths = [await at(world, '/new', sent), await at(world, '/new', sent)];
+    expect(new Set(paths.flatMap((one) => valuesOf(one, 'location'))).size).toBe(1);
   });
 
   test('for a successor begins with what the old key has, and is for the same profile', async () => {

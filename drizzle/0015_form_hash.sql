@@ -1,0 +1,1 @@
+ALTER TABLE `api_keys` ADD `form_hash` blob CHECK (length(`form_hash`) = 32);
