@@ -1,4 +1,4 @@
-import { type LimitTexts, limitTexts, type RateLimit } from './rate-limit.ts';
+import { type LimitTexts, limitTexts, RATE_LIMIT_BOUNDS, type RateLimit } from './rate-limit.ts';
 import { createRing, noteLevel, type Ring, refitRing, usedAt } from './ring.ts';
 
 /** The part of an API key that rate limiting needs. */
@@ -20,6 +20,8 @@ export type Account = {
   /** The constant parts of the `RateLimit` response headers for these limits. */
   readonly texts: LimitTexts;
   rings: readonly Ring[];
+  /** What was spent of limits that the key had before, as long as it lies in their windows: a limit may come back. */
+  former: readonly Ring[];
   /** False while the layout of a ring is still that of an earlier quota of its limit. */
   isFitted: boolean;
   /**
@@ -36,13 +38,22 @@ export type Account = {
   isDropped: boolean;
 };
 
+/** The most rings of an account: one for each limit of the key and, after a change, those of former limits still in use. */
+export const MAX_RINGS = 2 * RATE_LIMIT_BOUNDS.maxPerKey;
+
 /** Makes an account. `rings` must be in the same order as `limits`. */
-export function newAccount(identifier: string, limits: readonly RateLimit[], rings: readonly Ring[]): Account {
+export function newAccount(
+  identifier: string,
+  limits: readonly RateLimit[],
+  rings: readonly Ring[],
+  former: readonly Ring[] = [],
+): Account {
   return {
     identifier,
     limits,
     texts: limitTexts(limits),
     rings,
+    former,
     isFitted: areFitted(rings),
     firstRow: 0,
     isChanged: false,
@@ -71,6 +82,16 @@ export function refitRings(limits: readonly RateLimit[], rings: readonly Ring[],
     const former = rings.find(({ windowMs }) => windowMs === limit.windowSeconds * 1000);
     return former === undefined ? createRing(limit) : refitRing(former, limit, now);
   });
+}
+
+/**
+ * The rings among `rings` whose windows none of the limits has, and which still hold requests: the longest windows first,
+ * and no more than an account may have beside its limits.
+ */
+export function formerRings(limits: readonly RateLimit[], rings: readonly Ring[], now: number): Ring[] {
+  const others = rings.filter(({ windowMs }) => limits.every(({ windowSeconds }) => windowMs !== windowSeconds * 1000));
+  const used = others.filter((ring) => usedAt(ring, now) > 0);
+  return used.sort((one, other) => other.windowMs - one.windowMs).slice(0, MAX_RINGS - limits.length);
 }
 
 /** True if the layout of every ring matches the quota of its limit. */

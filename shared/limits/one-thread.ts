@@ -4,6 +4,7 @@ import {
   areFitted,
   areSameLimits,
   canRefit,
+  formerRings,
   isUnused,
   type LimitedKey,
   newAccount,
@@ -61,8 +62,10 @@ function findAccount(state: OneThread, { identifier, rateLimits }: LimitedKey): 
   const { book, ledger } = state;
   const known = book.accounts.get(identifier);
   if (known !== undefined && areSameLimits(known.limits, rateLimits)) return known;
-  const rings = refitRings(rateLimits, known?.rings ?? [], ledger.now());
-  const account = newAccount(identifier, rateLimits, rings);
+  const now = ledger.now();
+  const before = known === undefined ? [] : [...known.rings, ...known.former];
+  const rings = refitRings(rateLimits, before, now);
+  const account = newAccount(identifier, rateLimits, rings, formerRings(rateLimits, before, now));
   book.accounts.set(identifier, account);
   if (known !== undefined) {
     known.isDropped = true;
@@ -142,7 +145,7 @@ function restore({ accounts, lists }: Book, identifier: string, rings: readonly 
 
 function dropUnused(book: Book, now: number): void {
   for (const [identifier, account] of book.accounts) {
-    if (!isUnused(account.rings, now)) continue;
+    if (!isUnused(account.rings, now) || !isUnused(account.former, now)) continue;
     account.isDropped = true;
     book.accounts.delete(identifier);
   }

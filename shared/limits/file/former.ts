@@ -44,7 +44,7 @@ export function convertFormerTables(sqlite: Sqlite, logTable: string, insert: (r
   for (const row of log) addPiecesOfRow(row, pieces);
   const accounts = [...pieces].map(([identifier, of]): SavedAccount => {
     const rings = Map.groupBy(of, ({ windowSeconds }) => windowSeconds).values();
-    return { identifier, rings: [...rings].map((ofRing) => ringOf(ofRing, time)), firstRow: 0 };
+    return { identifier, rings: [...rings].map((ofRing) => ringOf(ofRing, time)), former: [], firstRow: 0 };
   });
   for (const table of ['pages', 'log', 'clock']) sqlite.run(`DROP TABLE ${table}`);
   sqlite.run(logTable);

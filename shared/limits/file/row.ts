@@ -4,8 +4,8 @@ import { createRing, fitRing, newestGroup, type Ring } from '../ring.ts';
 // The rows of the quota file's log. A row has entries of up to a hundred accounts. A whole entry holds all of an
 // account and replaces every entry before it. Any other entry holds what was spent since the previous entry.
 
-/** The part of an account that is saved. */
-export type SavedAccount = Pick<Account, 'identifier' | 'rings' | 'firstRow'>;
+/** The part of an account that is saved; `former` is empty where `rings` has all of them. */
+export type SavedAccount = Pick<Account, 'identifier' | 'rings' | 'former' | 'firstRow'>;
 
 /** A row of the log table. */
 export type LogRow = {
@@ -69,7 +69,9 @@ function checksumOf({ seq, time, identifiers, numbers, stamps }: LogRow): number
   return crc32(stamps, crc32(numbers, crc32(`${seq} ${time} ${identifiers}`)));
 }
 
-function addEntry({ account: { rings }, isWhole }: Entry, numbers: number[], stamps: number[]): void {
+function addEntry({ account, isWhole }: Entry, numbers: number[], stamps: number[]): void {
+  // Nothing is spent of former limits, so they stand in whole entries only.
+  const rings = isWhole ? [...account.rings, ...account.former] : account.rings;
   numbers.push(isWhole ? -rings.length : rings.length);
   for (const ring of rings) {
     const newest = newestGroup(ring);
@@ -101,7 +103,7 @@ export function readRow(row: LogRow, accounts: Map<string, SavedAccount>): void 
       if (at === -1) restored.push(ring);
       else restored[at] = ring;
     }
-    accounts.set(identifier, { identifier, rings: restored, firstRow: known?.firstRow ?? row.seq });
+    accounts.set(identifier, { identifier, rings: restored, former: [], firstRow: known?.firstRow ?? row.seq });
   }
 }
 

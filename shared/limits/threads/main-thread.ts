@@ -131,7 +131,7 @@ function copyOf(memory: SharedMemory, at: number): Copy {
   const region = viewRegion(memory, at);
   const rings = copyRings(memory, at);
   const firstRow = region.head[HEAD.firstRow] as number;
-  return { identifier: identifierOfWords(region.first, region.second), rings, firstRow, region };
+  return { identifier: identifierOfWords(region.first, region.second), rings, former: [], firstRow, region };
 }
 
 /** If a thread holds the account's lock, nothing is recorded, and the next save writes the same requests again. */

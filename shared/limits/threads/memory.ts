@@ -1,4 +1,5 @@
-import { RATE_LIMIT_BOUNDS, type RateLimit } from '../rate-limit.ts';
+import { MAX_RINGS } from '../account.ts';
+import type { RateLimit } from '../rate-limit.ts';
 import { MAX_GROUPS, ringLength } from '../ring.ts';
 import { freeLock, MAX_SLEEPS, releaseLock, takeLock } from './lock.ts';
 import { emptySlot, slotOf } from './table.ts';
@@ -46,9 +47,6 @@ export const HEAD_WORDS = 10;
 
 /** How many Float64 fields a ring has. */
 export const FIELDS = 6;
-
-/** A region has a ring for each limit of the key and, after a change, for the former limits still in use. */
-export const MAX_RINGS = 2 * RATE_LIMIT_BOUNDS.maxPerKey;
 
 /** Regions consist of units of this many words, so that a region that was freed fits another account. */
 const UNIT_WORDS = 16;

@@ -1,8 +1,8 @@
-import { refitRings } from '../account.ts';
+import { formerRings, refitRings } from '../account.ts';
 import type { RateLimit } from '../rate-limit.ts';
-import { createRing, fitRing, type Ring, ringLength, usedAt } from '../ring.ts';
+import { createRing, fitRing, type Ring, ringLength } from '../ring.ts';
 import { releaseLock, takeLock } from './lock.ts';
-import { FIELD, FIELDS, HEAD, HEAD_WORDS, MAX_RINGS, putRegion, type SharedMemory } from './memory.ts';
+import { FIELD, FIELDS, HEAD, HEAD_WORDS, putRegion, type SharedMemory } from './memory.ts';
 
 // The layout of an account's rings in its region of shared memory. Rings are ordered by window, not as the limits were
 // granted, so that all threads find them at the same index.
@@ -99,9 +99,7 @@ export function regionFor(
   const isLaid = ({ windowMs, capacity }: Ring) =>
     former.some((ring) => ring.windowMs === windowMs && ring.capacity === capacity);
   if (rings.every(isLaid)) return found;
-  const others = former.filter((ring) => rings.every(({ windowMs }) => windowMs !== ring.windowMs));
-  const used = others.filter((ring) => usedAt(ring, now) > 0).slice(0, MAX_RINGS - rings.length);
-  const all = [...rings, ...used].sort(byWindow);
+  const all = [...rings, ...formerRings(limits, former, now)].sort(byWindow);
   return putRegion(memory, words, layoutOf(all), found, (at) => {
     fillRegion(memory, at, all, 0);
     // The quota file has the former layout of the account, so the whole account has to be written.

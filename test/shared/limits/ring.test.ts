@@ -29,7 +29,7 @@ function createFile() {
   let seq = 0;
   return {
     save: (ring: Ring, now: number, isWhole: boolean) => {
-      const account = { identifier: 'k7Qm2XaB', rings: [ring], firstRow: 0 };
+      const account = { identifier: 'k7Qm2XaB', rings: [ring], firstRow: 0, former: [] };
       const written = rowsOf([{ account, isWhole: isWhole || seq === 0 }], ++seq, now).map(({ row }) => row);
       rows = isWhole ? written : [...rows, ...written];
       ring.savedHead = ring.head;
@@ -243,7 +243,7 @@ describe('memory', () => {
     record(ring, START, 4_000);
     ring.savedHead = ring.head;
     record(ring, START, 1);
-    const account = { identifier: 'k7Qm2XaB', rings: [ring], firstRow: 1 };
+    const account = { identifier: 'k7Qm2XaB', rings: [ring], firstRow: 1, former: [] };
     const [written] = rowsOf([{ account, isWhole: false }], 1, START);
     expect(written?.row.stamps.byteLength).toBe(4);
   });
