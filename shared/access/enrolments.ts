@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
-import type { Sqlite } from '../db/connect.ts';
+import type { Sqlite, Tx } from '../db/connect.ts';
 import { admins } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
@@ -15,7 +15,7 @@ import { dropPast, isWithin } from './periods.ts';
 import { relyingPartyOf } from './relying-party.ts';
 import { readSessions, writeSessions } from './sessions-file.ts';
 import { hashOf, newToken } from './tokens.ts';
-import { challengeIn, type Registration, type RelyingParty, verifyRegistration } from './webauthn.ts';
+import { type Credential, challengeIn, type Registration, type RelyingParty, verifyRegistration } from './webauthn.ts';
 
 // The addresses at which admins register a passkey: each works once, for 15 minutes, and only while the admin was not
 // invited anew or removed. The secret stands behind the # of the address, which browsers keep to themselves: it is in no
@@ -44,13 +44,15 @@ type Row = { admin: string; generation: number; madeAt: number };
 /** What its owner calls a passkey, to tell it from others. */
 const PASSKEY_NAME = { label: 'name of the passkey', least: 1, most: 64, lines: false } as const;
 
-/** Makes an address for the admin of this name and generation. */
+/**
+ * Makes an address for the admin of this name and generation. Older ones stay in the table, where they lead nowhere once the
+ * admin has another generation: of two commands at once, the one that stores its generation last has the address that works.
+ */
 export function invite(access: Access, name: string, generation: number): Invitation {
   const secret = newToken(access.random);
   const nowMs = access.clock.nowMs();
   writeSessions(access.sessions, (sqlite) => {
     dropOldEnrolments(sqlite, access.clock.settledMs());
-    sqlite.query('DELETE FROM enrolments WHERE admin = ?').run(name);
     sqlite
       .query('INSERT INTO enrolments (secret_hash, admin, generation, made_at) VALUES (?, ?, ?, ?)')
       .run(hashOf(secret), name, generation, nowMs);
@@ -98,8 +100,8 @@ export function beginRegistration(access: Access, secret: string): RegistrationO
 /**
  * Registers a passkey at an address, under a name that tells it from others, and uses the address up. The passkey counts
  * only once it was confirmed on the box, and ADMIN_EMAIL is told of it. Throws `forbidden`, and uses up the challenge but
- * not the address, where the registration is not as it must be; `forbidden` for an address that does not work; and `usage`
- * for a name that can't be one.
+ * not the address, where the registration is not as it must be; `forbidden` for an address that does not work; `usage` for a
+ * name that can't be one; and `busy`, which uses up the challenge only.
  */
 export function register(
   access: Access,
@@ -116,25 +118,32 @@ export function register(
   if (findPasskey(access.db, credential.credentialId) !== null) {
     throw new AppError('forbidden', 'This passkey is registered already.');
   }
-  const atMs = access.clock.nowMs();
-  const { admin: invited, generation } = useUp(access, secret);
-  write(access.db, (tx) => {
-    const isInvited = and(eq(admins.name, invited), eq(admins.generation, generation));
-    const admin = tx.select().from(admins).where(isInvited).get();
-    if (admin === undefined) throw notValid();
-    insertPasskey(tx, admin, credential, { name, atMs, client });
-    const by = { kind: 'admin', name: admin.name, hasAsserted: false } as const;
-    addPeopleEvent(tx, {
-      atMs,
-      by,
-      event: 'passkey registered',
-      kind: 'admin',
-      name: admin.name,
-      detail: { passkey: name },
+  // One inside the other: where the database is locked, the address stays.
+  writeSessions(access.sessions, (sqlite) => {
+    const { admin: invited, generation } = useUp(access, sqlite, secret);
+    write(access.db, (tx) => {
+      const isInvited = and(eq(admins.name, invited), eq(admins.generation, generation));
+      const admin = tx.select().from(admins).where(isInvited).get();
+      if (admin === undefined) throw notValid();
+      storePasskey(access, tx, { admin, credential, name }, client);
     });
-    addEnrolmentNotice(tx, access.config, { admin: admin.name, atMs, address: client.address });
   });
-  return { name: invited, passkey: name };
+  return { name: wanted.name, passkey: name };
+}
+
+/** Stores a passkey, that it was registered, and that ADMIN_EMAIL is to be told. */
+function storePasskey(
+  { clock, config }: Access,
+  tx: Tx,
+  { admin, credential, name }: { admin: Admin; credential: Credential; name: string },
+  client: Client,
+): void {
+  const atMs = clock.nowMs();
+  insertPasskey(tx, admin, credential, { name, atMs, client });
+  const about = { kind: 'admin', name: admin.name } as const;
+  const detail = { passkey: name };
+  addPeopleEvent(tx, { ...about, atMs, by: { ...about, hasAsserted: false }, event: 'passkey registered', detail });
+  addEnrolmentNotice(tx, config, { admin: admin.name, atMs, address: client.address });
 }
 
 function find(access: Access, secret: string): { admin: Admin; expiresAtMs: number } {
@@ -150,16 +159,14 @@ function find(access: Access, secret: string): { admin: Admin; expiresAtMs: numb
   return { admin, expiresAtMs: row.madeAt + WORKS_FOR_MS };
 }
 
-/** Deletes the address, which at most one process can do. */
-function useUp(access: Access, secret: string): Row {
-  const row = writeSessions(access.sessions, (sqlite) =>
-    sqlite
-      .query<Row, [Uint8Array]>(
-        'DELETE FROM enrolments WHERE secret_hash = ? RETURNING admin, generation, made_at AS madeAt',
-      )
-      .get(hashOf(secret)),
-  );
-  if (row === null) throw notValid();
+/** Deletes the address, which at most one process can do, inside a transaction of the caller. */
+function useUp({ clock }: Access, sqlite: Sqlite, secret: string): Row {
+  const row = sqlite
+    .query<Row, [Uint8Array]>(
+      'DELETE FROM enrolments WHERE secret_hash = ? RETURNING admin, generation, made_at AS madeAt',
+    )
+    .get(hashOf(secret));
+  if (row === null || !isWithin(row.madeAt, WORKS_FOR_MS, clock.nowMs())) throw notValid();
   return row;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { addAdmin, inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { beginSignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { beginRegistration, readEnrolment, register } from '../../../shared/access/enrolments.ts';
@@ -8,13 +9,17 @@ import { listPeopleEvents } from '../../../shared/access/people-log.ts';
 import { relyingPartyOf } from '../../../shared/access/relying-party.ts';
 import { readSession } from '../../../shared/access/sessions.ts';
 import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { withBusyTimeout } from '../../../shared/db/busy-timeout.ts';
+import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, registerAt, secretOf, signIn } from '../../support/admins.ts';
 import { createAuthenticator } from '../../support/authenticator.ts';
+import { startLineChild } from '../../support/line-child.ts';
 import { refusal } from '../../support/refusal.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
 const variables = { PUBLIC_URL: 'https://api.example.org' };
@@ -178,6 +183,50 @@ describe('an address where a passkey is registered', () => {
     const again = await refusal(() => registerAt(access, address(other), 'x', authenticator));
     expect(again.message).toContain('registered already');
     registerAt(access, address(other));
+  });
+
+  test('works where two processes add or invite one name at once: the one that was stored last, and no other', async () => {
+    const access = testAccess({ variables });
+    const file = join(import.meta.dir, 'admin-child.ts');
+    const children = await Promise.all([0, 1].map(() => startLineChild(file, access.config.databasePath)));
+    const atOnce = async (verb: string, name: string) => {
+      for (const { send } of children) send(`${verb} ${name}`);
+      return (await Promise.all(children.map(({ next }) => next()))) as [string, string];
+    };
+    const works = (address: string) =>
+      listAdmins(access).some(({ name }) => {
+        try {
+          return readEnrolment(access, secretOf(address)).name === name;
+        } catch {
+          return false;
+        }
+      });
+    for (let round = 0; round < rounds(40); round++) {
+      const name = `Grace${round}`;
+      const added = await atOnce('add', name);
+      expect([round, added.filter((text) => text === 'refused').length]).toEqual([round, 1]);
+      const [address = ''] = added.filter((text) => text !== 'refused');
+      expect([round, works(address)]).toEqual([round, true]);
+      for (const verb of ['invite', 'keep']) {
+        const invited = await atOnce(verb, name);
+        expect([round, verb, works(address)]).toEqual([round, verb, false]);
+        expect([round, verb, invited.map(works).sort()]).toEqual([round, verb, [false, true]]);
+      }
+    }
+  }, 30_000);
+
+  test('is not used up while the database is locked', async () => {
+    const access = world();
+    const { address } = addAdmin(access, 'Grace', OPERATOR);
+    const other = openBare(access.config.databasePath, 'write');
+    other.run('BEGIN IMMEDIATE');
+    const locked = await refusal(() => withBusyTimeout(access.db.$client, 0, () => registerAt(access, address)));
+    expect([locked.code, listPasskeys(access.db, 'Grace').length]).toEqual(['busy', 0]);
+    other.run('ROLLBACK');
+    other.close();
+    registerAt(access, address);
+    expect(listPasskeys(access.db, 'Grace').length).toBe(1);
+    expect((await refusal(() => registerAt(access, address))).code).toBe('forbidden');
   });
 
   test('is won by one of two processes that use it at once', async () => {
