@@ -4,9 +4,10 @@ import { sourceCommit, versionText } from '../shared/version.ts';
 import { print } from './output.ts';
 
 // `bun run build`: one file that holds Bun, server, command line, migrations and sample profiles, and needs nothing
-// beside itself. `bun cli/build.ts [file] [commit]` writes elsewhere, or where there is no git.
+// beside itself. `bun cli/build.ts [file] [commit]` writes elsewhere, or where there is no git; with two more arguments, a
+// target of Bun's and its executable, for other machines.
 
-const [file = 'dist/profilectl', commit = sourceCommit()] = process.argv.slice(2);
+const [file = 'dist/profilectl', commit = sourceCommit(), target, executablePath] = process.argv.slice(2);
 
 // Built beside its place and moved there: one that runs goes on running, and a failed build leaves the old one.
 mkdirSync(dirname(file), { recursive: true });
@@ -32,6 +33,8 @@ try {
     define: { BUILD_COMMIT: JSON.stringify(commit) },
     compile: {
       outfile: built,
+      ...(target && { target: target as Bun.Build.CompileTarget }),
+      ...(executablePath && { executablePath }),
       // Else a file in the folder that one happens to be in would run its code, or change the configuration.
       autoloadBunfig: false,
       autoloadDotenv: false,

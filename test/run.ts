@@ -23,7 +23,7 @@ const ALONE = ['test/faults/power-cut.test.ts'];
  */
 const SLOW = [
   'test/{binary,journey,starting}.test.ts',
-  'test/{cli,deploy,faults}/**',
+  'test/{cli,deploy,faults,release}/**',
   'test/server/process/**',
   'test/server/manage/feed*.test.ts',
   'test/server/{freshness,docs/examples,request/big-answers}.test.ts',

@@ -1,0 +1,35 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT, run } from './processes.ts';
+import { BUN_VERSION, type Target } from './targets.ts';
+
+/** Where downloaded packages are kept; `bun install` leaves this folder alone. */
+const CACHE = join(PROJECT, 'node_modules/.cache/release');
+
+/**
+ * Unpacks Bun's executable for a target into `folder` and returns its path. npm downloads the package, unless it was
+ * downloaded before. Throws if its bytes are not those of {@link Target.integrity}.
+ */
+export async function unpackBun(target: Target, folder: string): Promise<string> {
+  const tarball = join(CACHE, `${target.name}-${BUN_VERSION}.tgz`);
+  if (!existsSync(tarball)) await download(target, tarball);
+  const integrity = `sha512-${new Bun.CryptoHasher('sha512').update(readFileSync(tarball)).digest('base64')}`;
+  if (integrity !== target.integrity) {
+    rmSync(tarball);
+    throw new Error(`${target.package}@${BUN_VERSION} is not the package that release/targets.ts names: ${integrity}.`);
+  }
+  await run('tar', '--extract', '--gzip', '--file', tarball, '--directory', folder, 'package/bin/bun');
+  return join(folder, 'package/bin/bun');
+}
+
+async function download(target: Target, tarball: string): Promise<void> {
+  mkdirSync(CACHE, { recursive: true });
+  const folder = mkdtempSync(join(CACHE, 'download-'));
+  try {
+    await run('npm', 'pack', `${target.package}@${BUN_VERSION}`, '--silent', '--pack-destination', folder);
+    const [name = ''] = readdirSync(folder);
+    renameSync(join(folder, name), tarball);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

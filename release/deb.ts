@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
+import { gzip, type ReleaseFile } from './contents.ts';
+import { PROJECT } from './processes.ts';
+import { createStage, EXECUTABLE, packStage, type Stage } from './stage.ts';
+
+/** Who is asked about the package. Whoever publishes it puts their own name here. */
+const MAINTAINER = 'Profile Lookup <maintainers@example.org>';
+
+/** The oldest C library with everything that Bun's executables for it call. */
+const OLDEST_LIBC = '2.17';
+
+const SETTINGS = 'etc/profile-lookup/settings';
+
+/** Units and the scripts that they run. The feed's are left out: they run on the machine that has the platform's database. */
+const UNITS = /^deploy\/(?:backup\/|import\/)?(profile-lookup[\w-]*\.(?:service|timer))$/;
+const SCRIPTS = /^deploy\/(?:backup|import)\/([\w-]+\.sh)$/;
+
+/**
+ * Makes a package for Debian in `folder`, and returns its bytes. `files` are those of {@link releaseFiles}, `seconds` is the
+ * time of everything in it.
+ */
+export async function makeDeb(
+  folder: string,
+  architecture: string,
+  executable: Uint8Array,
+  files: readonly ReleaseFile[],
+  seconds: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const data = createStage(join(folder, 'data'));
+  const sums: string[] = [];
+  let bytes = 0;
+  const add: Stage['add'] = (path, content, mode) => {
+    data.add(path, content, mode);
+    bytes += content.length;
+    // The sums of configuration files are dpkg's own.
+    if (path !== SETTINGS) sums.push(`${Bun.MD5.hash(content, 'hex')}  ${path}\n`);
+  };
+  add('usr/bin/profilectl', executable, EXECUTABLE);
+  for (const file of files) addInstalled(add, file);
+  add('usr/share/doc/profile-lookup/copyright', readFileSync(join(PROJECT, 'release/deb/copyright')));
+
+  const control = createStage(join(folder, 'control'));
+  control.add('control', controlText(architecture, bytes));
+  control.add('conffiles', `/${SETTINGS}\n`);
+  control.add('md5sums', sums.sort().join(''));
+  for (const script of ['postinst', 'prerm', 'postrm']) {
+    control.add(script, readFileSync(join(PROJECT, 'release/deb', script)), EXECUTABLE);
+  }
+  return packArchive(
+    [
+      ['debian-binary', Buffer.from('2.0\n')],
+      ['control.tar.gz', await packStage(control, '.', seconds)],
+      ['data.tar.gz', await packStage(data, '.', seconds)],
+    ],
+    seconds,
+  );
+}
+
+/** Adds a file of the release at each place where Debian has files of its kind. */
+function addInstalled(add: Stage['add'], { path, content, mode }: ReleaseFile): void {
+  const [, unit] = UNITS.exec(path) ?? [];
+  const [, script] = SCRIPTS.exec(path) ?? [];
+  const [, page] = /^man\/(.+)$/.exec(path) ?? [];
+  // What is installed by hand lies below /usr/local, and what a package installs does not.
+  if (unit !== undefined) {
+    add(`usr/lib/systemd/system/${unit}`, content.toString().replaceAll('/usr/local/', '/usr/'));
+  }
+  if (script !== undefined) add(`usr/lib/profile-lookup/${script}`, content, EXECUTABLE);
+  if (path === 'deploy/settings.example') add(SETTINGS, content, 0o640);
+  if (page !== undefined) add(`usr/share/man/man1/${page}.gz`, gzip(content));
+  else if (path in COMPLETIONS) add(COMPLETIONS[path as keyof typeof COMPLETIONS], content);
+  else add(`usr/share/doc/profile-lookup/${path}`, content, mode);
+}
+
+/** Where each shell looks for completions of packages. */
+const COMPLETIONS = {
+  'completions/profilectl.bash': 'usr/share/bash-completion/completions/profilectl',
+  'completions/_profilectl': 'usr/share/zsh/vendor-completions/_profilectl',
+  'completions/profilectl.fish': 'usr/share/fish/vendor_completions.d/profilectl.fish',
+};
+
+function controlText(architecture: string, bytes: number): string {
+  const { version, description } = manifest;
+  const fields = {
+    Package: 'profile-lookup',
+    Version: version,
+    Architecture: architecture,
+    Maintainer: MAINTAINER,
+    'Installed-Size': Math.ceil(bytes / 1024),
+    Depends: `libc6 (>= ${OLDEST_LIBC}), passwd`,
+    Recommends: 'systemd (>= 252)',
+    Suggests: 'caddy | nginx, restic',
+    Section: 'web',
+    Priority: 'optional',
+    Description: `self-hosted API for public profiles\n ${description}\n No licence has been chosen for it yet.`,
+  };
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}: ${value}\n`)
+    .join('');
+}
+
+/** Puts files into an archive of the kind that `ar` makes, which is what a package for Debian is. */
+function packArchive(files: [name: string, content: Uint8Array][], seconds: number): Uint8Array<ArrayBuffer> {
+  const parts: Uint8Array[] = [Buffer.from('!<arch>\n')];
+  for (const [name, content] of files) {
+    const cells: [string | number, number][] = [
+      [name, 16],
+      [seconds, 12],
+      [0, 6],
+      [0, 6],
+      ['100644', 8],
+      [content.length, 10],
+    ];
+    const head = cells.map(([value, width]) => String(value).padEnd(width)).join('');
+    parts.push(Buffer.from(`${head}\`\n`), content);
+    if (content.length % 2 === 1) parts.push(Buffer.from('\n'));
+  }
+  return new Uint8Array(Buffer.concat(parts));
+}

@@ -1,0 +1,12 @@
+import { join } from 'node:path';
+
+/** The checkout that the release is made of. */
+export const PROJECT = join(import.meta.dir, '..');
+
+/** Runs a program in the checkout and returns what it prints. Throws if it fails; its errors go to this process's stderr. */
+export async function run(...words: string[]): Promise<string> {
+  const child = Bun.spawn(words, { cwd: PROJECT, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
+  const [printed, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
+  if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}.`);
+  return printed;
+}

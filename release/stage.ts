@@ -1,0 +1,43 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { run } from './processes.ts';
+
+/** The mode of files that are run. */
+export const EXECUTABLE = 0o755;
+
+const READABLE = 0o644;
+
+/** A folder that is being filled with the files of one archive. */
+export type Stage = {
+  folder: string;
+  /** Writes a file below the folder, with this mode whatever the umask is. */
+  add: (path: string, content: string | Uint8Array, mode?: number) => void;
+};
+
+/** Begins with an empty folder, which it makes. */
+export function createStage(folder: string): Stage {
+  const makeFolder = (path: string) => {
+    if (path !== folder) makeFolder(dirname(path));
+    mkdirSync(path, { recursive: true });
+    chmodSync(path, EXECUTABLE);
+  };
+  makeFolder(folder);
+  const add = (path: string, content: string | Uint8Array, mode = READABLE) => {
+    const file = join(folder, path);
+    makeFolder(dirname(file));
+    writeFileSync(file, content);
+    chmodSync(file, mode);
+  };
+  return { folder, add };
+}
+
+/**
+ * Everything in a stage as a compressed tar archive, whose bytes depend on nothing but its files and `seconds` (since 1970),
+ * which is the time of all of them: names are sorted, everything belongs to root, and the compressor is Bun's own.
+ */
+export async function packStage({ folder }: Stage, name: string, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
+  const file = `${folder}.tar`;
+  const options = ['--format=ustar', '--sort=name', `--mtime=@${seconds}`, '--owner=0', '--group=0', '--numeric-owner'];
+  await run('tar', '--create', ...options, '--file', file, '--directory', folder, name);
+  return Bun.gzipSync(await Bun.file(file).bytes(), { library: 'libdeflate', level: 6 });
+}

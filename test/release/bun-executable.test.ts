@@ -1,0 +1,26 @@
+import { expect, test } from 'bun:test';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { unpackBun } from '../../release/bun-executable.ts';
+import { BUN_VERSION, TARGETS, type Target } from '../../release/targets.ts';
+import { PROJECT } from '../support/cli.ts';
+import { tempFolder } from '../support/world.ts';
+
+const [X64] = TARGETS as [Target];
+
+test('a package with other bytes than the pinned ones is refused, and not kept', async () => {
+  const cache = join(PROJECT, 'node_modules/.cache/release');
+  mkdirSync(cache, { recursive: true });
+  // A name of its own, so that nobody else's download is touched.
+  const tampered = { ...X64, name: `tampered-${process.pid}` };
+  const tarball = join(cache, `${tampered.name}-${BUN_VERSION}.tgz`);
+  writeFileSync(tarball, 'not what npm has');
+  await expect(unpackBun(tampered, tempFolder())).rejects.toThrow(
+    'is not the package that release/targets.ts names: sha512-',
+  );
+  expect(existsSync(tarball)).toBe(false);
+});
+
+test('the Bun in a release is the one that the tests run on', () => {
+  expect(BUN_VERSION).toBe(Bun.version);
+});

@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TARGETS } from '../../release/targets.ts';
+import { VERSION } from '../../shared/version.ts';
+import { PROJECT } from '../support/cli.ts';
+import { createDebianRoot, type DebianRoot, NO_DEBIAN_ROOT } from '../support/debian-root.ts';
+import { get } from '../support/http.ts';
+import { rounds } from '../support/rounds.ts';
+import { startServerProcess } from '../support/server-process.ts';
+
+// `bun run release`, run for real; its programs are installed and run, the one for arm64 by qemu. `test:long` makes all
+// targets.
+
+const IS_LONG = rounds(100) === 100;
+
+const AMD64 = 'linux-x64-baseline';
+const ARM64 = 'linux-arm64';
+const MADE = IS_LONG ? TARGETS.map(({ name }) => name) : [AMD64, ARM64];
+
+/** Release files are big; what is in them is not searched for secrets, since nothing was run when they were made. */
+const FOLDER = mkdtempSync(join(tmpdir(), 'profile-lookup-release-test-'));
+const OUT = join(FOLDER, 'release');
+afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
+
+/** Runs a program to its end; throws what it says where it fails. */
+async function output(words: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}) {
+  const child = Bun.spawn([...words], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', ...options });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`${words.join(' ')}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+const release = (checkout: string, out: string, targets: readonly string[], env?: Record<string, string>) =>
+  output(
+    [
+      process.execPath,
+      '--no-env-file',
+      'release/run.ts',
+      '--out',
+      out,
+      ...targets.flatMap((name) => ['--target', name]),
+    ],
+    { cwd: checkout, ...(env && { env }) },
+  );
+
+beforeAll(async () => {
+  await release(PROJECT, OUT, MADE);
+}, 300_000);
+
+const archiveOf = (target: string) => `profile-lookup-${VERSION}-${target}`;
+const debOf = (architecture: string) => join(OUT, `profile-lookup_${VERSION}_${architecture}.deb`);
+
+test('each target has its archive, Debian its two packages, and SHA256SUMS has them all', async () => {
+  const archives = MADE.map((target) => `${archiveOf(target)}.tar.gz`);
+  const debs = ['amd64', 'arm64'].map((name) => `profile-lookup_${VERSION}_${name}.deb`);
+  const files = [...archives, ...debs, `profile-lookup-${VERSION}.cdx.json`];
+  expect(readdirSync(OUT).sort()).toEqual([...files, 'SHA256SUMS'].sort());
+  const checked = await output(['sha256sum', '--check', '--strict', 'SHA256SUMS'], { cwd: OUT });
+  expect(checked.trim().split('\n').sort()).toEqual(files.map((name) => `${name}: OK`).sort());
+});
+
+test.each(MADE)(
+  'the archive for %s has the program, the documents, samples, completions and man pages',
+  async (target) => {
+    const name = archiveOf(target);
+    const listed = await output([
+      'tar',
+      '--list',
+      '--verbose',
+      '--numeric-owner',
+      '--gzip',
+      '--file',
+      join(OUT, `${name}.tar.gz`),
+    ]);
+    const lines = listed
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/\s+/));
+    const [seconds = ''] = (await output(['git', 'log', '-1', '--format=%ct'], { cwd: PROJECT })).split('\n');
+    const day = new Date(Number(seconds) * 1_000);
+    for (const [mode, owner, , date, , path = ''] of lines) {
+      expect(owner).toBe('0/0');
+      expect(new Date(`${date}T00:00:00`).getTime()).toBeLessThanOrEqual(day.getTime());
+      const wanted = path.endsWith('/') ? 'drwxr-xr-x' : /\/profilectl$|\.sh$/.test(path) ? '-rwxr-xr-x' : '-rw-r--r--';
+      expect([path, mode]).toEqual([path, wanted]);
+    }
+    const paths = lines.map(([, , , , , path = '']) => path.slice(name.length + 1));
+    const wanted = [
+      'profilectl',
+      'README.md',
+      'docs/operating.md',
+      'deploy/profile-lookup.service',
+      'deploy/settings.example',
+      'deploy/Caddyfile',
+      'completions/profilectl.bash',
+      'completions/_profilectl',
+      'completions/profilectl.fish',
+      'man/profilectl.1',
+      'man/profilectl-keys.1',
+    ];
+    expect(wanted.filter((path) => !paths.includes(path))).toEqual([]);
+    expect(paths.filter((path) => /mail-url|compose|^test/.test(path))).toEqual([]);
+  },
+);
+
+/** Asks a program of the release what a first user asks it: its version, help, and the demo for a profile and a page. */
+async function tryOut(words: (...more: string[]) => string[], environment: Record<string, string>, root: string) {
+  const ask = (...more: string[]) => output(words(...more), { env: environment });
+  expect(await ask('--version')).toStartWith(VERSION);
+  expect(await ask('keys', 'approve', '--help')).toStartWith('Usage: profilectl keys approve');
+  const listening = /running on (http:\S+) with 50 sample profiles/;
+  const demo = await startServerProcess({}, { words: words('demo'), environment, listening });
+  const [, mails = '', identifier = ''] = await demo.see(/^ {2}(\S+)\/\*-approval-(\w{8})\.eml$/m);
+  await demo.see(/Ctrl-C/);
+  const [mail = ''] = readdirSync(join(root, mails)).filter((name) => name.endsWith(`-approval-${identifier}.eml`));
+  const [secret = ''] = /plk_\w{8}_\w{38}/.exec(readFileSync(join(root, mails, mail), 'utf8')) ?? [];
+  const answer = await get({ url: demo.url }, '/api/lookup/username/Ada', secret);
+  expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7, username: 'Ada' }]);
+  expect((await fetch(`${demo.url}/developers`)).status).toBe(200);
+  expect(await demo.end('SIGINT')).toBe(0);
+}
+
+describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian that has nothing but its base', () => {
+  let root: DebianRoot;
+  const AS_SERVICE = ['setpriv', '--reuid=profile-lookup', '--regid=profile-lookup', '--clear-groups', '--reset-env'];
+  const SETTINGS = ['--env-file', '/etc/profile-lookup/settings'];
+
+  /** Runs a program inside; fails if it does. */
+  async function inside(...words: string[]): Promise<string> {
+    const { code, stdout, stderr } = await root.run(...words);
+    expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
+    return stdout;
+  }
+  const profilectl = (...words: string[]) => inside(...AS_SERVICE, 'profilectl', ...SETTINGS, ...words);
+  const modeOf = (path: string) => inside('stat', '--format=%a %U:%G', path);
+
+  beforeAll(async () => {
+    root = createDebianRoot(join(FOLDER, 'debian'));
+    cpSync(debOf('amd64'), join(root.folder, 'tmp/package.deb'));
+    expect(await inside('dpkg', '--audit')).toBe('');
+    expect(await inside('dpkg', '--install', '/tmp/package.deb')).toContain('Profile Lookup needs its settings');
+  }, 120_000);
+
+  test("it makes its user, and folders and settings that others can't read", async () => {
+    expect(await inside('getent', 'passwd', 'profile-lookup')).toMatch(
+      /:\/var\/lib\/profile-lookup:\/usr\/sbin\/nologin\n$/,
+    );
+    expect(await modeOf('/var/lib/profile-lookup')).toBe('700 profile-lookup:profile-lookup\n');
+    expect(await modeOf('/etc/profile-lookup')).toBe('750 root:profile-lookup\n');
+    expect(await modeOf('/etc/profile-lookup/settings')).toBe('640 root:profile-lookup\n');
+    expect(await inside('dpkg', '--verify', 'profile-lookup')).toBe('');
+  });
+
+  test('the programs that its units start are there', async () => {
+    const folder = join(root.folder, 'usr/lib/systemd/system');
+    const units = readdirSync(folder).filter((name) => name.startsWith('profile-lookup'));
+    expect(units).toContain('profile-lookup.service');
+    expect(units).toContain('profile-lookup-backup.timer');
+    for (const unit of units) {
+      for (const [, path = ''] of readFileSync(join(folder, unit), 'utf8').matchAll(
+        /^ExecStart=.*?(\/usr\/\S+)(?: serve)?$/gm,
+      )) {
+        await inside('test', '-x', path);
+      }
+    }
+  });
+
+  test('the program shows its version, help and the demo', async () => {
+    await tryOut((...more) => root.words('profilectl', ...more), {}, root.folder);
+  }, 60_000);
+
+  test('as the service it answers a lookup; an upgrade keeps settings and database, and so does a purge the database', async () => {
+    const settings = join(root.folder, 'etc/profile-lookup/settings');
+    writeFileSync(settings, `${readFileSync(settings, 'utf8')}MAIL_URL=file:/var/lib/profile-lookup/mails\nPORT=0\n`);
+    const changed = readFileSync(settings, 'utf8');
+    writeFileSync(join(root.folder, 'tmp/in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
+    await profilectl('profiles', 'import', '/tmp/in.jsonl');
+    const about = 'Shows the profile badges of our members beside their names in the chat, a few lookups a minute.';
+    const request = [
+      '--profile',
+      'ada',
+      '--name',
+      'Bot',
+      '--description',
+      about,
+      '--permission',
+      'api.lookup',
+      '--json',
+    ];
+    const { identifier } = JSON.parse(await profilectl('keys', 'request', ...request));
+    await profilectl('keys', 'approve', identifier, '--yes');
+    const mails = join(root.folder, 'var/lib/profile-lookup/mails');
+    const mail = readFileSync(
+      join(mails, readdirSync(mails).find((name) => name.includes('-approval-')) ?? ''),
+      'utf8',
+    );
+    const [secret = ''] = /plk_\w{8}_\w{38}/.exec(mail) ?? [];
+    const server = await startServerProcess(
+      {},
+      { words: root.words(...AS_SERVICE, 'profilectl', ...SETTINGS, 'serve'), environment: {} },
+    );
+    const answer = await get(server, '/api/lookup/username/ada', secret);
+    expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7, username: 'Ada' }]);
+    expect(await server.end()).toBe(0);
+
+    await inside('dpkg', '--install', '/tmp/package.deb');
+    expect(readFileSync(settings, 'utf8')).toBe(changed);
+    expect(await profilectl('profiles', 'count')).toBe('1\n');
+
+    await inside('dpkg', '--remove', 'profile-lookup');
+    expect(readFileSync(settings, 'utf8')).toBe(changed);
+    expect((await root.run('profilectl', '--version')).code).not.toBe(0);
+    expect(await inside('dpkg', '--purge', 'profile-lookup')).toContain('were kept.');
+    expect((await root.run('test', '-e', '/etc/profile-lookup')).code).toBe(1);
+    expect(await modeOf('/var/lib/profile-lookup/profiles.db')).toBe('600 profile-lookup:profile-lookup\n');
+
+    await inside('dpkg', '--install', '/tmp/package.deb');
+    expect(await inside(...AS_SERVICE, 'profilectl', ...SETTINGS, 'profiles', 'count')).toBe('1\n');
+  }, 60_000);
+});
+
+const QEMU = 'qemu-aarch64-static';
+/** Debian's C library for arm64, of the package libc6-arm64-cross. */
+const ARM64_LIBRARIES = '/usr/aarch64-linux-gnu';
+
+test.skipIf(Bun.which(QEMU) === null || Bun.which('dpkg-deb') === null)(
+  'the package for arm64 has a program that runs on that processor: version, help and the demo',
+  async () => {
+    const folder = join(FOLDER, 'arm64');
+    await output(['dpkg-deb', '--extract', debOf('arm64'), folder]);
+    const program = join(folder, 'usr/bin/profilectl');
+    const temporary = join(FOLDER, 'arm64-temporary');
+    mkdirSync(temporary);
+    await tryOut(
+      (...more) => [QEMU, '-L', ARM64_LIBRARIES, program, ...more],
+      { TMPDIR: temporary, PATH: '/usr/bin' },
+      '/',
+    );
+    // The same program is in the archive.
+    const packed = `${archiveOf(ARM64)}/profilectl`;
+    await output([
+      'tar',
+      '--extract',
+      '--gzip',
+      '--file',
+      join(OUT, `${archiveOf(ARM64)}.tar.gz`),
+      '--directory',
+      folder,
+      packed,
+    ]);
+    await output(['cmp', program, join(folder, packed)]);
+  },
+  60_000,
+);
+
+/** Debian's library that shows a program another time. */
+const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1';
+
+if (IS_LONG) {
+  test.skipIf(!existsSync(FAKETIME))(
+    'the same commit gives the same bytes in another folder, under another clock and in another time zone',
+    async () => {
+      const checkout = join(FOLDER, 'another/folder/that is deeper');
+      await copyCheckout(checkout);
+      const out = join(FOLDER, 'again');
+      const { PATH = '', HOME = '' } = process.env;
+      await release(checkout, out, MADE, {
+        LD_PRELOAD: FAKETIME,
+        FAKETIME: '+400d',
+        PATH,
+        HOME,
+        TZ: 'Pacific/Auckland',
+      });
+      expect(readdirSync(out).sort()).toEqual(readdirSync(OUT).sort());
+      for (const name of readdirSync(OUT)) await output(['cmp', join(OUT, name), join(out, name)]);
+    },
+    300_000,
+  );
+}
+
+/** Makes a checkout of this commit, with the same changes that are not committed, and the packages that it needs. */
+async function copyCheckout(checkout: string): Promise<void> {
+  const git = (...words: string[]) => output(['git', ...words], { cwd: PROJECT });
+  await git('clone', '--quiet', PROJECT, checkout);
+  const changed = await git('diff', '--name-only', '-z', 'HEAD');
+  const added = await git('ls-files', '-z', '--others', '--exclude-standard');
+  for (const path of (changed + added).split('\0').filter(Boolean)) {
+    if (existsSync(join(PROJECT, path))) cpSync(join(PROJECT, path), join(checkout, path));
+    else rmSync(join(checkout, path));
+  }
+  await output([process.execPath, 'install', '--frozen-lockfile', '--silent'], { cwd: checkout });
+  const cache = 'node_modules/.cache/release';
+  cpSync(join(PROJECT, cache), join(checkout, cache), { recursive: true });
+}
