@@ -1,5 +1,6 @@
 import { DAY_MS, isoTime, systemClock } from '../../shared/clock.ts';
 import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
+import { AppError } from '../../shared/errors.ts';
 import { ALREADY_SO, type KeyChange } from '../../shared/keys/differing.ts';
 import type { Grant } from '../../shared/keys/granted.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
@@ -106,25 +107,51 @@ function operationsAt(host: AskedHost) {
   return { perform, show };
 }
 
-/** All keys that match, page by page. Throws `refused` where the pages have no end. */
+/** More keys are not read: a server that always has another page would fill the memory. */
+const MAX_KEYS = 100_000;
+
+/**
+ * All keys that match, page by page, each once. A key that is decided between two pages is in both, first with the pending
+ * ones; it is listed as it was seen last. Ends at a page that brings nothing new, even if the server says that more follow.
+ * Throws `refused` for more than 100 000 keys.
+ */
 async function listAt(host: AskedHost, { states, profile, unusedForMs }: ListInput): Promise<ListOutput> {
-  const keys: KeyView[] = [];
+  const keys = new Map<string, KeyView>();
   const lastUses = new Map<string, number>();
   const unused = unusedForMs === undefined ? undefined : spanText(unusedForMs);
-  const seen = new Set<string>();
   for (let cursor: string | undefined; ; ) {
     const query = { state: states?.join(','), profile, unused, cursor };
     const answer = await askHost(host, { method: 'GET', path: '/keys', query });
     const { keys: page, lastUses: uses } = answer.body as { keys: KeyView[]; lastUses: Record<string, string> };
     if (!Array.isArray(page) || !page.every(isKey)) throw strangeAnswer(host.url, answer.status);
-    keys.push(...page);
-    for (const [identifier, at] of Object.entries(uses ?? {})) lastUses.set(identifier, Date.parse(at));
+    const isNew = addPage(keys, page);
+    for (const { identifier } of page) {
+      const at = uses?.[identifier];
+      if (at !== undefined) lastUses.set(identifier, Date.parse(at));
+    }
     const next = nextCursor(answer.headers.get('link'));
-    if (next === null) return { keys, lastUses, next: null };
-    if (seen.has(next)) throw strangeAnswer(host.url, answer.status);
-    seen.add(next);
+    if (next === null || !isNew) return { keys: [...keys.values()], lastUses, next: null };
+    if (keys.size > MAX_KEYS) {
+      throw new AppError(
+        'refused',
+        `${host.url} has more than ${MAX_KEYS} such keys; list those of a state or profile.`,
+      );
+    }
     cursor = next;
   }
+}
+
+/** Adds the keys of a page. Returns whether it has an unknown key, or one that was pending and is not any more. */
+function addPage(keys: Map<string, KeyView>, page: readonly KeyView[]): boolean {
+  let isNew = false;
+  for (const key of page) {
+    const known = keys.get(key.identifier);
+    if (known !== undefined && (known.state !== 'pending' || key.state === 'pending')) continue;
+    keys.delete(key.identifier);
+    keys.set(key.identifier, key);
+    isNew = true;
+  }
+  return isNew;
 }
 
 /** The cursor of the next page (RFC 8288), null on the last one. Its address itself is not used: it may be anywhere. */

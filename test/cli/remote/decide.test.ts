@@ -102,16 +102,60 @@ test('the browser is given a page of the server that was asked, and none elsewhe
   }
 });
 
-test('what is no key is not taken for one, nor pages without an end for a list', async () => {
+test('what is no key is not taken for one', async () => {
   const key = { identifier: 'k7Qm2XaB', state: 'pending', permissions: [], requestedPermissions: [], rateLimits: [] };
   for (const body of [{}, { ...key, permissions: 'all' }, { keys: [{}] }, { keys: 7 }]) {
     const { perform } = keysAt(serverOf(() => Response.json(body)));
     const asked = [perform(OPERATIONS.show, { identifier: key.identifier }), perform(OPERATIONS.list, {})];
     for (const one of asked) expect((await refusal(one)).message).toContain('not from Profile Lookup');
   }
-  const link = { Link: '<https://elsewhere.example.org/manage/v1/keys?cursor=again>; rel="next"' };
-  const { perform } = keysAt(serverOf(() => Response.json({ keys: [key] }, { headers: link })));
-  expect((await refusal(perform(OPERATIONS.list, {}))).message).toContain('not from Profile Lookup');
+});
+
+/** A server that gives one page of keys after the other and says of each that another follows. */
+function serverOfPages(pageAt: (place: number) => object[]) {
+  let asked = 0;
+  const host = serverOf(() => {
+    const headers = { Link: `<https://elsewhere.example.org/keys?cursor=${asked}>; rel="next"` };
+    return Response.json({ keys: pageAt(asked++), lastUses: {} }, { headers });
+  });
+  return { host, asked: () => asked };
+}
+
+const LISTED = { state: 'pending', permissions: [], requestedPermissions: [], rateLimits: [] };
+
+test('a key that is decided between two pages is listed once, as it was seen last', async () => {
+  const pages = [
+    [{ identifier: 'decided' }, { identifier: 'waiting' }],
+    // Nothing but what was known before, yet not the end.
+    [{ identifier: 'decided', state: 'Active' }],
+    [
+      { identifier: 'older', state: 'revoked' },
+      { identifier: 'decided', state: 'Active' },
+    ],
+    [],
+  ];
+  const { host, asked } = serverOfPages((place) => (pages[place] ?? []).map((key) => ({ ...LISTED, ...key })));
+  const { keys } = await keysAt(host).perform(OPERATIONS.list, {});
+  expect(keys.map(({ identifier, state }) => [identifier, state])).toEqual([
+    ['waiting', 'pending'],
+    ['decided', 'Active'],
+    ['older', 'revoked'],
+  ]);
+  expect(asked()).toBe(4);
+});
+
+test('a list ends where a page brings nothing new, and when no honest server would have so many keys', async () => {
+  const same = serverOfPages((place) => [
+    { ...LISTED, identifier: 'k7Qm2XaB', state: place % 2 === 0 ? 'Active' : 'pending' },
+  ]);
+  const { keys } = await keysAt(same.host).perform(OPERATIONS.list, {});
+  expect(keys.map(({ identifier }) => identifier)).toEqual(['k7Qm2XaB']);
+  expect(same.asked()).toBe(2);
+  const endless = serverOfPages((place) =>
+    Array.from({ length: 10_000 }, (_, at) => ({ ...LISTED, identifier: `${place}-${at}` })),
+  );
+  expect((await refusal(keysAt(endless.host).perform(OPERATIONS.list, {}))).message).toContain('more than 100000');
+  expect(endless.asked()).toBe(11);
 });
 
 test('a list is asked for page by page, at the server that was named', async () => {
