@@ -16,12 +16,14 @@ import { dirname, join } from 'node:path';
 import { settingsFolder } from '../../shared/config/environment.ts';
 import { checkToken } from '../../shared/config/network.ts';
 import { checkServerUrl } from '../../shared/config/remote.ts';
+import { tryFileLock } from '../../shared/db/file-lock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { looseMode } from '../../shared/file-mode.ts';
 import { notice } from '../output.ts';
 
 // hosts.json holds the logins of this user: for each server its token. It is a plain file of mode 0600 in a folder of mode
-// 0700, and is always replaced as a whole.
+// 0700, and is always replaced as a whole. Who changes it holds the lock of hosts.json.lock, an empty file that stays: the
+// operating system releases the lock of a process that is killed.
 
 /** A stored login. `endsAt` is when the server said that its token ends at the latest (ISO 8601), null if it never does. */
 export type Login = { token: string; endsAt: string | null };
@@ -67,18 +69,27 @@ export async function changeLogins(
   path = loginsPath(),
   maxWaitMs = MAX_WAIT_MS,
 ): Promise<void> {
-  const next = `${path}.new`;
-  const file = await takeTurn(path, next, maxWaitMs);
+  const turn = await takeTurn(path, maxWaitMs);
   try {
     const logins = readQuietly(path) ?? new Map();
     change(logins);
+    guard(path, 'written', () => replaceLogins(path, logins));
+  } finally {
+    turn.close();
+  }
+}
+
+function replaceLogins(path: string, logins: Logins): void {
+  const next = `${path}.new`;
+  // A process that was killed may have left one.
+  rmSync(next, { force: true });
+  const file = openSync(next, 'wx', 0o600);
+  try {
     const hosts = Object.fromEntries([...logins].toSorted());
-    guard(path, 'written', () => {
-      writeFileSync(file, `${JSON.stringify({ hosts }, null, 2)}\n`);
-      fsyncSync(file);
-      renameSync(next, path);
-      syncFolder(dirname(path));
-    });
+    writeFileSync(file, `${JSON.stringify({ hosts }, null, 2)}\n`);
+    fsyncSync(file);
+    renameSync(next, path);
+    syncFolder(dirname(path));
   } catch (error) {
     rmSync(next, { force: true });
     throw error;
@@ -87,27 +98,20 @@ export async function changeLogins(
   }
 }
 
-/** Creates the file that will be the new one. Whoever could create it has the turn until it is renamed or removed. */
-async function takeTurn(path: string, next: string, maxWaitMs: number): Promise<number> {
-  guard(path, 'written', () => mkdirSync(dirname(path), { recursive: true, mode: 0o700 }));
+/** Takes the lock, which whoever changes the logins holds until it is closed. */
+async function takeTurn(path: string, maxWaitMs: number): Promise<{ close: () => void }> {
+  const lock = `${path}.lock`;
+  guard(path, 'written', () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    closeSync(openSync(lock, 'a', 0o600));
+  });
   for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
-    const file = guard(path, 'written', () => createNew(next));
-    if (file !== null) return file;
+    const turn = guard(path, 'written', () => tryFileLock(lock, 0));
+    if (turn !== null) return turn;
     if (waitedMs >= maxWaitMs) {
-      const sentence = `${next} is there, so another profilectl is storing a login, or one was killed meanwhile; try again, and remove that file if no other one is running.`;
-      throw new AppError('try_later', sentence);
+      throw new AppError('try_later', `Another profilectl is changing ${path}; try again when it is done.`);
     }
     await Bun.sleep(RETRY_MS);
-  }
-}
-
-/** Null if the file is there already. */
-function createNew(path: string): number | null {
-  try {
-    return openSync(path, 'wx', 0o600);
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return null;
-    throw error;
   }
 }
 

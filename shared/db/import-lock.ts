@@ -1,8 +1,9 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { AppError } from '../errors.ts';
-import { openBare, type Sqlite } from './connect.ts';
+import type { Sqlite } from './connect.ts';
 import { realPath } from './disk.ts';
-import { databaseFault } from './faults.ts';
+import { guardDatabase } from './faults.ts';
+import { tryFileLock } from './file-lock.ts';
 import { giveToOwnerOf } from './owner.ts';
 
 // An import takes the database's write lock for each of its batches, and a VACUUM for seconds. A lock file beside the
@@ -56,21 +57,10 @@ function tryLock(
   suffix = '.import-lock',
 ): Sqlite | null {
   const path = realPath(databasePath) + suffix;
-  let lock: Sqlite | null = null;
-  try {
+  return guardDatabase(path, () => {
     makeFile(databasePath, path);
-    lock = openBare(path, 'write');
-    lock.run(`PRAGMA busy_timeout = ${waitMs}`);
-    // Nothing is ever written into this file, so it needs no journal on the disk.
-    lock.run('PRAGMA journal_mode = MEMORY');
-    for (const statement of statements) lock.query(statement).all();
-    return lock;
-  } catch (error) {
-    lock?.close();
-    const fault = databaseFault(path, error);
-    if (fault?.code === 'busy') return null;
-    throw fault ?? error;
-  }
+    return tryFileLock(path, waitMs, statements);
+  });
 }
 
 function makeFile(databasePath: string, path: string): void {

@@ -50,11 +50,14 @@ test('what is stored is read again, in a file of mode 0600 in a folder of mode 0
     ['http://localhost:3000', { token: 'token-b', endsAt: null }],
     [URL_A, LOGIN],
   ]);
-  const modes = [path, dirname(path), dirname(dirname(path))].map((one) => (statSync(one).mode & 0o777).toString(8));
-  expect(modes).toEqual(['600', '700', '700']);
+  const modes = [path, `${path}.lock`, dirname(path), dirname(dirname(path))].map((one) =>
+    (statSync(one).mode & 0o777).toString(8),
+  );
+  expect(modes).toEqual(['600', '600', '700', '700']);
   await changeLogins((logins) => void logins.delete(URL_A), path);
   expect([...readLogins(path).keys()]).toEqual(['http://localhost:3000']);
-  expect(readdirSync(dirname(path))).toEqual(['hosts.json']);
+  expect(readdirSync(dirname(path)).toSorted()).toEqual(['hosts.json', 'hosts.json.lock']);
+  expect(statSync(`${path}.lock`).size).toBe(0);
 });
 
 test('processes that store logins at once lose none', async () => {
@@ -80,7 +83,10 @@ test.skipIf(!HAS_STRACE)('strace: no byte is ever in a file of another mode, and
     .split('\n')
     .filter((line) => line.includes(dirname(path)) && !line.includes('execve'))
     .map((line) => line.replace(/^\d+ +/, '').replaceAll(dirname(path), '.'));
-  const changing = calls.filter((call) => !/^openat\((?!.*O_CREAT)/.test(call));
+  // The lock's file holds nothing.
+  const ofLock = calls.filter((call) => call.includes('hosts.json.lock'));
+  expect(ofLock.filter((call) => !call.startsWith('openat('))).toEqual([]);
+  const changing = calls.filter((call) => !ofLock.includes(call) && !/^openat\((?!.*O_CREAT)/.test(call));
   const once = [
     /^openat\(.*\.\/hosts\.json\.new", O_\w+(\|O_\w+)*, 0600\) = /,
     /^p?write(64)?\(.*\.\/hosts\.json\.new>/,
@@ -160,7 +166,7 @@ describe('a file that is not as profilectl writes it is named in a sentence, and
       const sentence = (one: string, what: string) =>
         expect(changeLogins(add('https://b.example.org'), one)).rejects.toThrow(what);
       await sentence(path, `There is no room left on the disk of ${path}; it is as it was.`);
-      expect(readdirSync(dirname(path))).toEqual(['hosts.json']);
+      expect(readdirSync(dirname(path)).toSorted()).toEqual(['hosts.json', 'hosts.json.lock']);
       expect([...readLogins(path).keys()]).toEqual([URL_A]);
       const readOnly = join(disk.showReadOnly(), 'profilectl/hosts.json');
       await sentence(readOnly, `${readOnly} can't be written (EROFS); check the file, its folder and its disk.`);
@@ -207,14 +213,26 @@ test('a file that others can read is warned of, and has mode 0600 after the next
   }
 });
 
-test('while the new file of another process is there, a change waits for it, then says what to remove', async () => {
+test('while another process changes the logins, a change waits for it, then says so; one that was killed keeps none waiting', async () => {
   const path = pathOf('{"hosts":{}}');
-  writeFileSync(`${path}.new`, '', { mode: 0o600 });
-  await expect(changeLogins(add(URL_A), path, 40)).rejects.toThrow(
-    `${path}.new is there, so another profilectl is storing a login, or one was killed meanwhile; try again, and remove that file if no other one is running.`,
-  );
+  // What a process that was killed half-way leaves, and one that is at it for ever.
+  writeFileSync(`${path}.new`, '{"hosts":{"https://b.exam', { mode: 0o600 });
+  const code = `
+    const { changeLogins } = await import('${PROJECT}/cli/remote/hosts.ts');
+    await changeLogins(() => {
+      require('node:fs').writeSync(1, 'at it');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    }, '${path}');`;
+  const words = [process.execPath, '--no-env-file', '-e', code];
+  const other = Bun.spawn(words, { env: cleanEnvironment(), stdout: 'pipe' });
+  for await (const _said of other.stdout) break;
+  await expect(changeLogins(add(URL_A), path, 40)).rejects.toMatchObject({
+    code: 'try_later',
+    message: `Another profilectl is changing ${path}; try again when it is done.`,
+  });
   const waiting = changeLogins(add(URL_A), path);
-  Bun.spawnSync(['rm', `${path}.new`]);
+  other.kill('SIGKILL');
   await waiting;
   expect([...readLogins(path).keys()]).toEqual([URL_A]);
+  expect(existsSync(`${path}.new`)).toBe(false);
 });
