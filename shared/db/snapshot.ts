@@ -5,7 +5,7 @@ import { AppError, fileRefusal } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
 import { isDatabaseFile } from './database-files.ts';
 import { realPath } from './disk.ts';
-import { databaseFault, isDamage } from './faults.ts';
+import { databaseFault, hasFailedOnDisk, isDamage } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
 import { giveToOwnerOf } from './owner.ts';
 import { withUnfinished } from './unfinished.ts';
@@ -29,6 +29,9 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
       const state = schemaState(sqlite, name);
       if (state === 'new') throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
       const [damage] = damages(sqlite);
+      if (damage !== undefined && hasFailedOnDisk(sqlite)) {
+        throw fileRefusal(`${name} can't be read whole, because its disk failed; check the disk, and try again.`);
+      }
       if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
       const schema = appliedMigrations(sqlite);
       const counts = schema === 0 ? { profiles: 0, keys: 0 } : countRows(sqlite);

@@ -68,12 +68,14 @@ function contentOf(path: string): object {
   return content;
 }
 
-/** Runs `db restore` under strace in a copy of a folder; `seen` are the calls for the old database that strace noted. */
-async function restoreIn(made: string, instruction: string) {
+/** Runs `db restore` under strace in a copy of a folder; `seen` are the calls for one of the files that strace noted. */
+async function restoreIn(made: string, instruction: string, of: 'database' | 'backup' = 'database') {
   const folder = tempFolder();
   cpSync(made, folder, { recursive: true });
   const [db, trace] = [join(folder, 'profiles.db'), join(folder, 'trace')];
-  const paths = ['', '-wal', '-shm', '.sessions'].flatMap((suffix) => ['-P', db + suffix]);
+  const files =
+    of === 'backup' ? [join(folder, 'backup.sqlite')] : ['', '-wal', '-shm', '.sessions'].map((suffix) => db + suffix);
+  const paths = files.flatMap((path) => ['-P', path]);
   const restore = profilectlWords(['db', 'restore', join(folder, 'backup.sqlite'), '--yes', '--db', db]);
   const child = Bun.spawn(['strace', '-f', '-qq', '-o', trace, '-e', instruction, ...paths, ...restore], {
     env: cleanEnvironment(),
@@ -114,4 +116,20 @@ test.skipIf(!HAS_STRACE)(
     expect(unlike).toEqual([]);
   },
   300_000,
+);
+
+test.skipIf(!HAS_STRACE)(
+  'a disk that fails once makes no sound backup a damaged one',
+  async () => {
+    const made = await makeWorld();
+    const { seen } = await restoreIn(made, 'trace=pread64', 'backup');
+    const times = seen.split('\n').filter((line) => line.includes('pread64(')).length;
+    expect(times).toBeGreaterThan(30);
+    for (let when = 1; when <= times; when += 5) {
+      const { done, left } = await restoreIn(made, `inject=pread64:error=EIO:when=${when}`, 'backup');
+      expect(done.stderr).not.toMatch(/damaged|bug/);
+      expect({ when, code: done.code, left }).toEqual({ when, code: 1, left: [] });
+    }
+  },
+  120_000,
 );
