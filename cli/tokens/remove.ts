@@ -12,7 +12,7 @@ export function addTo(parent: Command): void {
     .argument('<token>', 'the 8 characters that "tokens list" shows; the name will do where it has one token')
     .addHelpText(
       'after',
-      '\nSessions that began by a hand-over with it end too, and logins of profilectl that were allowed from these.\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
+      '\nSessions that it opened by handing users over end too, and logins of profilectl that were allowed from these.\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
     )
     .action((named: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
@@ -24,7 +24,7 @@ export function addTo(parent: Command): void {
         if (json) printJson({ identifier, name, removed: true, ...endedNumbers(ended) });
         else {
           print(`${identifier} of ${name} removed`);
-          if (ended !== null) notice(`It had opened ${endedText(ended)}, which ended.`);
+          if (ended !== null) notice(`Also ended: ${endedText(ended)} that it had opened.`);
         }
       }),
     );

@@ -12,8 +12,8 @@ export function isMailAddress(text: string): boolean {
 
 /** Whether two addresses are the same for this service, which ignores the case of ASCII letters; null is none. */
 export function isSameAddress(one: string | null, other: string | null): boolean {
-  if (one === null || other === null) return one === other;
-  return foldAddress(one) === foldAddress(other);
+  if (one === other) return true;
+  return one !== null && other !== null && foldAddress(one) === foldAddress(other);
 }
 
 /** The form in which addresses are compared and hashed: two that are the same have the same one. */

@@ -120,7 +120,7 @@ describe('profilectl tokens', () => {
     expect(await run('tokens', 'remove', older as string, '--yes')).toEqual({
       code: 0,
       stdout: `${older} of Backend removed\n`,
-      stderr: 'It had opened 1 session and 0 logins of profilectl, which ended.\n',
+      stderr: 'Also ended: 1 session and 0 logins of profilectl that it had opened.\n',
     });
     expect(readPlatformToken(access.db, first)).toBeNull();
     expect(readPlatformToken(access.db, second)).not.toBeNull();

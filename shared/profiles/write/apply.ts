@@ -201,7 +201,7 @@ function updateRow(
     row.authId = claimAuthId(claims, claim, takenAt);
   }
   const isReplaced = writer.replace(row, held);
-  if (held !== null && !isSameAddress(held.email, row.email)) {
+  if (isReplaced && held !== null && !isSameAddress(held.email, row.email)) {
     writer.countAddressChange(line.id);
     if (held.email !== null) onKeys.readdress(tx, sqlite, { profileId: line.id, formerEmail: held.email }, nowMs);
   }
