@@ -53,11 +53,12 @@ Examples:
         const { successorOf } = options;
         const taken = successorOf === undefined ? {} : await prefill(context, successorOf);
         const profile = options.profile ?? (await context.ownProfile()) ?? taken.profile;
+        // If the description comes from stdin, stdin can't also be used for answers.
+        const mayAsk = canAsk() && !context.yes && options.descriptionFile !== '-';
+        if (!mayAsk) requireFlags({ ...taken, ...options, ...(profile !== undefined && { profile }) });
         const found = profile === undefined ? undefined : context.findProfile({ profile });
         const perform = found === undefined ? context.perform : context.performAsNow(found);
         const given = { ...taken, ...(await readGiven(options)), ...found };
-        // If the description comes from stdin, stdin can't also be used for answers.
-        const mayAsk = canAsk() && !context.yes && options.descriptionFile !== '-';
         // The person has not seen yet which fields the successor takes over.
         const isToBeSeen = !isComplete(given) || successorOf !== undefined;
         if (!mayAsk || !isToBeSeen) {
@@ -93,6 +94,14 @@ async function prefill({ perform }: KeysContext, successorOf: string): Promise<R
   const { key } = await perform(OPERATIONS.show, { identifier: successorOf });
   // What the old key has not, a successor is not asked for.
   return { projectUrl: '', expectedUsage: '', ...prefillFrom(key) };
+}
+
+/** Throws `usage` where a flag is missing that nobody can be asked for. */
+function requireFlags({ permission, permissions, ...given }: Options & RequestInput): void {
+  needed(given.profile, '--profile');
+  needed(given.name, '--name');
+  needed(given.description ?? given.descriptionFile, '--description');
+  needed(permission ?? permissions, '--permission');
 }
 
 function requireAll(given: RequestInput) {

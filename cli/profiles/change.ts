@@ -1,18 +1,26 @@
 import type { Command } from 'commander';
-import type { ExportedProfile } from '../../shared/profiles/field-values.ts';
-import type { Changes } from '../../shared/profiles/write/change.ts';
-import { withContext } from '../context.ts';
+import type { Decide } from '../../shared/profiles/write/change.ts';
+import { havingSeen, withContext } from '../context.ts';
 import { printProfile } from './show.ts';
 
 /** Runs a command that changes one profile, and prints the changed profile. */
-export function changeOne(
-  command: Command,
-  username: string,
-  decide: (profile: ExportedProfile) => Changes,
-): Promise<void> {
+export function changeOne(command: Command, username: string, decide: Decide): Promise<void> {
+  return changeOneBy(command, username, () => decide);
+}
+
+/**
+ * The same where it has to be read first what is to change, from stdin perhaps: the profile is the one that has the name
+ * before that.
+ */
+export function changeOneBy(command: Command, username: string, read: () => Decide | Promise<Decide>): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { effectsOnKeys } = await import('../../shared/erasure/erase-profile.ts');
+    const { findProfile } = await import('../../shared/profiles/find.ts');
+    const { shownProfile } = await import('../../shared/profiles/shown.ts');
     const { changeProfile } = await import('../../shared/profiles/write/change.ts');
-    printProfile(changeProfile(deps, { username, decide, onKeys: effectsOnKeys(actor) }), json);
+    const { id } = findProfile(deps.db, username);
+    const by = havingSeen(actor, shownProfile(deps.db, id));
+    const decide = await read();
+    printProfile(changeProfile(deps, { id, by, decide, onKeys: effectsOnKeys(actor) }), json);
   });
 }

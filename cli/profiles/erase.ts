@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
+import { againWhileChanged } from '../again.ts';
+import { havingSeen, withContext } from '../context.ts';
 import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
@@ -24,10 +25,15 @@ Examples:
     .action((name: string, _options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps, actor, yes, json }) => {
         const { eraseProfile } = await import('../../shared/erasure/erase-profile.ts');
-        const { findProfile } = await import('../../shared/profiles/find.ts');
-        const { id, username } = findProfile(deps.db, name);
-        await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);
-        const { warning, ...erased } = eraseProfile(deps, name, actor);
+        const { findProfile, readProfile } = await import('../../shared/profiles/find.ts');
+        const { shownProfile } = await import('../../shared/profiles/shown.ts');
+        const { id } = findProfile(deps.db, name);
+        const { warning, ...erased } = await againWhileChanged(!yes, async () => {
+          const by = havingSeen(actor, shownProfile(deps.db, id));
+          const { username } = readProfile(deps.db, id);
+          await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);
+          return eraseProfile(deps, id, by);
+        });
         if (warning !== null) notice(`Warning: ${warning}`);
         if (json) printJson({ ...erased, erased: true });
         else print(`Erased ${erased.username} (id ${erased.id}).`);

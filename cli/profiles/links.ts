@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { readTextFile } from '../read-text.ts';
-import { changeOne } from './change.ts';
+import { changeOneBy } from './change.ts';
 
 /** Adds `profiles links set`, which replaces all links of a profile, in the given order. */
 export function addTo(parent: Command): void {
@@ -21,10 +21,12 @@ Examples:
   profilectl profiles links set ada links.json
   profilectl profiles show ada --json | jq '.links | reverse' | profilectl profiles links set ada -`,
     )
-    .action(async (username: string, file: string, _options: unknown, command: Command) => {
-      const links = parseLinks(await readText(file));
-      await changeOne(command, username, () => ({ links }));
-    });
+    .action((username: string, file: string, _options: unknown, command: Command) =>
+      changeOneBy(command, username, async () => {
+        const links = parseLinks(await readText(file));
+        return () => ({ links });
+      }),
+    );
 }
 
 /** Far more than a profile may have, so that the sentence about links that are too many comes from the import. */

@@ -8,24 +8,26 @@ import { profiles } from '../db/schema/profiles.ts';
 import { writeProfiles } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { noteAddressChange } from '../keys/address-change.ts';
-import { findProfile, type ProfileRef } from '../profiles/find.ts';
+import { type ProfileRef, readProfile } from '../profiles/find.ts';
+import { refuseUnlikeProfile } from '../profiles/shown.ts';
 import type { EffectsOnKeys } from '../profiles/write/apply.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
 
 /**
- * Erases a profile for good, found by its username or an alias: its row, names and links are deleted, its keys stop
- * working and lose every text. The keys' history names `by`. Returns what was erased; `warning` is a sentence if the
- * write-ahead log still holds some of it, otherwise null. Throws `not_found`.
+ * Erases a profile for good: its row, names and links are deleted, its keys stop working and lose every text. The keys'
+ * history names `by`. Returns what was erased; `warning` is a sentence if the write-ahead log still holds some of it,
+ * otherwise null. Throws `not_found`, and `changed_since` where the profile is not as `by` was shown it.
  */
 export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
-  username: string,
+  id: number,
   by: Actor,
 ): ProfileRef & { warning: string | null } {
   const erased = writeProfiles(deps.db, (tx) => {
-    const profile = findProfile(tx, username);
+    refuseUnlikeProfile(tx, id, by);
+    const profile = readProfile(tx, id);
     const nowMs = deps.clock.nowMs();
-    eraseById(tx, profile.id, by, nowMs);
+    eraseById(tx, id, by, nowMs);
     noteErasure(deps.db.$client, nowMs);
     noteChanges(deps.db.$client, null);
     return profile;

@@ -1,6 +1,7 @@
 import type { Deps } from '../../shared/deps.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
+import { findProfile } from '../../shared/profiles/find.ts';
 import { changeProfile } from '../../shared/profiles/write/change.ts';
 import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from './actors.ts';
@@ -32,7 +33,8 @@ export function changeByHand(
   username: string,
   decide: Parameters<typeof changeProfile>[1]['decide'],
 ): string {
-  return changeProfile(deps, { username, decide, onKeys: effectsOnKeys(onBox('operator')) });
+  const by = onBox('operator');
+  return changeProfile(deps, { id: findProfile(deps.db, username).id, by, decide, onKeys: effectsOnKeys(by) });
 }
 
 /** The whole export as text. */

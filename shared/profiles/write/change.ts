@@ -1,11 +1,13 @@
+import type { Actor } from '../../actor.ts';
 import type { Tx } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import type { ExportedProfile } from '../field-values.ts';
-import { findProfile } from '../find.ts';
+import { readProfile } from '../find.ts';
 import { foldName } from '../name.ts';
 import { createProfileReader } from '../record.ts';
+import { refuseUnlikeProfile } from '../shown.ts';
 import { createApplier, type EffectsOnKeys } from './apply.ts';
 import type { Loser } from './clash.ts';
 import { parseLine } from './line.ts';
@@ -13,21 +15,26 @@ import { parseLine } from './line.ts';
 /** The fields that are to change, as in a line of an import. */
 export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
 
+/** What of a profile is to change; decided in the transaction that changes it. */
+export type Decide = (profile: ExportedProfile) => Changes;
+
 /**
- * Changes a profile by hand: what `decide` makes of it goes through the rules of an import's merged line, in the one
+ * Changes a profile by hand, given by its id: what `decide` makes of it goes through the rules of an import's merged line, in the one
  * transaction in which the profile was read; `onKeys` says what follows for its keys. Returns the profile as it is then, as
  * an export line. Throws `not_found`, `usage` for a value that breaks its rule or a field that nobody knows, `refused` for a
  * name or auth ID that another profile holds.
  */
 export function changeProfile(
   deps: Pick<Deps, 'db' | 'clock' | 'config'>,
-  input: { username: string; decide: (profile: ExportedProfile) => Changes; onKeys: EffectsOnKeys },
+  input: { id: number; by: Actor; decide: Decide; onKeys: EffectsOnKeys },
 ): string {
   const sqlite = deps.db.$client;
   const apply = createApplier(sqlite, deps.config.maxProfileBytes);
   const reader = createProfileReader(sqlite);
   return writeProfiles(deps.db, (tx: Tx) => {
-    const { id } = findProfile(tx, input.username);
+    const { id } = input;
+    refuseUnlikeProfile(tx, id, input.by);
+    readProfile(tx, id);
     const text = JSON.stringify({ ...input.decide(JSON.parse(reader.line(id)) as ExportedProfile), id });
     const line = parseLine(text, true);
     if ('reason' in line) throw new AppError('usage', `${capitalised(line.reason)}.`);

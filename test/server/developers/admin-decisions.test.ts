@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/developers/background.ts';
 import { removeAdmin } from '../../../shared/access/admins.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
@@ -17,6 +16,7 @@ import {
   textOf,
   withPasskey,
 } from '../../support/admin-pages.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { type PageWorld, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { removeAdmin } from '../../../shared/access/admins.ts';
 import { closeAccess, openAccess } from '../../../shared/access/open.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { type OpenPage, startBrowser } from '../../support/browser.ts';
 import { hasChromium } from '../../support/chromium.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
 import { expectUsable } from '../../support/looking.ts';

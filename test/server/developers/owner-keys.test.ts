@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { stateInWords } from '../../../server/developers/pages/key-state.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, mails, request } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld, useKey } from '../../support/owner-pages.ts';

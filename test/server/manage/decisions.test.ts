@@ -7,7 +7,6 @@ import { endPersonToken } from '../../../shared/access/person-tokens.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { adminToSign, ownerToSign } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import {
@@ -20,6 +19,7 @@ import {
   textOf,
   withPasskey,
 } from '../../support/admin-pages.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, mailedSecrets, request } from '../../support/keys.ts';
 import { call, expectRefused, personTokenFor } from '../../support/manage.ts';

@@ -7,9 +7,9 @@ import { listSessions, ownerToSign, readSession } from '../../../shared/access/s
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { hashOf } from '../../../shared/access/tokens.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { CLIENT, openerFor, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
 import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { isSameBinding, readBinding } from '../../../shared/access/binding.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { exportText, importLines } from '../../support/import.ts';
 import { testDeps } from '../../support/world.ts';
 

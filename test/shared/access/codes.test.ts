@@ -5,10 +5,10 @@ import { newCode, readCode, showCode } from '../../../shared/access/code-text.ts
 import { askCode, type Entered, enterCode } from '../../../shared/access/codes.ts';
 import { readSession } from '../../../shared/access/sessions.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { readMail } from '../../support/mime.ts';
 import { startSmtp } from '../../support/smtp.ts';

@@ -18,9 +18,9 @@ import {
 } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { testAccess, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { testClock } from '../../support/world.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { openDatabase } from '../../../shared/db/open.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { markedProfile } from '../../support/marks.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { testClock, testDeps } from '../../support/world.ts';

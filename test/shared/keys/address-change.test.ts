@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
@@ -8,6 +7,7 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';

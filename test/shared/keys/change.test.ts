@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import type { KeyChange } from '../../../shared/keys/differing.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { issue, keyIn, mails, waitingForLock } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';
 import { insertProfile } from '../../support/profiles.ts';

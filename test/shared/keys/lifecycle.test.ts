@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Db } from '../../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { parseExpiry } from '../../../shared/keys/expiry.ts';
 import { editKey, rejectKey, type requestKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import type { ListInput } from '../../../shared/usage/listed.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';

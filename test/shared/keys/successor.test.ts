@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
 import type { Grant } from '../../../shared/keys/granted.ts';
@@ -10,6 +9,7 @@ import { prefillFrom } from '../../../shared/keys/successor.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
 import { issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';
 import { insertProfile } from '../../support/profiles.ts';

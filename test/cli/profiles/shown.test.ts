@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'bun:test';
+import type { Actor } from '../../../shared/actor.ts';
+import { effectsOnKeys, eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { shownProfile } from '../../../shared/profiles/shown.ts';
+import { changeProfile } from '../../../shared/profiles/write/change.ts';
+import { onBox } from '../../support/actors.ts';
+import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
+import { changeByHand, exportText, importLines } from '../../support/import.ts';
+import { issue, waitingWhile } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { refusal } from '../../support/refusal.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+// A profile that was named is from then on the one with its UID, whoever gets its name meanwhile.
+
+const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
+
+/** Ada is called otherwise, and another profile has her name. */
+const MOVED = [
+  { ...ADA, username: 'countess' },
+  { id: 8, username: 'ada', email: 'eve@example.org' },
+];
+
+async function world() {
+  const deps = testDeps();
+  await importLines(deps, [ADA]);
+  const variables = { DATABASE_PATH: deps.config.databasePath };
+  const names = () =>
+    deps.db.$client.query<{ id: number; username: string }, []>('SELECT id, username FROM profiles').all();
+  return { deps, variables, names };
+}
+
+describe('profiles erase', () => {
+  test('erases nobody who got the name while the question stood, and asks again about the one who had it', async () => {
+    const { deps, variables, names } = await world();
+    const terminal = openTerminal(['profiles', 'erase', 'ada'], variables);
+    await terminal.see('Erase the profile ada (id 7) for good');
+    await importLines(deps, MOVED);
+    const { identifier } = await issue(deps, { profile: 'ada' });
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see(
+      'The profile with the UID 7 has changed meanwhile: the username is countess now. Nothing was done.',
+    );
+    await terminal.see('Erase the profile countess (id 7) for good');
+    expect(names()).toHaveLength(2);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('Erased countess (id 7).');
+    expect(await terminal.exited).toBe(0);
+    expect(names()).toEqual([{ id: 8, username: 'ada' }]);
+    expect(showKey(deps, identifier).state).toBe('Active');
+  });
+
+  test('erases nobody who got the UID while the question stood', async () => {
+    const { deps, variables, names } = await world();
+    const terminal = openTerminal(['profiles', 'erase', 'ada'], variables);
+    await terminal.see('(id 7) for good');
+    await importLines(deps, [{ id: 7, deleted: true }]);
+    await importLines(deps, [ADA]);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('the profile was erased, and its UID given to another one');
+    await terminal.answer('Erase the profile ada (id 7)', KEY.enter);
+    expect(await terminal.exited).toBe(130);
+    expect(names()).toHaveLength(1);
+  });
+
+  test('is over where somebody else has erased the profile', async () => {
+    const { deps, variables } = await world();
+    const terminal = openTerminal(['profiles', 'erase', 'ada'], variables);
+    await terminal.see('(id 7) for good');
+    await importLines(deps, [{ id: 7, deleted: true }]);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('the profile was erased. Nothing was done.');
+    await terminal.see('The profile with the UID 7 was erased.');
+    expect(await terminal.exited).toBe(1);
+  });
+});
+
+test('links from stdin are for the profile that had the name when the command began', async () => {
+  const { deps, variables } = await world();
+  const child = Bun.spawn(profilectlWords(['profiles', 'links', 'set', 'ada', '-', '--json']), {
+    env: cleanEnvironment(variables),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  // It reads the end of its input only once it knows whose links they are.
+  const links = `${' '.repeat(1_000_000)}[{"id":"l1","name":"site","link":"https://example.org"}]`;
+  child.stdin.write(links.slice(0, 999_000));
+  await child.stdin.flush();
+  await importLines(deps, MOVED);
+  child.stdin.write(links.slice(999_000));
+  await child.stdin.end();
+  const stderr = await new Response(child.stderr).text();
+  expect([await child.exited, stderr]).toEqual([
+    1,
+    '{"error":"The profile with the UID 7 has changed meanwhile: the username is countess now. Nothing was done."}\n',
+  ]);
+  expect(await exportText(deps)).not.toContain('example.org"}');
+});
+
+describe('a profile that changes while a command waits for the write lock', () => {
+  type World = ReturnType<typeof testDeps>;
+  const CHANGES = { banned: true, displayName: 'Ada Lovelace', links: [], aliases: ['lovelace'], username: 'ada2' };
+  const DOINGS = [
+    ['profiles erase', (deps: World, by: Actor) => eraseProfile(deps, ADA.id, by)],
+    ...Object.entries(CHANGES).map(
+      ([field, value]) =>
+        [
+          `a change of ${field}`,
+          (deps: World, by: Actor) =>
+            changeProfile(deps, { id: ADA.id, by, decide: () => ({ [field]: value }), onKeys: effectsOnKeys(by) }),
+        ] as const,
+    ),
+  ] as const;
+
+  test.each(DOINGS)('is as it is then: %s', async (_what, act) => {
+    for (const [change, clause] of [
+      [
+        (deps: World) => {
+          changeByHand(deps, 'ada', () => ({ username: 'countess' }));
+          insertProfile(deps.db, { id: 8, username: 'ada' });
+        },
+        'the username is countess now',
+      ],
+      [(deps: World) => void eraseProfile(deps, ADA.id, onBox('other')), 'the profile was erased'],
+    ] as const) {
+      const { deps } = await world();
+      const by = { ...onBox('ada'), shown: shownProfile(deps.db, ADA.id) };
+      const late = waitingWhile(deps, () => change(deps));
+      const error = await refusal(() => act(late, by));
+      expect([error.code, error.message]).toEqual([
+        'changed_since',
+        `The profile with the UID 7 has changed meanwhile: ${clause}. Nothing was done.`,
+      ]);
+      expect(await exportText(deps)).not.toMatch(/"banned":true|Lovelace|lovelace|ada2/);
+    }
+  });
+});
