@@ -1,5 +1,6 @@
 import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
+import { isSameAddress } from '../mail/address.ts';
 import { foldName } from '../profiles/name.ts';
 import type { EffectsOnKeys } from '../profiles/write/apply.ts';
 import type { Refusal } from '../profiles/write/refusal.ts';
@@ -36,11 +37,15 @@ export function effectsOfPlatform(limits: PlatformLimits): EffectsOnKeys {
   };
 }
 
-/** Fields that the line lacks stay as they are, also where it replaces the profile; other values are refused. */
+/**
+ * Fields that the line lacks stay as they are, also where it replaces the profile; other values are refused. An address in
+ * another case is the same, and stays as it is stored.
+ */
 const keepGuarded: NonNullable<EffectsOnKeys['refuseRow']> = (columns, wanted, held) => {
   for (const field of GUARDED) {
     const kept = held === null ? (field === 'banned' ? 0 : null) : held[field];
-    if (columns[field] === undefined) Object.assign(wanted, { [field]: kept });
+    const isSame = field === 'email' && isSameAddress(wanted.email, held?.email ?? null);
+    if (columns[field] === undefined || isSame) Object.assign(wanted, { [field]: kept });
     else if (wanted[field] !== kept) {
       const rule = 'may not be changed with this token';
       return { field, reason: `${field} ${rule}`, sum: `${field} ${rule}` };

@@ -39,6 +39,7 @@ for (const merge of [false, true]) {
           expect([field, refused]).toEqual([field, [`1 ${field}`]]);
         }
       }
+      expect(await send([{ ...ADA, email: 'ADA@example.org' }], how)).toMatchObject({ refused: [] });
       expect((await stored())[0]).toMatchObject({ email, authId, banned });
       const fresh = { id: 10, username: 'dea' };
       expect(await send([fresh, { ...fresh, email: 'eve@example.org' }], how)).toMatchObject({ refused: ['2 email'] });
