@@ -60,7 +60,7 @@ function statusText(
     ['Server', serverText(server, nowMs)],
     ['Variables', environmentText(environment, server.running)],
     ['Database', `${database.path}, ${sizeText(database.bytes)}, write-ahead log ${sizeText(database.walBytes)}`],
-    ['Quotas', quotas === null ? 'no file yet' : `${quotas.path}, ${sizeText(quotas.bytes)}`],
+    ['Quotas', quotasLine(quotas)],
     ['Profiles', profiles === null ? 'not known' : `${profiles.total}, ${profiles.banned} of them banned`],
     ['Keys', keys === null ? 'not known' : keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
@@ -87,6 +87,12 @@ function lastDoneText(last: Status['lastBackup'], preposition: string, nowMs: nu
 function environmentText({ user, files }: EnvironmentOrigin, isRunning: boolean): string {
   const others = isRunning ? '; the running server may have others' : '';
   return `as this command reads them, run by ${user}: ${['the environment', ...files].join(' and ')}${others}`;
+}
+
+function quotasLine(quotas: Status['quotas']): string {
+  if (quotas === null) return 'no file';
+  const remade = quotas.remadeAt === null ? '' : `, made again at ${quotas.remadeAt}`;
+  return `${quotas.path}, ${sizeText(quotas.bytes)}${remade}`;
 }
 
 function keysLine(keys: NonNullable<Status['keys']>): string {

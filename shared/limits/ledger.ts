@@ -1,32 +1,14 @@
 import type { Clocks } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import { isUnused } from './account.ts';
-import { addToLog, type LoggedAccounts, type QuotaLog, readLog } from './file/log.ts';
+import { type Accounts, restoreAccounts } from './accounts.ts';
+import { addToLog, type QuotaLog, readLog } from './file/log.ts';
 import type { SavedAccount } from './file/row.ts';
 import { openQuotaStore, type QuotaStore, quotaPath } from './file/store.ts';
-import type { Ring } from './ring.ts';
 import { limitsTime, startTimeline, type Timeline } from './time.ts';
 
 // The ledger keeps what keys have spent across restarts. Every 0.8 s it appends the changed accounts to the log in the
 // quota file (`file/log.ts`). The thread that saves writes the file; a thread of the runtime then flushes the file to
 // the disk.
-
-/** The accounts that a ledger saves, in the memory of one thread or in memory that several threads share. */
-export type Accounts = LoggedAccounts & {
-  /** False if certainly no account has changed, so that no save is needed. */
-  mayHaveChanged: () => boolean;
-  /** Returns at most `most` of the accounts that have changed since they were last taken, the longest waiting first. */
-  takeChanged: (most: number) => readonly SavedAccount[];
-  /** Tells whether the accounts from `takeChanged` were written to the file; if not, they count as changed again. */
-  noteTaken: (taken: readonly SavedAccount[], isSaved: boolean) => void;
-  /**
-   * Adds an account from the file, unless it is there. Returns false without memory for it. Throws `busy` while a
-   * thread that died holds a lock.
-   */
-  restore: (identifier: string, rings: readonly Ring[], firstRow: number) => boolean;
-  /** Drops the accounts that have no request left in any window. */
-  dropUnused: (now: number) => void;
-};
 
 /** Writes a sentence to the operator's log, with the error that caused it if there is one. */
 export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
@@ -37,13 +19,16 @@ export type Ledger = {
   readonly now: () => number;
   readonly timeline: Timeline;
   readonly accounts: Accounts;
-  readonly open: () => QuotaStore;
+  readonly open: (isRemade: boolean) => QuotaStore;
   readonly report: Report;
   /** Null while the file can't be opened. */
   log: QuotaLog | null;
   /** True after the operator was told that the file can't be written, until a write succeeds. */
   isFailing: boolean;
   timer: Timer | null;
+  readonly watch: Timer;
+  /** True once the file was lost while this server ran, and made again. */
+  isRemade: boolean;
   sweptAt: number;
 };
 
@@ -56,13 +41,21 @@ const SAVE_AT_ONCE = 500;
 /** How long the ledger waits before it retries a failed write. */
 const RETRY_EVERY_MS = 5_000;
 
+/** How often the ledger looks whether the file is still there, also if no key is used. */
+const WATCH_EVERY_MS = 5_000;
+
 /** How often accounts without any request left in a window are dropped. */
 const SWEEP_EVERY_MS = 60_000;
 
 /** Opens the ledger of a main database and restores what an earlier run saved. If that fails, each save tries again. */
 export function openLedger(databasePath: string, clock: Clocks, report: Report, accounts: Accounts): Ledger {
-  const open = () => openQuotaStore(quotaPath(databasePath), clock.nowMs());
-  const store = attempt(open, report);
+  const open = (isRemade: boolean) => openQuotaStore(quotaPath(databasePath), clock.nowMs(), isRemade);
+  let store: QuotaStore | null = null;
+  try {
+    store = open(false);
+  } catch (error) {
+    report('error', 'The quota file can not be opened; quotas hold until the server stops.', error);
+  }
   const timeline = startTimeline(clock, store?.lastTime ?? 0);
   const now = limitsTime(clock, timeline);
   const ledger: Ledger = {
@@ -74,6 +67,8 @@ export function openLedger(databasePath: string, clock: Clocks, report: Report, 
     log: null,
     isFailing: store === null,
     timer: null,
+    watch: setInterval(() => isLost(ledger) && scheduleSave(ledger), WATCH_EVERY_MS).unref(),
+    isRemade: false,
     sweptAt: 0,
   };
   try {
@@ -86,30 +81,20 @@ export function openLedger(databasePath: string, clock: Clocks, report: Report, 
   return ledger;
 }
 
-function attempt(open: () => QuotaStore, report: Report): QuotaStore | null {
-  try {
-    return open();
-  } catch (error) {
-    report('error', 'The quota file can not be opened; quotas hold until the server stops.', error);
-    return null;
-  }
-}
-
 /** Restores the accounts of a store and saves to it from now on. Closes it and throws `busy` if a lock is held. */
 function useStore(ledger: Ledger, store: QuotaStore): QuotaLog {
   const { accounts, report } = ledger;
   try {
-    const now = ledger.now();
-    for (const { identifier, rings, firstRow } of readLog(store).values()) {
-      if (isUnused(rings, now) || accounts.restore(identifier, rings, firstRow)) continue;
-      report('error', `What key ${identifier} has used is forgotten: there is no memory left for its rate limits.`);
+    for (const key of restoreAccounts(accounts, readLog(store), ledger.now())) {
+      report('error', `What key ${key} has used is forgotten: there is no memory left for its rate limits.`);
     }
   } catch (error) {
     store.close();
     throw error;
   }
   if (store.setAside !== null) {
-    report('warn', `The quota file was unreadable and is now ${store.setAside}; quotas are full.`);
+    const known = ledger.isRemade ? 'a new one has what the server knows' : 'quotas are full';
+    report('warn', `The quota file was unreadable and is now ${store.setAside}; ${known}.`);
   }
   ledger.log = { store, lastRow: store.lastRow, credit: 0 };
   return ledger.log;
@@ -150,8 +135,9 @@ function write(ledger: Ledger, most: number, isLast = false): number | null {
   let taken: readonly SavedAccount[] = [];
   try {
     sweep(ledger);
+    if (isLost(ledger)) leaveFile(ledger);
     taken = accounts.takeChanged(most);
-    const log = ledger.log ?? useStore(ledger, ledger.open());
+    const log = ledger.log ?? useStore(ledger, ledger.open(ledger.isRemade));
     if (taken.length > 0 || isLast) addToLog(log, accounts, taken, ledger.now);
   } catch (error) {
     accounts.noteTaken(taken, false);
@@ -161,6 +147,24 @@ function write(ledger: Ledger, most: number, isLast = false): number | null {
   }
   accounts.noteTaken(taken, true);
   return taken.length;
+}
+
+/** Whether somebody moved, deleted or replaced the file: what is written to it would be gone at the next start. */
+function isLost({ log }: Ledger): boolean {
+  return log !== null && !log.store.isInPlace();
+}
+
+function leaveFile(ledger: Ledger): void {
+  const { log, accounts, report } = ledger;
+  ledger.log = null;
+  ledger.isRemade = true;
+  accounts.forgetSaved();
+  report('warn', 'The quota file was moved, deleted or replaced; it is made again with what this server knows.');
+  try {
+    log?.store.close();
+  } catch {
+    // Nobody reads what it holds any more.
+  }
 }
 
 function reportSuccess(ledger: Ledger): void {
@@ -193,6 +197,7 @@ async function sync(ledger: Ledger): Promise<void> {
 export function closeLedger(ledger: Ledger): void {
   if (ledger.timer !== null) clearTimeout(ledger.timer);
   ledger.timer = null;
+  clearInterval(ledger.watch);
   const isWritten = write(ledger, Number.POSITIVE_INFINITY, true) !== null;
   try {
     ledger.log?.store.close();

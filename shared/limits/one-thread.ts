@@ -11,15 +11,8 @@ import {
   noteLevels,
   refitRings,
 } from './account.ts';
-import {
-  type Accounts,
-  closeLedger,
-  type Ledger,
-  openLedger,
-  type Report,
-  saveLedger,
-  scheduleSave,
-} from './ledger.ts';
+import type { Accounts } from './accounts.ts';
+import { closeLedger, type Ledger, openLedger, type Report, saveLedger, scheduleSave } from './ledger.ts';
 import type { Limits } from './limits.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type Ring, record, waitForAllMs } from './ring.ts';
@@ -131,6 +124,13 @@ function accountsIn(book: Book): Accounts {
       return true;
     },
     dropUnused: (now) => dropUnused(book, now),
+    forgetSaved: () => {
+      for (const account of book.accounts.values()) {
+        account.firstRow = 0;
+        account.isChanged = true;
+      }
+      book.changed = [...book.accounts.values()];
+    },
   };
 }
 

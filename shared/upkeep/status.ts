@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
@@ -12,7 +12,6 @@ import { isServed } from '../db/serving.ts';
 import { databaseSize } from '../db/size.ts';
 import { listUnfinished } from '../db/unfinished.ts';
 import type { ServerDeps } from '../deps.ts';
-import { quotaPath } from '../limits/file/store.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
 import { oversizedIds } from '../profiles/read/shown-size.ts';
@@ -21,6 +20,7 @@ import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type LastDone, readLastDone } from './last-done.ts';
 import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
+import { type QuotaStatus, quotaWarnings, readQuotaStatus } from './quota-status.ts';
 import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
 
 /** When an import ended, who made it, and how many lines it read and refused. */
@@ -34,8 +34,8 @@ export type Status = {
   /** Whether a server holds the lock of this database; null on a read-only disk, where servers take none. */
   isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
-  /** Null where no server has made one yet. */
-  quotas: { path: string; bytes: number } | null;
+  /** Null if there is no quota file. */
+  quotas: QuotaStatus | null;
   /** Null while the schema is older. */
   profiles: { total: number; banned: number } | null;
   /** The numbers of keys; null while the schema is older. */
@@ -83,7 +83,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const { main: bytes, wal: walBytes } = databaseSize(path);
   const oversizedProfiles =
     stats === null ? null : guardDatabase(path, () => oversizedIds(db.$client, config.maxProfileBytes).length);
-  const quotas = statSync(quotaPath(path), { throwIfNoEntry: false });
+  const quotas = readQuotaStatus(path);
+  const isRunning = isServed(path);
   const lastBackup = readLastDone(path, 'backup');
   const lastRestoreTest = readLastDone(path, 'restore-test');
   const erasure = stats === null ? null : readErasureStatus(db, config);
@@ -93,9 +94,9 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   return {
     version: versionText(),
     schema: { applied, known: MIGRATIONS.length },
-    isServed: isServed(path),
+    isServed: isRunning,
     database: { path, bytes, walBytes },
-    quotas: quotas === undefined ? null : { path: quotaPath(path), bytes: quotas.size },
+    quotas,
     profiles: stats === null ? null : countAll(db, nowMs),
     keys: stats?.states ?? null,
     queue: {
@@ -120,6 +121,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       backupWarning(lastBackup, nowMs),
       lastBackup === null ? [] : restoreTestWarning(lastRestoreTest, nowMs),
       unfinishedCopies.map(unfinishedWarning),
+      quotaWarnings(quotas, isRunning, nowMs),
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
       noticeWarning(notices),

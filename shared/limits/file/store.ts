@@ -1,8 +1,8 @@
-import { closeSync, fdatasync, openSync, renameSync } from 'node:fs';
-import { promisify } from 'node:util';
+import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { openFile, type Sqlite } from '../../db/connect.ts';
 import { realPath } from '../../db/disk.ts';
 import { isDamage } from '../../db/faults.ts';
+import { closeDisk, diskOf, syncDisk } from './disk.ts';
 import { convertFormerTables } from './former.ts';
 import { isIntact, type LogRow } from './row.ts';
 
@@ -17,6 +17,8 @@ export type QuotaStore = {
   lastRow: number;
   /** The new path of a file that was damaged or not a quota file; null if the file was readable. */
   setAside: string | null;
+  /** Whether the file and its write-ahead log are still where they were opened: nobody moved, deleted or replaced them. */
+  isInPlace: () => boolean;
   /** All rows, oldest first. */
   rows: () => Iterable<LogRow>;
   /** The numbers and identifiers of the 32 oldest rows. */
@@ -63,28 +65,57 @@ export function quotaPath(databasePath: string): string {
 }
 
 /**
- * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. Throws if the file can't be
- * opened or created, for example because the disk is full.
+ * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. `isRemade` notes in the file that
+ * it takes the place of one that was lost while a server ran ({@link readRemadeAt}). Throws if the file can't be opened or
+ * created, for example because the disk is full.
  */
-export function openQuotaStore(path: string, nowMs: number): QuotaStore {
+export function openQuotaStore(path: string, nowMs: number, isRemade = false): QuotaStore {
+  const remadeAtMs = isRemade ? nowMs : null;
   try {
-    return openTwice(path);
+    return openTwice(path, remadeAtMs);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     const setAside = `${path}.unreadable-${nowMs}`;
     for (const suffix of ['', '-wal', '-shm']) renameIfThere(path + suffix, setAside + suffix);
-    return openStore(path, setAside);
+    return openStore(path, setAside, remadeAtMs);
   }
 }
 
 /** SQLite calls a file damaged as well if one read of it fails (EIO), so that is believed the second time only. */
-function openTwice(path: string): QuotaStore {
+function openTwice(path: string, remadeAtMs: number | null): QuotaStore {
   try {
-    return openStore(path, null);
+    return openStore(path, null, remadeAtMs);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
-    return openStore(path, null);
+    return openStore(path, null, remadeAtMs);
   }
+}
+
+/** The user version of the file is the minute (since 1970) in which it was made again; 0 if it never was. */
+const MINUTE_MS = 60_000;
+
+/** Where SQLite keeps the user version in the file's header: four bytes, big-endian. */
+const USER_VERSION_AT = 60;
+
+/**
+ * When a running server made the quota file again, because somebody had moved, deleted or replaced it; milliseconds since
+ * 1970, to the minute. Null if that never happened, or the file is missing or can't be read. Opens no database, so it
+ * disturbs no server.
+ */
+export function readRemadeAt(databasePath: string): number | null {
+  const version = Buffer.alloc(4);
+  try {
+    const file = openSync(quotaPath(databasePath), 'r');
+    try {
+      readSync(file, version, 0, version.length, USER_VERSION_AT);
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return null;
+  }
+  const minute = version.readInt32BE();
+  return minute > 0 ? minute * MINUTE_MS : null;
 }
 
 const NOT_OURS = 'not a quota file of Profile Lookup';
@@ -101,13 +132,17 @@ function renameIfThere(from: string, to: string): void {
   }
 }
 
-function openStore(path: string, setAside: string | null): QuotaStore {
+function openStore(path: string, setAside: string | null, remadeAtMs: number | null): QuotaStore {
   const sqlite = openFile(path, BUSY_TIMEOUT_MS);
   try {
     // NORMAL: a commit is written to the write-ahead log, but does not wait for the disk; `sync` flushes the log.
     sqlite.run('PRAGMA synchronous = NORMAL');
     sqlite.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     prepareTables(sqlite);
+    if (remadeAtMs !== null) {
+      sqlite.run(`PRAGMA user_version = ${Math.floor(remadeAtMs / MINUTE_MS)}`);
+      sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    }
     return storeOn(sqlite, setAside);
   } catch (error) {
     sqlite.close();
@@ -136,6 +171,10 @@ function insertRows(sqlite: Sqlite, rows: readonly LogRow[]): void {
   }
 }
 
+function inodeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
+}
+
 function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
   const readRows = sqlite.prepare<LogRow, []>('SELECT * FROM log ORDER BY seq');
   const readHeads = sqlite.prepare<RowHead, []>('SELECT seq, identifiers FROM log ORDER BY seq LIMIT 32');
@@ -145,63 +184,27 @@ function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
     insertRows(sqlite, rows);
   });
   const newest = sqlite.query<LogRow, []>('SELECT * FROM log ORDER BY seq DESC LIMIT 8').all();
-  const disk: Disk = { path: `${sqlite.filename}-wal`, file: null, running: null, next: null, isClosed: false };
+  const log = `${sqlite.filename}-wal`;
+  const disk = diskOf(log);
+  const [inode, logInode] = [inodeOf(sqlite.filename), inodeOf(log)];
   return {
     lastTime: newest.find(isIntact)?.time ?? 0,
     lastRow: newest[0]?.seq ?? 0,
     setAside,
+    isInPlace: () => inodeOf(sqlite.filename) === inode && inodeOf(log) === logInode,
     rows: () => readRows.iterate(),
     oldestRows: () => readHeads.all(),
     save: (rows, keptFrom) => save.immediate(rows, keptFrom),
     sync: () => syncDisk(disk),
     close: () => {
       try {
-        // Closing the last connection checkpoints too, but not while another program has the file open.
-        sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
+        // Closing the last connection checkpoints too, but not while another program has the file open, or where the file
+        // was moved: then a log that was left behind must not be taken for that of a new file.
+        sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
       } finally {
         sqlite.close();
         closeDisk(disk);
       }
     },
   };
-}
-
-/** Flushes of the write-ahead log to the disk: the flush that runs, and the one that starts after it. */
-type Disk = {
-  readonly path: string;
-  file: number | null;
-  running: Promise<void> | null;
-  next: Promise<void> | null;
-  isClosed: boolean;
-};
-
-function syncDisk(disk: Disk): Promise<void> {
-  if (disk.running === null) return startSync(disk);
-  // The running flush may not cover what was saved after it started.
-  disk.next ??= disk.running.catch(() => undefined).then(() => startSync(disk));
-  return disk.next;
-}
-
-function startSync(disk: Disk): Promise<void> {
-  disk.next = null;
-  disk.running = syncOnce(disk).finally(() => {
-    disk.running = null;
-    if (disk.isClosed) closeDisk(disk);
-  });
-  return disk.running;
-}
-
-async function syncOnce(disk: Disk): Promise<void> {
-  // `close` has flushed everything already.
-  if (disk.isClosed) return;
-  disk.file ??= openSync(disk.path, 'r');
-  await promisify(fdatasync)(disk.file);
-}
-
-function closeDisk(disk: Disk): void {
-  disk.isClosed = true;
-  // While a flush uses the file descriptor it stays open: after a close its number could belong to another file.
-  if (disk.file === null || disk.running !== null) return;
-  closeSync(disk.file);
-  disk.file = null;
 }

@@ -1,8 +1,9 @@
 import type { Clocks } from '../../clock.ts';
 import { AppError } from '../../errors.ts';
 import { isUnused } from '../account.ts';
+import type { Accounts } from '../accounts.ts';
 import type { SavedAccount } from '../file/row.ts';
-import { type Accounts, closeLedger, openLedger, type Report, saveLedger } from '../ledger.ts';
+import { closeLedger, openLedger, type Report, saveLedger } from '../ledger.ts';
 import type { Limits } from '../limits.ts';
 import type { Ring } from '../ring.ts';
 import {
@@ -96,6 +97,7 @@ function accountsIn(main: MainThread): Accounts {
     beginningWith: (row, identifier) => unlessHeld(() => accountBeginningWith(memory, row, identifier)),
     restore: (identifier, rings, firstRow) => restore(memory, identifier, rings, firstRow),
     dropUnused: (now) => dropUnused(memory, now),
+    forgetSaved: () => forgetSaved(memory),
   };
 }
 
@@ -161,6 +163,15 @@ function restore(memory: SharedMemory, identifier: string, rings: readonly Ring[
     if (findRegion(memory, ...words) !== 0) return true;
     return putRegion(memory, words, layoutOf(ordered), 0, (at) => fillRegion(memory, at, ordered, firstRow)) !== 0;
   });
+}
+
+/** Only this thread writes these first rows but for new regions, which are in no file, so no lock is needed. */
+function forgetSaved(memory: SharedMemory): void {
+  const words = wordsOf(memory);
+  for (const at of regionsOf(memory)) {
+    words[at + HEAD.firstRow] = 0;
+    words[at + HEAD.isChanged] = 1;
+  }
 }
 
 function dropUnused(memory: SharedMemory, now: number): void {

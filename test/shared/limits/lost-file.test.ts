@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lockForServing } from '../../../shared/db/serving.ts';
+import { quotaPath, readRemadeAt } from '../../../shared/limits/file/store.ts';
+import type { Limits } from '../../../shared/limits/limits.ts';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
+import { joinLimits } from '../../../shared/limits/threads/worker.ts';
+import { readStatus } from '../../../shared/upkeep/status.ts';
+import { left, use } from '../../support/limits.ts';
+import { afterCrash } from '../../support/quota-file.ts';
+import { type TestClock, tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+// Somebody moves or deletes the quota file of a running server. What is written into a file that has no name any more would
+// be gone at the next start.
+
+type Opened = { limits: Limits; save: () => Promise<void>; close: () => void; reports: string[] };
+
+function alone(path: string, clock: TestClock): Opened {
+  const reports: string[] = [];
+  const limits = openLimits(path, clock, (level, sentence) => void reports.push(`${level}: ${sentence}`));
+  return { limits, save: limits.save, close: limits.close, reports };
+}
+
+function withWorkers(path: string, clock: TestClock): Opened {
+  const reports: string[] = [];
+  const report = (level: string, sentence: string) => void reports.push(`${level}: ${sentence}`);
+  const { shared, save, close } = openMainThreadLimits(path, clock, report, 2);
+  return { limits: joinLimits(shared, 1, clock), save, close, reports };
+}
+
+const RATE_LIMITS = [
+  { quota: 60, windowSeconds: 60 },
+  { quota: 5_000, windowSeconds: 86_400 },
+];
+const BUSY = { identifier: 'k7Qm2XaB', rateLimits: RATE_LIMITS };
+const QUIET = { identifier: 'nP3kR8Tz', rateLimits: RATE_LIMITS };
+
+function removeAll(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix);
+}
+
+const LOSSES: [what: string, lose: (file: string) => void][] = [
+  ['deleted', (file) => rmSync(file)],
+  ['deleted with its log', removeAll],
+  ['moved away', (file) => renameSync(file, `${file}.away`)],
+  ['replaced by an older copy', (file) => renameSync(`${file}.older`, file)],
+  ['replaced by something else', (file) => renameSync(`${file}.other`, file)],
+  ['robbed of its log', (file) => rmSync(`${file}-wal`)],
+];
+
+for (const [where, open] of [
+  ['one thread', alone],
+  ['several threads', withWorkers],
+] as const) {
+  describe(`a quota file that is lost while a server with ${where} runs`, () => {
+    test.each(LOSSES)('%s: it is said, and made again with all that the server knows', async (_what, lose) => {
+      const path = join(tempFolder(), 'profiles.db');
+      const clock = testClock();
+      const first = open(path, clock);
+      use(first.limits, { ...BUSY }, 5);
+      await first.save();
+      copyFileSync(quotaPath(path), `${quotaPath(path)}.older`);
+      writeFileSync(`${quotaPath(path)}.other`, 'nothing of ours, at some length '.repeat(50));
+      use(first.limits, { ...BUSY }, 10);
+      use(first.limits, { ...QUIET }, 7);
+      await first.save();
+      expect([readRemadeAt(path), first.reports]).toEqual([null, []]);
+      lose(quotaPath(path));
+      use(first.limits, { ...BUSY }, 1);
+      await first.save();
+      const said = first.reports.filter((text) =>
+        text.startsWith('warn: The quota file was moved, deleted or replaced;'),
+      );
+      expect(said).toHaveLength(1);
+      expect(first.reports.filter((text) => text.startsWith('error'))).toEqual([]);
+      expect(readRemadeAt(path)).toBe(clock.nowMs());
+      // What comes after that is saved as ever.
+      use(first.limits, { ...QUIET }, 1);
+      await first.save();
+      const second = open(afterCrash(path), clock);
+      expect([left(second.limits, { ...BUSY }), left(second.limits, { ...QUIET })]).toEqual([
+        [44, 4_984],
+        [52, 4_992],
+      ]);
+      second.close();
+      first.close();
+      const third = open(path, clock);
+      expect([left(third.limits, { ...BUSY }), left(third.limits, { ...QUIET })]).toEqual([
+        [44, 4_984],
+        [52, 4_992],
+      ]);
+      expect(third.reports).toEqual([]);
+      third.close();
+    });
+
+    test('is noticed within seconds also if no key is used', async () => {
+      const path = join(tempFolder(), 'profiles.db');
+      const first = open(path, testClock());
+      use(first.limits, { ...BUSY }, 5);
+      first.close();
+      const second = open(path, testClock());
+      removeAll(quotaPath(path));
+      while (readRemadeAt(path) === null) await Bun.sleep(10);
+      second.close();
+      expect(second.reports).toHaveLength(1);
+      const third = open(path, testClock());
+      expect(left(third.limits, { ...BUSY })).toEqual([55, 4_995]);
+      third.close();
+    }, 20_000);
+
+    test('and can’t be made is tried again until it can', async () => {
+      const path = join(tempFolder(), 'profiles.db');
+      const first = open(path, testClock());
+      use(first.limits, { ...BUSY }, 5);
+      await first.save();
+      removeAll(quotaPath(path));
+      mkdirSync(quotaPath(path));
+      for (let turn = 0; turn < 2; turn++) await first.save();
+      expect(first.reports.map((text) => text.split(' ', 1)[0])).toEqual(['warn:', 'error:']);
+      rmSync(quotaPath(path), { recursive: true });
+      first.close();
+      expect(first.reports.at(-1)).toBe('info: Quotas are written again.');
+      const second = open(path, testClock());
+      expect(left(second.limits, { ...BUSY })).toEqual([55, 4_995]);
+      second.close();
+    });
+  });
+}
+
+test('status says that the file was made again, and warns of it for a week', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const { databasePath } = deps.config;
+  const server = lockForServing(databasePath);
+  const quotaWarnings = () => readStatus(deps).warnings.filter((text) => text.includes('quota file'));
+  const { limits, save, close } = alone(databasePath, clock);
+  expect([quotaWarnings(), readStatus(deps).quotas?.remadeAt]).toEqual([[], null]);
+  removeAll(quotaPath(databasePath));
+  expect(quotaWarnings()).toEqual(['The quota file is missing; the server makes it again if it can.']);
+  use(limits, { ...BUSY });
+  await save();
+  const remadeAt = '2026-01-01T00:00:00.000Z';
+  expect(readStatus(deps).quotas?.remadeAt).toBe(remadeAt);
+  expect(quotaWarnings()).toEqual([expect.stringContaining(`the server made it again at ${remadeAt}`)]);
+  close();
+  server.close();
+  clock.advance(8 * 86_400_000);
+  expect([quotaWarnings(), readStatus(deps).quotas?.remadeAt]).toEqual([[], remadeAt]);
+});
