@@ -132,6 +132,10 @@ for (const [name, start] of [
         status: 413,
         headers: { 'x-error-code': 'form_too_long', 'content-type': 'text/html; charset=utf-8' },
       });
+      // nginx does not pass this one on, and says the same.
+      const huge = await send(1_100_000);
+      expect(huge).toMatchObject({ status: 413, headers: { 'content-type': 'text/html; charset=utf-8' } });
+      expect(huge.body.toString()).toContain('The form is longer than 64 KiB; nothing was done. Shorten its texts.');
       expect(await send(1, { 'Sec-Fetch-Site': 'same-site' })).toMatchObject({
         status: 403,
         headers: { 'x-error-code': 'cross_site' },

@@ -1,8 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
+import { TEST_CA } from '../support/certificates.ts';
 import { PROJECT } from '../support/cli.ts';
-import { startTestServer } from '../support/http.ts';
+import { startTestServer, takeApart } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
 import {
   CLIENT_ADDRESS,
@@ -27,6 +30,61 @@ const PREFIX = {
     '        proxy_pass http://profile_lookup;\n        # proxy_pass': '        proxy_pass',
   },
 };
+
+const HEAD = 'HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n';
+const LONG = 'x'.repeat(1_800);
+const MANY_HEADERS = Array.from({ length: 10 }, (_, at) => `X-${at}: ${LONG}\r\n`).join('');
+
+const OF_REFUSALS = {
+  'content-type': expect.stringMatching(/^application\/json/),
+  'cache-control': 'no-store',
+  'strict-transport-security': 'max-age=63072000',
+};
+
+type Refused = Record<string, { status: number; text: string }>;
+
+/** What each proxy refuses by itself, or the runtime behind it with an empty body. */
+const REFUSED: { caddy: Refused; nginx: Refused } = {
+  caddy: {
+    'a path that is far too long': { status: 431, text: `GET /api/${'x'.repeat(20_000)} ${HEAD}\r\n` },
+    'headers that are too long together': { status: 431, text: `GET /api/key ${HEAD}${MANY_HEADERS}\r\n` },
+    'a body of 2 GB': { status: 413, text: `POST /api/key ${HEAD}Content-Length: 2000000000\r\n\r\n` },
+  },
+  nginx: {
+    'no HTTP': { status: 400, text: 'GARBAGE\r\n\r\n' },
+    'no host': { status: 400, text: 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n' },
+    'two hosts': { status: 400, text: `GET / ${HEAD}Host: other\r\n\r\n` },
+    'a path with a broken percent sign': { status: 400, text: `GET /api/lookup/username/%zz ${HEAD}\r\n` },
+    'a length that is none': { status: 400, text: `POST /api/key ${HEAD}Content-Length: x\r\n\r\n` },
+    'a broken chunk': { status: 400, text: `POST /developers/found ${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n` },
+    'a method that it does not have': { status: 405, text: `TRACE / ${HEAD}\r\n` },
+    'a body of 2 MB': { status: 413, text: `POST /api/key ${HEAD}Content-Length: 2000000\r\n\r\n` },
+    'profiles of 100 MB': { status: 413, text: `POST /manage/v1/profiles ${HEAD}Content-Length: 100000000\r\n\r\n` },
+    'a path that is far too long': { status: 414, text: `GET /api/${'x'.repeat(20_000)} ${HEAD}\r\n` },
+    'a header that is too long': { status: 431, text: `GET /api/key ${HEAD}X: ${'x'.repeat(20_000)}\r\n\r\n` },
+    'headers that are too long together': { status: 431, text: `GET /api/key ${HEAD}${MANY_HEADERS}\r\n` },
+    'a transfer encoding that it does not have': {
+      status: 501,
+      text: `POST /api/key ${HEAD}Transfer-Encoding: other\r\n\r\n`,
+    },
+    'a version that it does not have': { status: 505, text: `GET / ${HEAD.replace('1.1', '3.0')}\r\n` },
+  },
+};
+
+/** Sends these bytes to a proxy over TLS, and takes apart what comes back until it closes the connection. */
+async function sendRawly(port: number, text: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const tls = { host: '127.0.0.1', port, servername: 'localhost', ca: TEST_CA, ALPNProtocols: ['http/1.1'] };
+  let received = '';
+  const socket = connect(tls, () => socket.write(text));
+  socket.on('data', (chunk) => {
+    received += chunk.toString('latin1');
+  });
+  socket.on('error', reject);
+  socket.on('close', () => resolve(received));
+  const { status, headers, body } = takeApart(await promise);
+  return { status, headers: Object.fromEntries(headers) as Record<string, string>, body };
+}
 
 /** A server that says how requests reached it. */
 function startEcho(): number {
@@ -127,6 +185,66 @@ for (const [name, start] of [
       };
       expect(await post('/manage/v1/profiles?partial=1', 64 * 2 ** 20)).toBe(String(64 * 2 ** 20));
       expect(await post('/developers/keys/new', 65_536)).toBe('65536');
+    });
+
+    test('what is refused before Profile Lookup sees it is JSON too', async () => {
+      const server = await startTestServer({
+        variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
+      });
+      const proxy = await start(server.port);
+      // nginx goes on reading what was announced for some seconds.
+      const answers = Object.entries(REFUSED[name]).map(async ([what, { status, text }]) => {
+        const answer = await sendRawly(proxy.httpsPort, text);
+        expect({ what, ...answer }).toMatchObject({ what, status, headers: OF_REFUSALS });
+        expect({ what, body: JSON.parse(answer.body) }).toEqual({
+          what,
+          body: { error: expect.stringMatching(/^[A-Z].*\.$/) },
+        });
+        // Profile Lookup answers with an id.
+        expect([what, answer.headers['x-request-id']]).toEqual([what, undefined]);
+      });
+      await Promise.all(answers);
+    }, 30_000);
+
+    test.skipIf(Bun.which('curl') === null)('and over HTTP/2', async () => {
+      const server = await startTestServer({
+        variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
+      });
+      const proxy = await start(server.port);
+      const body = join(server.deps.folder, 'body');
+      writeFileSync(body, Buffer.alloc(2_000_000));
+      for (const words of [
+        ['--data-binary', `@${body}`],
+        ['-X', 'TRACE'],
+      ]) {
+        const url = `https://localhost:${proxy.httpsPort}/api/key`;
+        const shown = ['-sk', '--http2', '--noproxy', '*', '-w', '\n%{http_version}', ...words, url];
+        const child = Bun.spawn(['curl', ...shown], { stdin: 'ignore', stdout: 'pipe' });
+        const [json = '', version] = (await new Response(child.stdout).text()).split('\n');
+        expect([JSON.parse(json), version]).toEqual([{ error: expect.any(String) }, '2']);
+      }
+    });
+
+    test('what Profile Lookup refuses comes through as it says it', async () => {
+      const server = await startTestServer({
+        variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
+      });
+      const secret = await prepare(server.deps);
+      const proxy = await start(server.port);
+      const headers = { Authorization: `Bearer ${secret}` };
+      for (const [path, status, code] of [
+        ['/api/lookup/uid/x', 400, 'bad_parameter'],
+        ['/api/nothing', 404, 'unknown_path'],
+        ['/refused-by-nginx', 404, 'unknown_path'],
+        [`/api/${'x'.repeat(8_200)}`, 414, 'uri_too_long'],
+      ] as const) {
+        const answer = await through(proxy, path, headers);
+        expect(answer).toMatchObject({ status, headers: { 'x-error-code': code, 'cache-control': 'no-store' } });
+      }
+      expect(await through(proxy, '/api/key', headers, 'https', { form: {} })).toMatchObject({
+        status: 405,
+        headers: { allow: 'GET, HEAD', 'x-error-code': 'method_not_allowed' },
+      });
     });
 
     test('plain HTTP is refused, not redirected', async () => {
