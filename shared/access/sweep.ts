@@ -24,6 +24,7 @@ import {
   writeSessions,
 } from './sessions-file.ts';
 import { dropOldUses } from './sign-in-challenges.ts';
+import { dropUsesOfRemoved } from './token-uses.ts';
 
 /** The tables whose rows belong to an owner. */
 const OWNED = ['sessions', 'person_tokens', 'cli_codes', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
@@ -46,15 +47,16 @@ const DROPS = [
 /**
  * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
  * challenges and enrolments whose time is over, sessions and people's tokens that ended more than 30 days ago, and
- * everything of profiles that were erased or have another address. Marks as ended what a platform's token opened that was
- * removed since. While the clock is not settled, only the last two are done. Throws `busy`, and `refused` where the file
- * can't be written.
+ * everything of profiles that were erased or have another address and of platforms' tokens that were removed; what such a
+ * token opened is marked as ended. What depends on the time is done only while the clock is settled. Throws `busy`, and
+ * `refused` where the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
   const settledMs = clock.settledMs();
   writeSessions(sessions, (sqlite) => {
     for (const drop of DROPS) drop(sqlite, settledMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);
+    dropUsesOfRemoved(db, sqlite);
   });
   for (const identifier of removedOpeners(db, sessions)) endOpenedBy({ sessions, clock }, identifier);
   emptyLog(sessions);

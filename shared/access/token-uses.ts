@@ -1,4 +1,6 @@
 import type { Clock } from '../clock.ts';
+import type { Opened, Sqlite } from '../db/connect.ts';
+import { isPlatformToken } from './platform-token-row.ts';
 import { readSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
 
 // When tokens of platforms were last used, by their identifiers. It stands in the sessions file, so that a request never waits
@@ -27,4 +29,11 @@ export function noteTokenUse(sessions: SessionsFile, clock: Pick<Clock, 'nowMs'>
       .query('INSERT INTO token_uses VALUES (?, ?) ON CONFLICT (identifier) DO UPDATE SET used_at = excluded.used_at')
       .run(identifier, nowMs),
   );
+}
+
+/** Deletes the times of tokens that were removed, inside a transaction of the caller. */
+export function dropUsesOfRemoved(db: Opened, sqlite: Sqlite): void {
+  const known = sqlite.query<{ identifier: string }, []>('SELECT identifier FROM token_uses').all();
+  const drop = sqlite.query('DELETE FROM token_uses WHERE identifier = ?');
+  for (const { identifier } of known) if (!isPlatformToken(db, identifier)) drop.run(identifier);
 }
