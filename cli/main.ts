@@ -2,16 +2,12 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
 import { flushOutput, isClosedOutput } from './stdout.ts';
-import { isJsonAsked, mangledFault } from './words.ts';
+import { isJsonAsked, isSuspicious } from './words.ts';
 
 async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);
   try {
-    const mangled = mangledFault(words);
-    if (mangled !== null) {
-      program.setOptionValue('json', isJsonAsked(words));
-      throw mangled;
-    }
+    if (words.some(isSuspicious)) await refuseMangled(program, words);
     await obey(program, words);
     await flushOutput();
     return 0;
@@ -32,6 +28,15 @@ async function run(words: readonly string[]): Promise<number> {
     process.stderr.write(`${text}\n`);
     return code;
   }
+}
+
+/** Throws `usage` if an argument is not UTF-8. */
+async function refuseMangled(program: Command, words: readonly string[]): Promise<void> {
+  const { mangledFault } = await import('./mangled.ts');
+  const mangled = mangledFault(words);
+  if (mangled === null) return;
+  program.setOptionValue('json', isJsonAsked(words));
+  throw mangled;
 }
 
 async function obey(program: Command, words: readonly string[]): Promise<void> {

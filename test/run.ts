@@ -192,7 +192,7 @@ function report({ passed, failed, skipped, files }: Counts): void {
 }
 
 say(`TEST_SEED=${CHANCE.TEST_SEED} TEST_ROUNDS=${CHANCE.TEST_ROUNDS}`);
-const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-run-'));
+const folder = mkdtempSync(join(tmpdir(), 'pl-run-'));
 // Everybody may start the binary: a test does so as another user.
 chmodSync(folder, 0o755);
 try {

@@ -57,7 +57,12 @@ function run(...words: string[]): void {
 
 test('--help loads the command line alone, and none of the commands', () => {
   run('--help');
-  expect(loaded('cli/', 'shared/', 'server/')).toEqual(['cli/program.ts', 'cli/stdout.ts', 'commander']);
+  expect(loaded('cli/', 'shared/', 'server/')).toEqual([
+    'cli/program.ts',
+    'cli/stdout.ts',
+    'cli/words.ts',
+    'commander',
+  ]);
 });
 
 test('--help of a group loads no database, server, prompt or schema', () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { openBare, type Sqlite } from './connect.ts';
@@ -23,7 +22,7 @@ const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
  */
 export function withUnfinished<T>(databasePath: string, target: string, make: (path: string) => T): T {
   removeUnfinished(databasePath);
-  const id = randomUUID();
+  const id = crypto.randomUUID();
   const copy = `${resolve(target)}.${id}.unfinished`;
   const note = `${databaseOf(databasePath)}.unfinished-${id}`;
   const lock = holdNote(databasePath, note, copy);

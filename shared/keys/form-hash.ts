@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../db/connect.ts';
 import { apiKeys } from '../db/schema/keys.ts';
@@ -8,9 +7,7 @@ import { apiKeys } from '../db/schema/keys.ts';
 /** SHA-256 of a form's id and of what it asks for, which JSON can say; null without an id. */
 export function hashForm(formId: string | null | undefined, asked: object): Buffer | null {
   if (!formId) return null;
-  return createHash('sha256')
-    .update(JSON.stringify([formId, asked]))
-    .digest();
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify([formId, asked])).digest();
 }
 
 /** The identifier of the key that this profile has requested by the same form; null without a hash or such a key. */

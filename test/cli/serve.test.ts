@@ -135,7 +135,7 @@ describe('an address that other machines reach', () => {
 test('with PORT=0 the document names the port that the system chose', async () => {
   const server = await startServerProcess({ PORT: '0', DATABASE_PATH: join(tempFolder(), 'p.db') });
   const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { servers: { url: string }[] };
-  expect(document.servers.map(({ url }) => url)).toEqual([server.url]);
+  expect(document.servers.map(({ url }) => url)).toEqual([`${server.url}/api`]);
   expect(server.port).toBeGreaterThan(0);
   expect(await server.end()).toBe(0);
 });
