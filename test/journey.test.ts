@@ -45,6 +45,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
     imported: 2,
     deleted: 0,
     pruned: 0,
+    newer: 0,
     refused: [],
     dropped: {},
   });

@@ -36,12 +36,13 @@ async function importFeed({ deps }: Context): Promise<FeedCounts> {
     const outcome = await importProfiles({ ...deps, config }, checked, {
       merge: head.merge,
       strict: !head.partial,
+      ...(head.asOfMs !== null && { asOfMs: head.asOfMs }),
       by: { kind: 'platform', name: head.name },
       onKeys: effectsOfPlatform(head),
     });
-    const { imported, deleted, refused, dropped, details } = outcome;
-    const { notThere, unaddressed } = details;
-    return { imported, deleted, notThere, unaddressed, refused, dropped };
+    const { imported, deleted, newer, refused, dropped, details } = outcome;
+    const { notThere, unaddressed, newerIds } = details;
+    return { imported, deleted, notThere, unaddressed, newer, newerIds, refused, dropped };
   } finally {
     lock.close();
   }

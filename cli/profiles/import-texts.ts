@@ -20,8 +20,14 @@ export function refusedText(count: number): string {
 
 const MAX_FIELDS_LISTED = 20;
 
+/** Of more lines that were left out, only the first ids are known. */
+const MAX_IDS_SAID = 10;
+
 /** Prints what an import did on stdout, and on stderr what else there was in the file. */
-export function printOutcome({ imported, deleted, pruned, dropped, details }: ImportOutcome, isPruning: boolean): void {
+export function printOutcome(
+  { imported, deleted, pruned, newer, dropped, details }: ImportOutcome,
+  isPruning: boolean,
+): void {
   const { links = 0, ...fields } = dropped;
   const unknown = Object.entries(fields);
   if (unknown.length > 0) {
@@ -35,6 +41,12 @@ export function printOutcome({ imported, deleted, pruned, dropped, details }: Im
   if (details.unaddressed > 0) {
     const lost = `${counted(details.unaddressed, 'profile')} lost the e-mail address, since the line has no "email"`;
     notice(`Warning: ${lost}; the former address is told by mail. With --merge what a line does not have stays.`);
+  }
+  if (newer > 0) {
+    const ids = `${details.newerIds.join(', ')}${newer > MAX_IDS_SAID ? ', …' : ''}`;
+    notice(
+      `${counted(newer, 'line')} left out: the profile was written or erased here after the data was read (id ${ids}).`,
+    );
   }
   if (details.refusedFor.length > 0) {
     const width = String(details.refusedFor[0]?.lines).length;

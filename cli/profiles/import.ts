@@ -16,6 +16,7 @@ type Options = {
   strict?: boolean;
   prune?: boolean;
   pruneLimit?: string;
+  asOf?: string;
   rejects?: string;
   fromServer?: boolean;
 };
@@ -37,6 +38,7 @@ export function addTo(parent: Command): void {
         `the most of all profiles that --prune may erase; default: ${DEFAULT_LIMIT}`,
       ),
     )
+    .option('--as-of <time>', 'when the data was read, such as 2027-01-31T02:00:00Z: leave out what is newer here')
     .option('--rejects <path>', 'write the refused lines themselves into this file, which is emptied first')
     .addOption(new Option('--from-server', 'what a platform sends to a server, which starts this command').hideHelp())
     .addHelpText(
@@ -48,6 +50,8 @@ nothing is). After ${MAX_LINES_SAID} such lines only their number is told; --jso
 A line that wants a name of another profile is tried again at the end, so that two profiles can swap their names. Where
 the import can't go on (no room on the disk, say), the sentence tells how many lines are in.
 --rejects overwrites what an earlier import has written there, and says so; on a terminal it asks. Other files it leaves.
+--as-of says when the data was read, within the last 40 days. Lines of profiles that were written, banned or erased here
+since, by a backend or a command, are left out whole and counted; --prune spares such profiles.
 --prune erases nothing where a line was refused, the last line has no line feed, or more than --prune-limit would go: 3.
 On a terminal it says how many and asks. {"id":7,"deleted":true} erases a profile, as "profiles erase" does.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
@@ -59,6 +63,7 @@ Examples:
   profilectl profiles import profiles.jsonl
   profilectl profiles import --prune --rejects refused.jsonl profiles.jsonl
   profilectl profiles import --merge --strict changes.jsonl
+  profilectl profiles import --prune --as-of "$(cat profiles.jsonl.as-of)" profiles.jsonl
   zcat profiles.jsonl.gz | profilectl profiles import -
   profilectl profiles import --host https://api.example.org profiles.jsonl`,
     )
@@ -70,6 +75,8 @@ async function importCommand(file: string, options: Options, command: Command): 
   const { openSource } = await import('../../shared/profiles/write/import-source.ts');
   const prune = pruneOptions(file, options, globalsOf(command).yes);
   const way = await (await import('../remote/way.ts')).wayOf(command);
+  // Of an import to a server the server's clock says whether the time can be.
+  const asOf = await asOfOption(options, way.kind === 'box' ? systemClock.nowMs() : null);
   if (way.kind === 'box') giveWay();
   else if (prune !== null) {
     throw new AppError('refused', '--prune is for the box only, the machine with the database; leave it out.');
@@ -80,14 +87,29 @@ async function importCommand(file: string, options: Options, command: Command): 
   const nothingChanged = () => refusalOf('cancelled').sentence as string;
   const source = await untilInterrupted(openSource(file, process.stdin), nothingChanged);
   const input = file === '-' ? STDIN : file;
-  if (way.kind === 'host') return importElsewhere(way.host, source, input, options, globalsOf(command));
+  if (way.kind === 'host') {
+    return importElsewhere(way.host, source, input, { ...options, ...asOf }, globalsOf(command));
+  }
   await withContext(command, 'fill', (context) => {
     const file = { input, databasePath: context.deps.config.databasePath, yes: context.yes };
-    return withRejects(options.rejects, file, (rejects) => importSource(context, source, options, prune, rejects));
+    return withRejects(options.rejects, file, (rejects) =>
+      importSource(context, source, { ...options, ...asOf }, prune, rejects),
+    );
   });
 }
 
 const STDIN = 0;
+
+type AsOf = { asOfMs?: number };
+
+/** The time of --as-of; throws `usage` where it can't be. */
+async function asOfOption({ asOf }: Options, nowMs: number | null): Promise<AsOf> {
+  if (asOf === undefined) return {};
+  const { readAsOf } = await import('../../shared/profiles/write/as-of.ts');
+  const read = readAsOf(asOf.trim(), nowMs);
+  if ('fault' in read) throw new AppError('usage', `--as-of ${read.fault}.`);
+  return { asOfMs: read.atMs };
+}
 
 /** Runs `act` with the file of --rejects, undefined where none is wanted. Throws what `openRejects` throws. */
 async function withRejects(
@@ -127,7 +149,7 @@ function pruneOptions(file: string, { prune, pruneLimit }: Options, yes: boolean
 async function importSource(
   { deps, actor, json }: Context,
   source: ImportSource,
-  { merge = false, strict = false }: Options,
+  { merge = false, strict = false, asOfMs }: Options & AsOf,
   prune: ReturnType<typeof pruneOptions>,
   rejects: Rejects | undefined,
 ): Promise<void> {
@@ -140,6 +162,7 @@ async function importSource(
     return importProfiles(deps, source, {
       merge,
       strict,
+      ...(asOfMs !== undefined && { asOfMs }),
       by: actor,
       onKeys: effectsOnKeys(actor),
       ...(prune !== null && { prune: { limitPercent: prune.limitPercent, confirm } }),
@@ -153,7 +176,7 @@ async function importElsewhere(
   host: Host,
   source: ImportSource,
   input: string | number,
-  { merge = false, strict = false, rejects: path }: Options,
+  { merge = false, strict = false, asOfMs, rejects: path }: Options & AsOf,
   { json, yes }: { json: boolean; yes: boolean },
 ): Promise<void> {
   const { importToHost } = await import('../remote/import.ts');
@@ -161,7 +184,13 @@ async function importElsewhere(
   const shown = { clock: systemClock, json, isPruning: false, endsAtOnce: false, isElsewhere: true };
   await withRejects(path, { input, databasePath: null, yes }, (rejects) =>
     showImport(shown, (ears) =>
-      importToHost(host, source, { merge, strict, ...(rejects !== undefined && { rejects }), ...ears }),
+      importToHost(host, source, {
+        merge,
+        strict,
+        ...(asOfMs !== undefined && { asOfMs }),
+        ...(rejects !== undefined && { rejects }),
+        ...ears,
+      }),
     ),
   );
 }

@@ -8,6 +8,7 @@ import {
 } from '../../shared/profiles/write/import-report.ts';
 import { rawOf, readLine, refuseLine } from '../../shared/profiles/write/import-run.ts';
 import { chunksOf, type ImportSource, nameOf, sizeOf, sourceFault } from '../../shared/profiles/write/import-source.ts';
+import { NOTHING_APPLIED } from '../../shared/profiles/write/pass.ts';
 import { type Refusal, sumOfHeld, WAITS_BEHIND } from '../../shared/profiles/write/refusal.ts';
 import type { Rejects } from '../../shared/profiles/write/rejects.ts';
 import { createLineSplitter, type SplitLine } from '../../shared/profiles/write/split.ts';
@@ -19,7 +20,10 @@ import { createWaitingLines, type WaitingLines } from './waiting-lines.ts';
 // each in a request of its own, and what the server refuses is reported with its number in the file.
 
 /** How to import; the same words as for the database of this machine. */
-export type RemoteImport = Pick<ImportOptions, 'merge' | 'strict' | 'onProgress' | 'onRefused' | 'onWarning'> & {
+export type RemoteImport = Pick<
+  ImportOptions,
+  'merge' | 'asOfMs' | 'strict' | 'onProgress' | 'onRefused' | 'onWarning'
+> & {
   rejects?: Rejects;
   /** A part ends where it has so many lines or bytes. */
   partLimits?: { lines: number; bytes: number };
@@ -32,6 +36,7 @@ const PART_LIMITS = { lines: 10_000, bytes: 8 * 2 ** 20 };
 type Run = {
   host: AskedHost;
   merge: boolean;
+  asOfMs: number | undefined;
   report: ImportReport;
   rejects: Rejects | null;
   tries: Tries | undefined;
@@ -49,11 +54,11 @@ type OutLine = { number: number; id: number | null; raw: string | Uint8Array | n
 export async function importToHost(
   host: AskedHost,
   source: ImportSource,
-  { merge, strict, rejects, onProgress = () => {}, onRefused, onWarning = () => {}, ...more }: RemoteImport,
+  { merge, asOfMs, strict, rejects, onProgress = () => {}, onRefused, onWarning = () => {}, ...more }: RemoteImport,
 ): Promise<ImportOutcome> {
   await checkRight(host);
   const report = createImportReport(onRefused);
-  const run: Run = { host, merge, report, rejects: rejects ?? null, tries: more.tries, onProgress, onWarning };
+  const run: Run = { host, merge, asOfMs, report, rejects: rejects ?? null, tries: more.tries, onProgress, onWarning };
   try {
     const blank = strict
       ? await sendWhole(run, source)
@@ -146,15 +151,15 @@ async function sendWhole(run: Run, source: ImportSource): Promise<number> {
   return splitter.state().blank;
 }
 
-const NOTHING: SentEnd = { imported: 0, deleted: 0, notThere: 0, unaddressed: 0, refused: [] };
+const NOTHING: SentEnd = { ...NOTHING_APPLIED, refused: [] };
 
 async function send(
-  { host, merge, onWarning, tries }: Run,
+  { host, merge, asOfMs, onWarning, tries }: Run,
   lines: readonly CheckedLine[],
   partial: boolean,
 ): Promise<SentEnd> {
   if (lines.length === 0) return NOTHING;
-  return sendLines(host, lines, { merge, partial, onWarning, ...(tries !== undefined && { tries }) });
+  return sendLines(host, lines, { merge, asOfMs, partial, onWarning, ...(tries !== undefined && { tries }) });
 }
 
 /** Checks a line by the rules that need no database, and counts it. */
@@ -180,7 +185,7 @@ function sortOut(
     if (one === undefined) {
       // Lines before an erasure count as if they had been in before it.
       const imported = waiting?.overtake(line) ?? 0;
-      if (imported > 0) report.applied({ ...NOTHING, imported });
+      if (imported > 0) report.applied({ ...NOTHING_APPLIED, imported });
       return [];
     }
     // Whatever a line was refused for, it may go in after one that waits.

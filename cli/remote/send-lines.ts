@@ -1,5 +1,6 @@
+import { isoTime } from '../../shared/clock.ts';
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
-import type { Applied } from '../../shared/profiles/write/apply.ts';
+import type { Applied } from '../../shared/profiles/write/pass.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { type AskedHost, askHost, type HostAnswer } from './client.ts';
 import { strangeAnswer } from './refused-answer.ts';
@@ -28,6 +29,8 @@ export type SentEnd = Applied & { refused: LineRefused[] };
 /** How to send. */
 export type SendOptions = {
   merge: boolean;
+  /** When the lines were read, milliseconds since 1970; undefined where nobody said. */
+  asOfMs?: number | undefined;
   /** Lines that the server refuses are left out, and the others go in; else all go in or nothing. */
   partial: boolean;
   /** Hears why the lines are sent again, as a sentence. */
@@ -54,7 +57,7 @@ const PATIENCE_MS = { least: 60_000, eachByte: 1 / 16 };
 export async function sendLines(
   host: AskedHost,
   lines: readonly CheckedLine[],
-  { merge, partial, onWarning, tries: { most, ...pauses } = TRIES }: SendOptions,
+  { merge, asOfMs, partial, onWarning, tries: { most, ...pauses } = TRIES }: SendOptions,
 ): Promise<SentEnd> {
   const body = Buffer.from(lines.map(({ body: text }) => `${text}\n`).join(''));
   for (let tries = 1; ; tries++) {
@@ -62,7 +65,11 @@ export async function sendLines(
       const answer = await askHost(host, {
         method: 'POST',
         path: '/profiles',
-        query: { mode: merge ? 'merge' : 'replace', partial: partial ? '1' : undefined },
+        query: {
+          mode: merge ? 'merge' : 'replace',
+          partial: partial ? '1' : undefined,
+          'as-of': asOfMs === undefined ? undefined : isoTime(asOfMs),
+        },
         lines: body,
         returned: ['lines_refused'],
         patienceMs: PATIENCE_MS.least + body.length * PATIENCE_MS.eachByte,
@@ -92,17 +99,20 @@ function pauseAfter(
 
 /** Reads an answer to so many lines. Throws `refused` where it is none, or refuses the request and no line of it. */
 function readEnd(host: AskedHost, { status, body }: HostAnswer, lines: number): SentEnd {
-  const { imported = 0, deleted = 0, notThere = 0, unaddressed = 0, refused, error } = body;
+  const { imported = 0, deleted = 0, notThere = 0, unaddressed = 0, newer = 0, newerIds = [], refused, error } = body;
   if (!Array.isArray(refused)) {
     throw typeof error === 'string' ? new AppError('refused', error) : strangeAnswer(host.url, status);
   }
-  const counts = { imported, deleted, notThere, unaddressed };
+  const counts = { imported, deleted, notThere, unaddressed, newer };
   const read = refused.map((one) => readRefused(one, lines));
   const isWhole =
-    Object.values(counts).every((count) => Number.isSafeInteger(count) && (count as number) >= 0) &&
-    !read.includes(null);
+    Object.values(counts).every(isCount) && Array.isArray(newerIds) && newerIds.every(isCount) && !read.includes(null);
   if (!isWhole) throw strangeAnswer(host.url, status);
-  return { ...(counts as Applied), refused: read as LineRefused[] };
+  return { ...(counts as Omit<Applied, 'newerIds'>), newerIds, refused: read as LineRefused[] };
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function readRefused(entry: unknown, lines: number): LineRefused | null {

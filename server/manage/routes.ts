@@ -15,7 +15,7 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     path: FEED_PATH,
     who: { platform: 'profiles' },
     members: null,
-    query: ['mode', 'partial'],
+    query: ['mode', 'partial', 'as-of'],
     feed: profiles,
   },
   {

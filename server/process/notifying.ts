@@ -1,3 +1,4 @@
+import { dropErasedProfiles } from '../../shared/db/erasures.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { expireKeys } from '../../shared/keys/expire.ts';
 import { prepareNotices } from '../../shared/notices/deliver.ts';
@@ -12,6 +13,8 @@ export type Notifying = {
   isStopping: boolean;
   /** When to look for keys that expire soon, by the monotonic clock. */
   remindAtMs: number;
+  /** When to look for ids of erased profiles that need not be kept any more, by the monotonic clock. */
+  dropAtMs: number;
   /** What went wrong in the last search, null where nothing did: a fault that lasts is logged once. */
   lastFault: string | null;
   /** Begins the next search; null while one is under way. */
@@ -26,7 +29,7 @@ const LOOK_MS = 5_000;
 /** How long it waits where the mail server takes nothing, or the database is locked or can't be written. */
 const PAUSE_MS = 60_000;
 
-/** How often it looks for keys that expire soon. */
+/** How often it looks for keys that expire soon, and for ids of erased profiles that need not be kept any more. */
 const REMIND_MS = 3_600_000;
 
 const STOP_MS = 10_000;
@@ -42,6 +45,7 @@ export function startNotifying({ deps, log }: Pick<Service, 'deps' | 'log'>, sen
     send,
     isStopping: false,
     remindAtMs: deps.clock.monotonicMs(),
+    dropAtMs: deps.clock.monotonicMs(),
     lastFault: null,
     timer: null,
     search: Promise.resolve(),
@@ -69,6 +73,7 @@ async function search(notifying: Notifying): Promise<void> {
     expireKeys(deps);
     isToPause = prepareNotices(deps, remindAtMs) ? await notifying.send() : false;
     if (remindAtMs !== null) notifying.remindAtMs = nowMs + REMIND_MS;
+    dropOldErasures(notifying, nowMs);
     notifying.lastFault = null;
   } catch (cause) {
     const { message, code } = cause as AppError;
@@ -83,4 +88,11 @@ async function search(notifying: Notifying): Promise<void> {
     notifying.search = search(notifying);
   };
   notifying.timer = setTimeout(searchAgain, isToPause ? PAUSE_MS : LOOK_MS).unref();
+}
+
+/** Forgets who was erased long ago, now and then; while there are many, a part each time. */
+function dropOldErasures(notifying: Notifying, nowMs: number): void {
+  const { db, clock } = notifying.deps;
+  const settledMs = nowMs >= notifying.dropAtMs ? clock.settledMs() : null;
+  if (settledMs !== null && !dropErasedProfiles(db, settledMs)) notifying.dropAtMs = nowMs + REMIND_MS;
 }

@@ -1,4 +1,6 @@
-import type { Sqlite } from './connect.ts';
+import { DAY_MS } from '../clock.ts';
+import type { Opened, Sqlite } from './connect.ts';
+import { guardDatabase } from './faults.ts';
 import { prepareWrite } from './write.ts';
 
 // SQLite overwrites deleted rows (secure_delete), but moving rows between pages may have left older copies in unused
@@ -19,6 +21,38 @@ export type Erasures = {
 /** Records that copies of erased texts may be left in the file. Call inside the transaction that erases profiles. */
 export function noteErasure(sqlite: Sqlite, nowMs: number): void {
   sqlite.query('INSERT INTO erasures (at) VALUES (?)').run(nowMs);
+}
+
+/** How long the id of an erased profile is kept, milliseconds. A file that was read longer ago is refused. */
+export const KEPT_AFTER_ERASURE_MS = 40 * DAY_MS;
+
+/**
+ * Records that the profile with this id was erased at `atMs`, so that a file which was read before does not bring it back.
+ * Call inside a transaction, whose time is `nowMs`: a time after it, of a clock that was ahead, is replaced.
+ */
+export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: { atMs: number; nowMs: number }): void {
+  sqlite
+    .query(
+      `INSERT INTO erased_profiles (id, at) VALUES (?, ?)
+         ON CONFLICT (id) DO UPDATE SET at = iif(at > ?, excluded.at, max(at, excluded.at))`,
+    )
+    .run(id, atMs, nowMs);
+}
+
+/** How many rows are deleted at once, since requests wait for it. */
+const DROPPED_AT_ONCE = 2_000;
+
+/**
+ * Deletes ids of profiles that were erased more than 40 days ago, some thousand at most; `settledMs` is the time of a clock
+ * that can be trusted. Returns whether more are left. Throws `busy`, and `refused` for a file that can't be written.
+ */
+export function dropErasedProfiles({ $client: sqlite }: Opened, settledMs: number): boolean {
+  const beforeMs = settledMs - KEPT_AFTER_ERASURE_MS;
+  return guardDatabase(sqlite.filename, () => {
+    if (sqlite.query('SELECT 1 FROM erased_profiles WHERE at < ? LIMIT 1').get(beforeMs) === null) return false;
+    const drop = 'DELETE FROM erased_profiles WHERE id IN (SELECT id FROM erased_profiles WHERE at < ? LIMIT ?)';
+    return prepareWrite(sqlite, () => sqlite.query(drop).run(beforeMs, DROPPED_AT_ONCE))().changes === DROPPED_AT_ONCE;
+  });
 }
 
 /** Reads which erasures wait for a VACUUM. Throws SQLite's errors. */

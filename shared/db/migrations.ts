@@ -14,6 +14,7 @@ import lastFeed from '../../drizzle/0012_last_feed.sql' with { type: 'text' };
 import addressChanges from '../../drizzle/0013_address_changes.sql' with { type: 'text' };
 import expiredPlaces from '../../drizzle/0014_expired_places.sql' with { type: 'text' };
 import formHash from '../../drizzle/0015_form_hash.sql' with { type: 'text' };
+import writtenAt from '../../drizzle/0016_written_at.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
 export type Migration = { name: string; sql: string };
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0013_address_changes', sql: addressChanges },
   { name: '0014_expired_places', sql: expiredPlaces },
   { name: '0015_form_hash', sql: formHash },
+  { name: '0016_written_at', sql: writtenAt },
 ];

@@ -3,14 +3,14 @@ import type { Actor } from '../actor.ts';
 import { noteChanges } from '../db/changes.ts';
 import type { Tx } from '../db/connect.ts';
 import { emptyLog } from '../db/empty-log.ts';
-import { noteErasure } from '../db/erasures.ts';
+import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { writeProfiles } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { noteAddressChange } from '../keys/address-change.ts';
 import { type ProfileRef, readProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/shown.ts';
-import type { EffectsOnKeys } from '../profiles/write/apply.ts';
+import type { EffectsOnKeys } from '../profiles/write/pass.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
 
 /**
@@ -28,6 +28,7 @@ export function eraseProfile(
     const profile = readProfile(tx, id);
     const nowMs = deps.clock.nowMs();
     eraseById(tx, id, by, nowMs);
+    noteErasedProfile(deps.db.$client, id, { atMs: nowMs, nowMs });
     noteErasure(deps.db.$client, nowMs);
     noteChanges(deps.db.$client, null);
     return profile;
@@ -36,8 +37,8 @@ export function eraseProfile(
 }
 
 /**
- * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasure` and `noteChanges`
- * once. Returns false if no profile has this id.
+ * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasedProfile` for it, and
+ * `noteErasure` and `noteChanges` once. Returns false if no profile has this id.
  */
 export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);

@@ -2,7 +2,7 @@ import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { isSameAddress } from '../mail/address.ts';
 import { foldName } from '../profiles/name.ts';
-import type { EffectsOnKeys } from '../profiles/write/apply.ts';
+import type { EffectsOnKeys } from '../profiles/write/pass.ts';
 import type { Refusal } from '../profiles/write/refusal.ts';
 import { effectsOnKeys } from './erase-profile.ts';
 

@@ -5,10 +5,13 @@ import { LINK_JSON, memberInSql } from './read/public.ts';
 /** A row of `profile_names`, without its profile. */
 export type StoredName = { folded: string; name: string; position: number };
 
+/** A profile's own row, with the time at which it was last written (milliseconds since 1970). */
+export type StoredRow = StoredProfile & { writtenAt: number };
+
 /** Prepared statements that read whole profiles with their private columns. Only the import and the export use them. */
 export type ProfileReader = {
   /** The profile's own row, or null. */
-  row: (id: number) => StoredProfile | null;
+  row: (id: number) => StoredRow | null;
   /** Username (position 0) and aliases, in order. */
   names: (id: number) => StoredName[];
   /** The links in the owner's order. */
@@ -36,13 +39,15 @@ const ALIASES = FIELD_LIST.findIndex(({ name }) => name === 'aliases');
 const PARTS = `id, concat(${membersOf(FIELD_LIST.slice(0, ALIASES), '{')}) AS head,
   concat(${membersOf(FIELD_LIST.slice(ALIASES), ',')}) AS body`;
 
-const ROW = COLUMN_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
+const ROW = [...COLUMN_LIST, { name: 'writtenAt', column: 'written_at' }]
+  .map(({ name, column }) => `${column} AS ${name}`)
+  .join(', ');
 
 const LINK_ROW = LINK_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
 
 /** Prepares the statements once, for many profiles. */
 export function createProfileReader(sqlite: Sqlite): ProfileReader {
-  const row = sqlite.prepare<StoredProfile, [number]>(`SELECT ${ROW} FROM profiles WHERE id = ?`);
+  const row = sqlite.prepare<StoredRow, [number]>(`SELECT ${ROW} FROM profiles WHERE id = ?`);
   const names = sqlite.prepare<StoredName, [number]>(
     'SELECT folded, name, position FROM profile_names WHERE profile_id = ? ORDER BY position',
   );

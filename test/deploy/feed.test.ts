@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../shared/clock.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { exportText, importLines } from '../support/import.ts';
@@ -222,6 +223,22 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
       expect(readFileSync(sent, 'utf8').split('\n').length - 1).toBeGreaterThan(there);
       await expectSame();
     }
+  });
+
+  test('the export of deploy/import writes what the feed sends, and when it began', async () => {
+    const { state, postgres } = world;
+    await expectSame();
+    const file = join(state, 'profiles.jsonl');
+    const began = systemClock.nowMs();
+    const env = cleanEnvironment({ ...postgres.environment, PGUSER: ROLE });
+    const words = [join(PROJECT, 'deploy/import/export.sh'), file];
+    expect(Bun.spawnSync(words, { env, stdio: ['ignore', 'pipe', 'inherit'] }).exitCode).toBe(0);
+    const asOfMs = Date.parse(readFileSync(`${file}.as-of`, 'utf8').trim());
+    expect([asOfMs >= began - 1_000, asOfMs <= systemClock.nowMs()]).toEqual([true, true]);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject(
+      (await world.wanted()).map(({ id, username, viewsCount }) => ({ id, username, viewsCount })),
+    );
   });
 
   test('who is left out of the lines is erased; set up again, it sends everybody once more', async () => {

@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../shared/clock.ts';
+import { listTokens } from '../../shared/access/platform-tokens.ts';
+import { noteTokenUse } from '../../shared/access/token-uses.ts';
+import { isoTime, systemClock } from '../../shared/clock.ts';
+import { testAccess } from '../support/access.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { importLines } from '../support/import.ts';
+import { tokenFor } from '../support/manage.ts';
 import { tempFolder } from '../support/world.ts';
 
 // The scripts of deploy/import/ and deploy/compose/, run by the shell that they are for.
@@ -10,8 +15,7 @@ import { tempFolder } from '../support/world.ts';
 const DAY_S = 86_400;
 
 /** A folder with `profilectl` on its PATH, and other programs in the place of the system's. */
-function world(programs: Record<string, string> = {}) {
-  const folder = tempFolder();
+function world(programs: Record<string, string> = {}, folder = tempFolder()) {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const words = profilectlWords([]).map((word) => `'${word}'`);
@@ -46,6 +50,75 @@ test('the nightly import brings the file in, with its flags; it fails where a li
   utimesSync(file, old, old);
   expect(await importIt()).toEqual({ code: 1, stdout: '', stderr: `${file} is more than 26 hours old.\n` });
   expect((await importIt({ PROFILES_FILE: join(folder, 'none') })).code).toBe(1);
+});
+
+const HOUR_MS = 3_600_000;
+
+test('the nightly import leaves what is newer here than its file, by the time beside it, which may not be old either', async () => {
+  const { folder, database, run } = world();
+  const file = join(folder, 'profiles.jsonl');
+  writeFileSync(file, '{"id":1,"username":"Ada","banned":false}\n{"id":2,"username":"bob"}\n');
+  const importIt = () => run('import/import.sh', { PROFILES_FILE: file, IMPORT_FLAGS: '--prune --json' });
+  const asOf = (text: string) => writeFileSync(`${file}.as-of`, `${text}\n`);
+  asOf(isoTime(systemClock.nowMs() - HOUR_MS));
+  expect((await importIt()).code).toBe(0);
+  expect(await profilectl(['profiles', 'ban', 'ada', '--db', database])).toMatchObject({ code: 0 });
+  const { code, stdout } = await importIt();
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { imported: 1, newer: 1 }]);
+  const shown = await profilectl(['profiles', 'show', 'ada', '--json', '--db', database]);
+  expect(JSON.parse(shown.stdout)).toMatchObject({ banned: true });
+  asOf('yesterday');
+  expect((await importIt()).code).toBe(2);
+  const old = nowSeconds() - 27 * 3_600;
+  utimesSync(`${file}.as-of`, old, old);
+  expect(await importIt()).toMatchObject({ code: 1, stderr: `${file}.as-of is more than 26 hours old.\n` });
+});
+
+test('where a backend has sent profiles, the nightly import refuses a file without its time', async () => {
+  for (const kind of ['a token was used', 'profiles came in']) {
+    const access = testAccess();
+    const { folder, run, count } = world({}, access.folder);
+    const file = join(folder, 'profiles.jsonl');
+    writeFileSync(file, '{"id":1,"username":"Ada"}\n');
+    const importIt = () => run('import/import.sh', { PROFILES_FILE: file });
+    const token = tokenFor(access, { rights: ['profiles'] });
+    tokenFor(access, { rights: ['sign-ins'], name: 'other' });
+    // A token that nobody has used yet, and one that sends nothing, are no reason.
+    noteTokenUse(
+      access.sessions,
+      access.clock,
+      listTokens(access).find(({ name }) => name === 'other')?.identifier ?? '',
+    );
+    expect([kind, await importIt()]).toMatchObject([kind, { code: 0 }]);
+    if (kind === 'profiles came in') {
+      await importLines(access, [{ id: 2, username: 'bob' }], { by: { kind: 'platform', name: 'backend' } });
+    } else noteTokenUse(access.sessions, access.clock, token.split('_')[1] ?? '');
+    const before = await count();
+    writeFileSync(file, '{"id":3,"username":"cem"}\n');
+    const { code, stderr } = await importIt();
+    expect([kind, code, stderr]).toEqual([kind, 1, expect.stringContaining(`There is no ${file}.as-of`)]);
+    expect(await count()).toBe(before);
+    writeFileSync(`${file}.as-of`, `${isoTime(systemClock.nowMs())}\n`);
+    expect([kind, await importIt()]).toMatchObject([kind, { code: 0 }]);
+  }
+});
+
+test('an export writes the file and the time at which it began, both whole or neither', async () => {
+  const { folder, run } = world({
+    psql: 'echo "$5" >"$FOLDER/query"; echo \'{"id":1,"username":"ada"}\'; exit "$CODE"',
+  });
+  const file = join(folder, 'out.jsonl');
+  const began = systemClock.nowMs();
+  const exportIt = (more: Record<string, string>) => run('import/export.sh', { FOLDER: folder, ...more }, file);
+  expect(await exportIt({ CODE: '0' })).toEqual({ code: 0, stdout: '', stderr: '' });
+  const [lines, asOf] = [file, `${file}.as-of`].map((path) => readFileSync(path, 'utf8')) as [string, string];
+  expect(lines).toBe('{"id":1,"username":"ada"}\n');
+  const asOfMs = Date.parse(asOf.trim());
+  expect([asOfMs >= began - 1_000, asOfMs <= systemClock.nowMs()]).toEqual([true, true]);
+  expect(readFileSync(join(folder, 'query'), 'utf8')).toBe('SELECT line FROM profile_lines ORDER BY id\n');
+  for (const path of [file, `${file}.as-of`]) writeFileSync(path, 'as before');
+  expect((await exportIt({ CODE: '3', PROFILES_QUERY: 'SELECT 1' })).code).toBe(3);
+  for (const path of [file, `${file}.as-of`]) expect(readFileSync(path, 'utf8')).toBe('as before');
 });
 
 test('the backup for containers makes a copy that can be restored, and removes those that are older than five weeks', async () => {

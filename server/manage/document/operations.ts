@@ -38,6 +38,10 @@ const COUNTS = {
   unaddressed: count.describe(
     'Profiles that have no e-mail address any more, because their line has no `email` and replaces them.',
   ),
+  newer: count.describe(
+    'With `as-of`: lines that were left out, because their profile was written or erased here since.',
+  ),
+  newerIds: z.array(z.int().min(1)).max(10).describe('The profiles of the first ten of these.'),
   refused: z.array(
     z.strictObject({
       line: z.int().min(1),
@@ -98,6 +102,10 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
           'Whether a line replaces the profile, or changes the fields that it has.',
         ),
         partial: inQuery(z.literal('1'), 'Leave bad lines out and put the rest in.'),
+        'as-of': inQuery(
+          z.iso.datetime({ offset: true }),
+          'When the lines were read: those of profiles that were written or erased here since are left out, and counted as `newer`. Not in the future, nor more than 40 days ago.',
+        ),
       }),
     },
     request: { type: 'application/jsonl', schema: z.string() },

@@ -37,6 +37,11 @@ export const profiles = sqliteTable(
      * former address that comes back revives none of them.
      */
     addressChanges: integer('address_changes').notNull().default(0),
+    /**
+     * When the row, its names or its links were last written, or confirmed by a platform or a command: lines of a file that
+     * was read before are left out (`shared/profiles/write/newer.ts`). 0 in rows that are older than this column.
+     */
+    writtenAt: integer('written_at').notNull().default(0),
   },
   (t) => [
     uniqueIndex('profiles_auth_id').on(t.authId),
@@ -112,6 +117,20 @@ export const erasures = sqliteTable('erasures', {
   /** Null while copies of erased texts may be left in unused parts of the file. */
   vacuumedAt: integer('vacuumed_at'),
 });
+
+/**
+ * Profiles that were erased lately (`shared/db/erasures.ts`), so that a file which was read before does not bring them back.
+ * A row is deleted after 40 days.
+ */
+export const erasedProfiles = sqliteTable(
+  'erased_profiles',
+  {
+    id: integer().primaryKey(),
+    /** When it was erased; for a line of an import with --as-of that time. */
+    at: integer().notNull(),
+  },
+  (t) => [index('erased_profiles_at').on(t.at)],
+);
 
 /** A table of the last import of a kind that came to its end and changed something: one row, or none. */
 function lastImportTable<Name extends string>(name: Name) {

@@ -8,9 +8,10 @@ import { readProfile } from '../find.ts';
 import { foldName } from '../name.ts';
 import { createProfileReader } from '../record.ts';
 import { refuseUnlikeProfile } from '../shown.ts';
-import { createApplier, type EffectsOnKeys } from './apply.ts';
+import { createApplier } from './apply.ts';
 import type { Loser } from './clash.ts';
 import { parseLine } from './line.ts';
+import type { EffectsOnKeys } from './pass.ts';
 
 /** The fields that are to change, as in a line of an import. */
 export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
@@ -48,7 +49,8 @@ export function changeProfile(
     apply(tx, [{ number: 1, bytes: Buffer.byteLength(text), line }], {
       merge: true,
       onKeys: input.onKeys,
-      nowMs: deps.clock.nowMs(),
+      confirms: true,
+      times: { nowMs: deps.clock.nowMs(), asOfMs: null },
       takenAt: new Map(),
       refuse,
       clash: refuse,

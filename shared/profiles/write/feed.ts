@@ -14,14 +14,16 @@ export type FeedOrder = {
   merge: boolean;
   /** Bad lines are left out and the rest goes in, in batches; else all goes in or nothing. */
   partial: boolean;
+  /** When the lines were read, milliseconds since 1970; null where nobody said. */
+  asOfMs: number | null;
 };
 
 /** The first line: the order, the configuration's bound, and how many bytes follow; null where that is not known yet. */
 export type FeedHead = FeedOrder & { maxProfileBytes: number; bytes: number | null };
 
-/** The counts of an answer; {@link ImportDetails} says what `notThere` and `unaddressed` are. */
-export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'refused' | 'dropped'> &
-  Pick<ImportDetails, 'notThere' | 'unaddressed'>;
+/** The counts of an answer; {@link ImportDetails} says what `notThere`, `unaddressed` and `newerIds` are. */
+export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'newer' | 'refused' | 'dropped'> &
+  Pick<ImportDetails, 'notThere' | 'unaddressed' | 'newerIds'>;
 
 /** The last line: what was done, or why nothing (more) was; `isForClient` where a client may see the sentence. */
 export type FeedEnd = { done: FeedCounts } | { fault: { code: ErrorCode; sentence: string; isForClient: boolean } };

@@ -1,11 +1,19 @@
+import type { Clock } from '../../clock.ts';
 import type { Db } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
-import type { Applied, Applier, EffectsOnKeys, Entry } from './apply.ts';
+import type { Applier } from './apply.ts';
 import type { Clash, Loser } from './clash.ts';
+import { type Applied, type ApplyOptions, addApplied, type Entry, NOTHING_APPLIED } from './pass.ts';
 import { WAITS_BEHIND } from './refusal.ts';
 
 /** What every batch of an import shares. */
-export type BatchContext = { db: Db; apply: Applier; merge: boolean; onKeys: EffectsOnKeys; nowMs: number };
+export type BatchContext = Pick<ApplyOptions, 'merge' | 'onKeys' | 'confirms'> & {
+  db: Db;
+  clock: Pick<Clock, 'nowMs'>;
+  apply: Applier;
+  /** When the import's data was read, milliseconds since 1970; null where nobody said. */
+  asOfMs: number | null;
+};
 
 /** What became of a batch; `refused` are the lines that clashed with others or with what is there. */
 export type BatchResult = Applied & { refused: Loser[] };
@@ -52,10 +60,7 @@ function halve(
   const rest = entries.slice(middle).filter(({ number }) => !followerLines.has(number));
   const second = applyBatch(context, rest, mayWait);
   return {
-    imported: first.imported + second.imported,
-    deleted: first.deleted + second.deleted,
-    notThere: first.notThere + second.notThere,
-    unaddressed: first.unaddressed + second.unaddressed,
+    ...addApplied(first, second),
     refused: [...losers.values(), ...first.refused, ...followers, ...second.refused],
   };
 }
@@ -73,16 +78,17 @@ function followersOf(entries: readonly Entry[], losers: ReadonlyMap<number, Lose
 }
 
 function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { clashes: Clash[] } {
-  const { db, apply, merge, onKeys, nowMs } = context;
+  const { db, clock, apply, merge, onKeys, confirms, asOfMs } = context;
   const refused: Loser[] = [];
   const clashes: Clash[] = [];
-  const result = { imported: 0, deleted: 0, notThere: 0, unaddressed: 0, refused, clashes };
+  const result = { ...NOTHING_APPLIED, refused, clashes };
   try {
     const applied = writeProfiles(db, (tx) => {
       const done = apply(tx, entries, {
         merge,
         onKeys,
-        nowMs,
+        confirms,
+        times: { nowMs: clock.nowMs(), asOfMs },
         takenAt: new Map(),
         refuse: (loser) => refused.push(loser),
         clash: (clash) => clashes.push(clash),

@@ -1,6 +1,6 @@
 import { cleanForTerminal } from '../../text.ts';
-import type { Applied } from './apply.ts';
 import type { ProfileLine } from './line.ts';
+import { type Applied, addApplied, NOTHING_APPLIED } from './pass.ts';
 
 /** A line that was left out: its number from 1, its id and the field where they are known, and why. */
 export type RefusedLine = { line: number; id: number | null; field: string | null; reason: string };
@@ -13,6 +13,8 @@ export type ImportResult = {
   deleted: number;
   /** Profiles that were erased because the file does not name them. */
   pruned: number;
+  /** Lines that were left out, because their profile was written or erased here after their data was read (`asOfMs`). */
+  newer: number;
   /** In the order of the file; after the first 10 000 one entry speaks for the others. */
   refused: RefusedLine[];
   /**
@@ -32,6 +34,8 @@ export type ImportDetails = {
   notThere: number;
   /** Profiles that have no address any more, because their line does not speak of it. */
   unaddressed: number;
+  /** The profiles of the first ten lines that were left out as `newer`. */
+  newerIds: number[];
   /** How many lines were refused for each reason, the most frequent first; after 50 reasons the others count as one. */
   refusedFor: { reason: string; lines: number }[];
   /** Why nothing was pruned although it was asked for, as a sentence; null where that is not so. */
@@ -66,7 +70,7 @@ const OTHER_REASONS = 'other reasons';
 
 /** An empty report; `onRefused` hears of every refused line, the ones beyond the 10 000 too. */
 export function createImportReport(onRefused: (refused: RefusedLine) => void = () => {}): ImportReport {
-  const done = { imported: 0, deleted: 0, notThere: 0, unaddressed: 0 };
+  let done: Applied = NOTHING_APPLIED;
   const counts = { lines: 0, pruned: 0, unlisted: 0, droppedLinks: 0 };
   let notPruned: string | null = null;
   const refused: RefusedLine[] = [];
@@ -81,11 +85,8 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
       }
       counts.droppedLinks += line.droppedLinks;
     },
-    applied: ({ imported, deleted, notThere, unaddressed }) => {
-      done.imported += imported;
-      done.deleted += deleted;
-      done.notThere += notThere;
-      done.unaddressed += unaddressed;
+    applied: (more) => {
+      done = addApplied(done, more);
     },
     pruned: (profiles) => {
       counts.pruned += profiles;
@@ -109,6 +110,7 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
         imported: done.imported,
         deleted: done.deleted,
         pruned: counts.pruned,
+        newer: done.newer,
         refused: listed(refused, counts.unlisted),
         // fromEntries makes own fields of whatever a hostile file calls them, __proto__ too.
         dropped: Object.fromEntries(dropped),
@@ -117,6 +119,7 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
           blank,
           notThere: done.notThere,
           unaddressed: done.unaddressed,
+          newerIds: done.newerIds,
           refusedFor: refusedFor.sort((a, b) => b.lines - a.lines),
           notPruned,
         },

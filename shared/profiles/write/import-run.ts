@@ -1,11 +1,11 @@
 import type { LogKeeper } from '../../db/log-keeper.ts';
 import type { Deps } from '../../deps.ts';
-import type { Entry } from './apply.ts';
 import type { Loser } from './clash.ts';
 import { applyBatch, type BatchContext } from './import-batch.ts';
 import type { ImportReport } from './import-report.ts';
 import type { OnProgress } from './import-source.ts';
 import { type LineRefusal, type ProfileLine, parseLine } from './line.ts';
+import type { Entry } from './pass.ts';
 import type { Refusal } from './refusal.ts';
 import { wholeLine } from './refusal.ts';
 import type { Rejects } from './rejects.ts';

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import type { Sqlite } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
-import type { Entry } from './apply.ts';
 import type { Loser, TakenAt } from './clash.ts';
 import { ROLL_BACK } from './import-batch.ts';
 import { type ImportRun, rawOf, readLine, refuseLine } from './import-run.ts';
 import { chunksOf, type ImportSource } from './import-source.ts';
 import { parseLine } from './line.ts';
 import { giveTurn } from './pace.ts';
+import type { Entry } from './pass.ts';
 import { wholeLine } from './refusal.ts';
 import { createLineSplitter, type LineSplitter, type SplitLine } from './split.ts';
 
@@ -50,7 +50,7 @@ function checkLine(run: ImportRun, line: SplitLine): number | null {
 }
 
 function applyWhole(run: ImportRun, fd: number): void {
-  const { db, apply, merge, onKeys, nowMs } = run;
+  const { db, clock, apply, merge, onKeys, confirms, asOfMs } = run;
   const refusedLines = createLineSet();
   const refuse = ({ line, id, refusal }: Loser): void => {
     refusedLines.add(line);
@@ -60,7 +60,9 @@ function applyWhole(run: ImportRun, fd: number): void {
   try {
     const done = writeProfiles(db, (tx) => {
       const takenAt = createTakenAtTable(db.$client);
-      const applied = apply(tx, entriesOf(run, fd, refuse), { merge, onKeys, nowMs, takenAt, refuse, clash: refuse });
+      const times = { nowMs: clock.nowMs(), asOfMs };
+      const options = { merge, onKeys, confirms, times, takenAt, refuse, clash: refuse };
+      const applied = apply(tx, entriesOf(run, fd, refuse), options);
       if (run.report.refusedCount() > 0) throw ROLL_BACK;
       return applied;
     });

@@ -7,13 +7,14 @@ import { keepLogShort } from '../../db/log-keeper.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError, isForOperator } from '../../errors.ts';
 import { storeLastImport } from '../last-import.ts';
-import { createApplier, type EffectsOnKeys } from './apply.ts';
+import { createApplier } from './apply.ts';
 import { importInBatches } from './import-batches.ts';
 import { createImportReport, type ImportOutcome, type RefusedLine } from './import-report.ts';
 import type { ImportRun } from './import-run.ts';
 import { type ImportSource, nameOf, type OnProgress, sourceFault } from './import-source.ts';
 import { importStrictly } from './import-strict.ts';
 import { createPace } from './pace.ts';
+import type { EffectsOnKeys } from './pass.ts';
 import { type PruneOptions, pruneUnnamed } from './prune.ts';
 import type { Rejects } from './rejects.ts';
 import { createUnnamed } from './unnamed.ts';
@@ -27,6 +28,11 @@ export type ImportOptions = {
   merge: boolean;
   /** Everything or nothing, in one transaction; else bad lines are left out and the rest goes in, in batches. */
   strict: boolean;
+  /**
+   * When the data was read, milliseconds since 1970: lines of profiles that were written or erased here since are left out.
+   * Absent where nobody said. The caller has checked that it is not in the future, nor more than 40 days ago.
+   */
+  asOfMs?: number;
   /** Who imports. */
   by: Actor;
   /** What it does to the keys of profiles (`effectsOnKeys` in shared/erasure). */
@@ -102,7 +108,7 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
 }
 
 function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): ImportRun {
-  const { merge, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
+  const { merge, asOfMs = null, by, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
   const sqlite = db.$client;
   return guardDatabase(sqlite.filename, () => {
     sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
@@ -110,7 +116,10 @@ function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): 
     const unnamed = prune === undefined ? null : createUnnamed(sqlite);
     const log = keepLogShort(sqlite);
     const report = createImportReport(onRefused);
-    return { db, apply, merge, onKeys, nowMs: clock.nowMs(), clock, log, report, rejects, unnamed, onProgress };
+    // A file may contain all profiles every night, and most of its lines change nothing: without --as-of these are not written.
+    const confirms = by.kind === 'platform' || asOfMs !== null;
+    const context = { db, clock, apply, merge, onKeys, confirms, asOfMs };
+    return { ...context, log, report, rejects, unnamed, onProgress };
   });
 }
 

@@ -12,7 +12,7 @@ export type PruneOptions = {
 };
 
 /**
- * Erases the profiles that the whole file has not named, in batches. Erases none, and reports why, where a line was
+ * Erases the profiles that the whole file has not named, in batches, but none that was written after the file was read. Erases none, and reports why, where a line was
  * refused, the file may have been cut off, there would be too many, or the person says no.
  */
 export async function pruneUnnamed(
@@ -21,14 +21,16 @@ export async function pruneUnnamed(
   isLastLineEnded: boolean,
   pace: Pace,
 ): Promise<void> {
-  const { unnamed, report } = run;
+  const { unnamed, report, clock, asOfMs } = run;
+  const times = () => ({ nowMs: clock.nowMs(), asOfMs });
   if (unnamed === null) return;
-  const count = unnamed.count();
+  const count = unnamed.count(times());
   const why = whyNot(run, unnamed.before, count, limitPercent, isLastLineEnded);
   if (why !== null) return report.notPruned(`Nothing was pruned: ${why}.`);
   if (count === 0) return;
   if (!(await confirm(count))) return report.notPruned('Nothing was pruned.');
-  for (let ids = unnamed.take(pace.maxLines()); ids.length > 0; ids = unnamed.take(pace.maxLines())) {
+  const next = () => unnamed.take(pace.maxLines(), times());
+  for (let ids = next(); ids.length > 0; ids = next()) {
     const deletions = ids.map((id) => ({ number: 0, bytes: 0, line: deletionOf(id) }));
     pace.timed(() => report.pruned(applyBatch(run, deletions, false).deleted));
     run.log.afterWrite();

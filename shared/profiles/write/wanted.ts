@@ -1,24 +1,24 @@
 import { COLUMN_LIST, KEPT_COLUMNS, type StoredProfile } from '../field-values.ts';
-import type { StoredName } from '../record.ts';
+import type { StoredName, StoredRow } from '../record.ts';
 import { nameGivenTwice, type ProfileLine } from './line.ts';
 import type { Name } from './line-values.ts';
 import { type Refusal, refusalOfFault } from './refusal.ts';
 
 /** A profile as it is before a line: its row, and the names that it has or claims, the username first. */
-export type Held = { row: StoredProfile; names: StoredName[] };
+export type Held = { row: StoredRow; names: StoredName[] };
 
 /** What a line wants a profile to be: its row, and its names, the username first. */
-export type Wanted = { row: StoredProfile; names: readonly Name[] };
+export type Wanted = { row: StoredRow; names: readonly Name[] };
 
 /**
  * What a line wants for its profile, which is `held` before, or null where there is none; or why it can't have that. With
  * `merge` only what the line has is changed, otherwise the fields that it lacks get their defaults or, where the table of
- * fields says so, stay as they are. `nowMs` is the time of the import.
+ * fields says so, stay as they are. `nowMs` is the time of the import, `writtenAt` the one that is stored with the row.
  */
 export function wantedOf(
   line: ProfileLine,
   held: Held | null,
-  { merge, nowMs }: { merge: boolean; nowMs: number },
+  { merge, nowMs, writtenAt }: { merge: boolean; nowMs: number; writtenAt: number },
 ): Wanted | Refusal {
   const { id } = line;
   const username = line.username ?? held?.names[0];
@@ -35,7 +35,8 @@ export function wantedOf(
   const isMixed = line.username === undefined || line.aliases === undefined;
   const twice = isMixed ? nameGivenTwice(username, aliases) : null;
   if (twice !== null) return refusalOfFault(twice, 'aliases');
-  const row = merge && held !== null ? { ...held.row, username: username.name } : newRow(id, username.name, nowMs);
+  const given = { id, username: username.name, writtenAt };
+  const row = merge && held !== null ? { ...held.row, ...given } : newRow(given, nowMs);
   if (!merge && held !== null) copyKept(held.row, row);
   return { row: Object.assign(row, line.columns), names: [username, ...aliases] };
 }
@@ -57,8 +58,9 @@ const COMPUTED_DEFAULTS = COLUMN_LIST.flatMap(({ name, absent }) =>
 );
 
 /** The row of a profile whose line gives nothing but its id and its username. */
-function newRow(id: number, username: string, nowMs: number): StoredProfile {
-  const row: Record<string, unknown> = { ...DEFAULTS, id, username };
+function newRow(given: Pick<StoredRow, 'id' | 'username' | 'writtenAt'>, nowMs: number): StoredRow {
+  const row: Record<string, unknown> = { ...DEFAULTS, ...given };
+  const { username } = given;
   for (const { name, absent } of COMPUTED_DEFAULTS) row[name] = absent({ username, nowMs });
-  return row as StoredProfile;
+  return row as StoredRow;
 }

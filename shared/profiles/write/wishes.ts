@@ -1,6 +1,6 @@
 import type { Sqlite } from '../../db/connect.ts';
 import { createProfileReader } from '../record.ts';
-import type { Entry } from './apply.ts';
+import type { Entry } from './pass.ts';
 import { heldByOther, type Refusal } from './refusal.ts';
 import { type Held, type Wanted, wantedOf } from './wanted.ts';
 
@@ -80,7 +80,9 @@ function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: read
     let held: Held | null = row === null ? null : { row, names: reader.names(id) };
     const saidBy = new Map<string, number>();
     for (const { number, line } of lines) {
-      const wanted: Wanted | Refusal | null = line.deleted ? null : wantedOf(line, held, { merge, nowMs: 0 });
+      const wanted: Wanted | Refusal | null = line.deleted
+        ? null
+        : wantedOf(line, held, { merge, nowMs: 0, writtenAt: 0 });
       // A line that will be refused for its own sake changes nothing.
       if (wanted !== null && 'reason' in wanted) continue;
       held = wanted === null ? null : heldAfter(wanted);
@@ -97,5 +99,8 @@ function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: read
 }
 
 function heldAfter({ row, names }: Wanted): Held {
-  return { row, names: names.map(({ folded, name }, position) => ({ folded, name, position })) };
+  return {
+    row,
+    names: names.map(({ folded, name }, position) => ({ folded, name, position })),
+  };
 }

@@ -1,15 +1,17 @@
 import type { Sqlite } from '../../db/connect.ts';
 import { COLUMN_LIST, LINK_LIST, type StoredLink, type StoredProfile } from '../field-values.ts';
-import { createProfileReader } from '../record.ts';
+import { createProfileReader, type StoredRow } from '../record.ts';
 
 /** Writes the rows of profiles and their links, no more of them than differ. */
 export type RowWriter = {
   /** Returns whether it went in: not where the id or the auth ID is there already. */
-  insert: (row: StoredProfile) => boolean;
+  insert: (row: StoredRow) => boolean;
   /** Makes the row that is `held` (or none) so; returns whether it was not. */
-  replace: (row: StoredProfile, held: StoredProfile | null) => boolean;
+  replace: (row: StoredRow, held: StoredProfile | null) => boolean;
   /** Makes the links so; returns whether they were not. */
   putLinks: (id: number, links: readonly StoredLink[], isNew: boolean) => boolean;
+  /** Stores when the profile was written, where its own row was not. */
+  stamp: (id: number, writtenAtMs: number) => void;
   /** Counts that the row got another e-mail address. */
   countAddressChange: (id: number) => void;
 };
@@ -28,8 +30,10 @@ const into = (columns: readonly { name: string; column: string }[], computed: Re
 
 // SQLite draws the generation for each row that is inserted; an upsert of a row that is there leaves it alone. A shifted
 // `random()` is an integer that JavaScript can hold.
-const INSERT = `INSERT INTO profiles ${into(COLUMN_LIST, { generation: 'random() >> 11' })}`;
-const UPDATE = COLUMN_LIST.filter(({ kind }) => kind !== 'uid').map(({ column }) => `${column} = excluded.${column}`);
+const INSERT = `INSERT INTO profiles ${into(COLUMN_LIST, { generation: 'random() >> 11', written_at: '$writtenAt' })}`;
+const UPDATE = [...COLUMN_LIST.filter(({ kind }) => kind !== 'uid'), { column: 'written_at' }].map(
+  ({ column }) => `${column} = excluded.${column}`,
+);
 const INSERT_LINK = `INSERT INTO links ${into([
   { name: 'profileId', column: 'profile_id' },
   { name: 'position', column: 'position' },
@@ -38,7 +42,8 @@ const INSERT_LINK = `INSERT INTO links ${into([
 
 // Views and followers change most often, and an UPDATE of all columns would touch all indexes.
 const COUNTS = COLUMN_LIST.filter(({ kind }) => kind === 'count');
-const UPDATE_COUNTS = `UPDATE profiles SET ${COUNTS.map(({ column }) => `${column} = ?`).join(', ')} WHERE id = ?`;
+const UPDATE_COUNTS = `UPDATE profiles SET ${COUNTS.map(({ column }) => `${column} = ?`).join(', ')}, written_at = ?
+  WHERE id = ?`;
 
 /** Prepares the statements once, for many profiles. */
 export function createRowWriter(sqlite: Sqlite): RowWriter {
@@ -47,6 +52,7 @@ export function createRowWriter(sqlite: Sqlite): RowWriter {
   const upsert = sqlite.prepare(`${INSERT} ON CONFLICT (id) DO UPDATE SET ${UPDATE.join(', ')}`);
   const setCounts = sqlite.prepare(UPDATE_COUNTS);
   const countChange = sqlite.prepare('UPDATE profiles SET address_changes = address_changes + 1 WHERE id = ?');
+  const setWrittenAt = sqlite.prepare('UPDATE profiles SET written_at = ? WHERE id = ?');
   const clearLinks = sqlite.prepare('DELETE FROM links WHERE profile_id = ?');
   const addLink = sqlite.prepare(INSERT_LINK);
   return {
@@ -55,7 +61,7 @@ export function createRowWriter(sqlite: Sqlite): RowWriter {
       const differing = COLUMN_LIST.filter(({ name }) => row[name] !== held?.[name]);
       if (differing.length === 0) return false;
       if (held !== null && differing.every(({ kind }) => kind === 'count')) {
-        setCounts.run(...COUNTS.map(({ name }) => row[name]), row.id);
+        setCounts.run(...COUNTS.map(({ name }) => row[name]), row.writtenAt, row.id);
       } else upsert.run(row);
       return true;
     },
@@ -66,6 +72,7 @@ export function createRowWriter(sqlite: Sqlite): RowWriter {
       for (const [position, link] of links.entries()) addLink.run({ ...link, profileId: id, position });
       return true;
     },
+    stamp: (id, writtenAtMs) => void setWrittenAt.run(writtenAtMs, id),
     countAddressChange: (id) => void countChange.run(id),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, linkSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { openTerminal } from '../../support/terminal.ts';
@@ -33,7 +34,7 @@ describe('--prune', () => {
     write(jsonLines(...profiles(10)));
     expect(await importing([file, '--prune', '--json'])).toEqual({
       code: 3,
-      stdout: '{"imported":10,"deleted":0,"pruned":0,"refused":[],"dropped":{}}\n',
+      stdout: '{"imported":10,"deleted":0,"pruned":0,"newer":0,"refused":[],"dropped":{}}\n',
       stderr:
         '{"error":"Nothing was pruned: the file does not name 9 of the 19 profiles that there were, and --prune-limit allows 10%. The rest is in."}\n',
     });
@@ -81,6 +82,40 @@ describe('--prune', () => {
       expect((await importing([file, '--prune', `--prune-limit=${limit}`])).code).toBe(2);
     }
     expect((await importing([file, '--prune-limit', '10%'])).code).toBe(2);
+  });
+});
+
+describe('--as-of', () => {
+  test('leaves out what commands have written since, and names it: 0', async () => {
+    const { db, file, importing, write, count } = await world(4);
+    const asOf = isoTime(systemClock.nowMs());
+    while (isoTime(systemClock.nowMs()) === asOf) await Bun.sleep(1);
+    await profilectl(['profiles', 'ban', 'u1', '--db', db]);
+    await profilectl(['profiles', 'erase', 'u2', '--yes', '--db', db]);
+    await profilectl(['profiles', 'rename', 'u3', 'three', '--db', db]);
+    write(jsonLines(...profiles(2).map((line) => ({ ...line, banned: false }))));
+    const pruning = ['--prune', '--prune-limit', '100%', '--as-of', asOf];
+    expect(await importing([file, ...pruning])).toEqual({
+      code: 0,
+      stdout: 'Imported 0 lines; erased 0 profiles; pruned 1 profile.\n',
+      stderr: '2 lines left out: the profile was written or erased here after the data was read (id 1, 2).\n',
+    });
+    expect(await count()).toBe(2);
+    const json = await importing([file, '--json', '--as-of', asOf]);
+    expect(JSON.parse(json.stdout)).toEqual({ imported: 0, deleted: 0, pruned: 0, newer: 2, refused: [], dropped: {} });
+    const shown = await profilectl(['profiles', 'show', 'u1', '--json', '--db', db]);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, banned: true });
+  });
+
+  test('is a time with its zone, not in the future and within 40 days: else 2, and nothing is changed', async () => {
+    const { file, importing, write, count } = await world(1);
+    write(jsonLines(...profiles(3)));
+    const nowMs = systemClock.nowMs();
+    for (const time of ['', 'now', '2026-01-01', isoTime(nowMs + DAY_MS), isoTime(nowMs - 41 * DAY_MS)]) {
+      const { code, stderr } = await importing([file, '--as-of', time]);
+      expect([time, code, stderr]).toEqual([time, 2, expect.stringMatching(/^--as-of m/)]);
+    }
+    expect(await count()).toBe(1);
   });
 });
 

@@ -62,6 +62,7 @@ describe('profiles import', () => {
       imported: 1,
       deleted: 1,
       pruned: 0,
+      newer: 0,
       refused: [{ line: 2, id: null, field: null, reason: 'the line must be an object' }],
       dropped: { x: 1 },
     });

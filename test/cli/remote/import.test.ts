@@ -14,7 +14,7 @@ import { feedWordsFor, tokenFor } from '../../support/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/pages.ts';
 import { refusal } from '../../support/refusal.ts';
 import { rounds } from '../../support/rounds.ts';
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 /** Processes take a while on a busy machine. */
 const LIMIT_MS = 60_000;
@@ -161,9 +161,11 @@ function quickServer(deps: Deps, fail: (request: Request) => Response | null = (
       const strict = !url.searchParams.has('partial');
       const merge = url.searchParams.get('mode') === 'merge';
       const onKeys = effectsOfPlatform({ name: 'backend', isWithoutAddress: false, eraseLimit: 1_000 });
-      const options = { merge, strict, by: { kind: 'platform', name: 'backend' } as const, onKeys };
+      const asOf = url.searchParams.get('as-of');
+      const asOfMs = asOf === null ? {} : { asOfMs: Date.parse(asOf) };
+      const options = { merge, strict, ...asOfMs, by: { kind: 'platform', name: 'backend' } as const, onKeys };
       const { details, ...done } = await importProfiles(deps, [await request.bytes()], options);
-      const counts = { ...done, notThere: details.notThere };
+      const counts = { ...done, notThere: details.notThere, newerIds: details.newerIds };
       if (done.refused.length === 0) return Response.json(counts);
       const headers = { 'X-Error-Code': 'lines_refused' };
       return Response.json({ error: 'Some lines were refused.', ...counts }, { status: 422, headers });
@@ -221,6 +223,19 @@ test('a line that waits does not undo a later one for the same profile', async (
   });
   expect([imported, refused]).toEqual([5, []]);
   expect(await exportText(deps)).toContain('"username":"countess"');
+});
+
+test('the time at which the lines were read goes with every request; what was left out is counted over all', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const lines = Array.from({ length: 8 }, (_, at) => profile(at + 1, `name${at}`));
+  const asOfMs = clock.nowMs();
+  clock.advance(1_000);
+  await importLines(deps, [profile(2, 'two'), profile(7, 'seven')]);
+  const source = [Buffer.from(jsonLines(...lines))];
+  const { imported, newer, details } = await importToHost(quickServer(deps), source, { ...PARTS, asOfMs });
+  expect([imported, newer, details.newerIds]).toEqual([6, 2, [2, 7]]);
+  expect((await namesById(deps))[7]).toEqual(['seven']);
 });
 
 for (const merge of [true, false]) {
@@ -314,6 +329,7 @@ describe('a server that fails', () => {
     for (const body of [
       { ...all, imported: '3' },
       { ...all, deleted: -1 },
+      { ...all, newerIds: ['7'] },
       { ...all, refused: [{ line: 4, reason: 'beyond the lines that were sent' }] },
       { ...all, refused: ['line 1'] },
       {},

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
+import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { lockForFeed } from '../../../shared/db/import-lock.ts';
 import { FEED_LIMITS } from '../../../shared/profiles/write/feed.ts';
 import { get } from '../../support/http.ts';
@@ -167,6 +168,31 @@ test(
       ],
     });
     expect(await stored()).toMatchObject([ADA]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'as-of leaves out what was written or erased here since, and says how much; a time that can’t be is refused',
+  async () => {
+    const { clock, send, stored } = await feedWorld();
+    await send('', ADA, { id: 9, username: 'gone' });
+    const asOf = isoTime(systemClock.nowMs());
+    while (isoTime(systemClock.nowMs()) === asOf) await Bun.sleep(1);
+    // The process that imports has the clock of the system.
+    clock.jump(systemClock.nowMs() - clock.nowMs());
+    await send('?mode=merge', { id: 7, banned: true }, { id: 9, deleted: true });
+    for (const query of ['', '?partial=1', '?mode=merge&partial=1']) {
+      const path = `${query}${query === '' ? '?' : '&'}as-of=${asOf}`;
+      const answer = await send(path, { ...ADA, banned: false }, BEA, { id: 9, username: 'gone' });
+      expect([answer.status, await answer.json()]).toMatchObject([200, { imported: 1, newer: 2, newerIds: [7, 9] }]);
+    }
+    expect(await stored()).toMatchObject([{ ...ADA, banned: true }, BEA]);
+    const day = (days: number) => isoTime(clock.nowMs() + days * DAY_MS);
+    for (const time of [day(1), day(-41), 'yesterday', '']) {
+      const sentence = await expectRefused(await send(`?as-of=${time}`, ADA), 400, 'bad_parameter');
+      expect(sentence).toStartWith('as-of m');
+    }
   },
   LIMIT_MS,
 );

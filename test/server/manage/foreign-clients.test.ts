@@ -62,7 +62,16 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
     const { code, stdout, stderr } = await shell(block('sh', '/manage/v1/profiles'));
     expect({ code, stderr, answer: JSON.parse(stdout) }).toEqual({
       ...{ code: 0, stderr: '' },
-      answer: { imported: 1, deleted: 0, notThere: 0, unaddressed: 0, refused: [], dropped: {} },
+      answer: {
+        imported: 1,
+        deleted: 0,
+        notThere: 0,
+        unaddressed: 0,
+        newer: 0,
+        newerIds: [],
+        refused: [],
+        dropped: {},
+      },
     });
     expect(await displayName()).toBe('Ada L');
   });

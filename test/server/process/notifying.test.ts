@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test';
 import { startNotifying, stopNotifying } from '../../../server/process/notifying.ts';
 import { createLog } from '../../../server/watching/log.ts';
 import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import type { Mailer } from '../../../shared/mail/mail.ts';
+import { onBox } from '../../support/actors.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -77,3 +79,23 @@ test('a server that starts with a clock that may be wrong reminds nobody for ten
   while (reminders() === 0) await Bun.sleep(10);
   await stopNotifying(notifying);
 }, 20_000);
+
+test('a server forgets who was erased 40 days ago, but not while its clock may be wrong', async () => {
+  const clock = testClock(undefined, false);
+  const deps = testDeps({ clock });
+  insertProfile(deps.db);
+  eraseProfile(deps, 1, onBox('operator'));
+  const erased = () => deps.db.$client.query('SELECT id FROM erased_profiles').all().length;
+  const log = createLog('info', clock.nowMs, () => {});
+  const look = async () => {
+    const notifying = startNotifying({ deps, log }, async () => false);
+    await notifying.search;
+    await stopNotifying(notifying);
+  };
+  clock.jump(41 * DAY_MS);
+  await look();
+  expect(erased()).toBe(1);
+  clock.advance(SETTLE_MS);
+  await look();
+  expect(erased()).toBe(0);
+});
