@@ -5,6 +5,7 @@ import { isBinary } from '../shared/binary.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import { withDatabase } from './context.ts';
 import { print } from './output.ts';
+import { thisProgram } from './same-program.ts';
 import { outputColumns } from './stdout.ts';
 import { variablesHelp } from './variables-help.ts';
 
@@ -57,11 +58,12 @@ ${warnings.join('')}Ctrl-C stops it.
 /** What a server on this database is told about the commands that it runs itself: VACUUM, and profiles of a platform. */
 export function childrenOf(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedWords'> {
   const words = wordsOn(databasePath);
-  return { vacuum: { words: words('db', 'vacuum') }, feedWords: words('profiles', 'import', '-', '--from-server') };
+  return { vacuum: { words: words('db', 'vacuum') }, feedWords: words('profiles', 'import', '-') };
 }
 
 /** The words that run a command on this database, with the binary, or with Bun and the file it was started with. */
 function wordsOn(databasePath: string): (...command: string[]) => string[] {
   const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
-  return (...command) => [...program, ...command, '--json', '--db', resolve(databasePath)];
+  const options = ['--from-server', thisProgram(), '--json', '--db', resolve(databasePath)];
+  return (...command) => [...program, ...command, ...options];
 }

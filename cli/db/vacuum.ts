@@ -1,9 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { globalsOf, withDatabase } from '../context.ts';
 import { giveWay } from '../give-way.ts';
 import { print, printJson } from '../output.ts';
+import { refuseOtherProgram } from '../same-program.ts';
 import { createSteps, sizeText } from './steps.ts';
 
 /** Adds `db vacuum`, which rewrites the database file without the copies of erased texts that SQLite left in it. */
@@ -11,6 +12,7 @@ export function addTo(parent: Command): void {
   parent
     .command('vacuum')
     .description('Write the database file anew, so that no text of an erased profile is left in it.')
+    .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
     .addHelpText(
       'after',
       `
@@ -26,8 +28,9 @@ Examples:
   profilectl db vacuum
   profilectl db vacuum --json`,
     )
-    .action((_options: unknown, command: Command) =>
-      withDatabase(command, 'use', async (db) => {
+    .action((options: { fromServer?: string }, command: Command) => {
+      refuseOtherProgram(options.fromServer);
+      return withDatabase(command, 'use', async (db) => {
         const { vacuumDatabase } = await import('../../shared/db/vacuum.ts');
         const { sweepBeside } = await import('../../shared/access/sweep.ts');
         giveWay();
@@ -47,6 +50,6 @@ Examples:
           const sizes = `from ${sizeText(bytesBefore)} to ${sizeText(bytesAfter)}`;
           print(`Vacuumed ${sizes} in ${(milliseconds / 1000).toFixed(1)} s; no erased text is left in the file.`);
         }
-      }),
-    );
+      });
+    });
 }

@@ -3,16 +3,18 @@ import { AppError, isForOperator } from '../../shared/errors.ts';
 import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/write/feed.ts';
 import { type Context, withContext } from '../context.ts';
 import { giveWay } from '../give-way.ts';
+import { refuseOtherProgram } from '../same-program.ts';
 import { writeOutput } from '../stdout.ts';
 
 /**
  * Puts in what a platform sends to a server, which writes it to this process (`shared/profiles/write/feed.ts`), so that no
- * lookup waits for it. Prints one line of JSON, and ends with 0 whatever came of it.
+ * lookup waits for it; `server` names the server's program. Prints one line of JSON, and ends with 0 whatever came of it.
  */
-export async function importForServer(command: Command): Promise<void> {
+export async function importForServer(command: Command, server: string): Promise<void> {
   giveWay();
   let end: FeedEnd;
   try {
+    refuseOtherProgram(server);
     end = { done: await withContext(command, 'use', importFeed) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

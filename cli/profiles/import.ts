@@ -18,7 +18,7 @@ type Options = {
   pruneLimit?: string;
   asOf?: string;
   rejects?: string;
-  fromServer?: boolean;
+  fromServer?: string;
 };
 
 const DEFAULT_LIMIT = '10%';
@@ -40,7 +40,7 @@ export function addTo(parent: Command): void {
     )
     .option('--as-of <time>', 'when the data was read, such as 2027-01-31T02:00:00Z: leave out what is newer here')
     .option('--rejects <path>', 'write the refused lines themselves into this file, which is emptied first')
-    .addOption(new Option('--from-server', 'what a platform sends to a server, which starts this command').hideHelp())
+    .addOption(new Option('--from-server <program>', 'the server that starts this command for a platform').hideHelp())
     .addHelpText(
       'after',
       `
@@ -71,7 +71,8 @@ Examples:
 }
 
 async function importCommand(file: string, options: Options, command: Command): Promise<void> {
-  if (options.fromServer === true) return (await import('./feed.ts')).importForServer(command);
+  const { fromServer } = options;
+  if (fromServer !== undefined) return (await import('./feed.ts')).importForServer(command, fromServer);
   const { openSource } = await import('../../shared/profiles/write/import-source.ts');
   const prune = pruneOptions(file, options, globalsOf(command).yes);
   const way = await (await import('../remote/way.ts')).wayOf(command);

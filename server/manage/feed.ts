@@ -1,6 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
 import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/write/feed.ts';
 import type { PageAnswer } from '../developers/messages.ts';
+import { cantStart } from '../process/own-program.ts';
 import type { Service } from '../process/service.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { type CutOff, keepPace } from './arrival.ts';
@@ -16,6 +17,11 @@ type Child = Bun.Subprocess<'pipe', 'pipe', 'ignore'>;
 
 /** When the next one may try, in seconds; most feeds are short. */
 const RETRY_SECONDS = 2;
+
+/** When to try again while the server has to be restarted, in seconds. */
+const RESTART_SECONDS = 60;
+
+const AFTER_UPGRADE = 'The service was upgraded and has to be restarted before it takes profiles; nothing was changed.';
 
 const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
@@ -69,7 +75,12 @@ async function runChild(
   signal: AbortSignal,
 ): Promise<FeedEnd> {
   // The environment stays empty: the server's variables hold secrets, and an import needs none of them.
-  const child = Bun.spawn([...words], { env: {}, stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' });
+  let child: Child;
+  try {
+    child = Bun.spawn([...words], { env: {}, stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' });
+  } catch (error) {
+    return { fault: { code: 'not_ready', sentence: cantStart(words, error), isForClient: false } };
+  }
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill);
   try {
@@ -139,6 +150,10 @@ type Fault = Extract<FeedEnd, { fault: object }>['fault'];
 function refusalOfFault(service: Service, { code, sentence, isForClient }: Fault, { partial }: FeedOrder): AppError {
   if (code === 'feed_running') return new AppError(code, null, { retryAfterSeconds: RETRY_SECONDS });
   if (code === 'busy' || code === 'try_later') return new AppError('busy', null);
+  if (code === 'not_ready') {
+    service.log.event('error', `Profiles of a platform could not be put in. ${sentence}`);
+    return new AppError(code, AFTER_UPGRADE, { isForClient: true, retryAfterSeconds: RESTART_SECONDS });
+  }
   if (isForClient && code === 'done_in_part') return new AppError('busy', sentence, { isForClient });
   if (isForClient && code === 'refused') return new AppError('lines_refused', sentence);
   service.log.event('error', `Profiles of a platform could not be put in${partial ? ' to the end' : ''}. ${sentence}`);

@@ -1,7 +1,8 @@
 import { isVacuumDue, prepareVacuum } from '../../shared/db/vacuum.ts';
 import type { ServerDeps } from '../../shared/deps.ts';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, fileRefusal } from '../../shared/errors.ts';
 import type { Log } from '../watching/log.ts';
+import { cantStart } from './own-program.ts';
 
 /** How a server runs `profilectl db vacuum`: the words of that command, and how often it looks whether one is due. */
 export type VacuumOptions = { words: readonly string[]; everyMs?: number };
@@ -93,7 +94,7 @@ const TRY_LATER = 75;
 /** Runs VACUUM in a child process. Returns how many milliseconds it took. Throws `busy` or `refused` with the child's sentence. */
 async function runChild(vacuuming: Vacuuming): Promise<number> {
   // The environment stays empty: the server's variables hold secrets, and VACUUM needs none of them.
-  const child = Bun.spawn([...vacuuming.words], { env: {}, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const child = startChild(vacuuming.words);
   vacuuming.child = child;
   try {
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -102,6 +103,14 @@ async function runChild(vacuuming: Vacuuming): Promise<number> {
     throw new AppError(code === TRY_LATER ? 'busy' : 'refused', sentenceIn(stderr) ?? `It ended with code ${code}.`);
   } finally {
     vacuuming.child = null;
+  }
+}
+
+function startChild(words: readonly string[]) {
+  try {
+    return Bun.spawn([...words], { env: {}, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  } catch (cause) {
+    throw fileRefusal(cantStart(words, cause), cause);
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import { thisProgram } from '../../cli/same-program.ts';
 import { matchPath } from '../../server/developers/match.ts';
 import { toTemplate } from '../../server/docs/openapi/builder.ts';
 import { resolved } from '../../server/docs/openapi/read.ts';
@@ -25,7 +26,16 @@ export function tokenFor(access: Access, changes: Partial<NewToken> = {}): strin
 
 /** The words by which a server puts profiles into this database. */
 export function feedWordsFor({ config }: Pick<Access, 'config'>): string[] {
-  return profilectlWords(['profiles', 'import', '-', '--from-server', '--json', '--db', config.databasePath]);
+  return profilectlWords([
+    'profiles',
+    'import',
+    '-',
+    '--from-server',
+    thisProgram(),
+    '--json',
+    '--db',
+    config.databasePath,
+  ]);
 }
 
 /** Sends lines to /manage/v1/profiles. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
+import { childrenOf } from '../../../cli/serve.ts';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { lockForFeed } from '../../../shared/db/import-lock.ts';
 import { FEED_LIMITS } from '../../../shared/profiles/write/feed.ts';
@@ -8,6 +9,7 @@ import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { expectRefused, feedWordsFor, sendLines, tokenFor } from '../../support/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/pages.ts';
+import { nextVersion } from '../../support/upgrade.ts';
 
 async function feedWorld() {
   const world = pageWorld();
@@ -288,3 +290,35 @@ async function untilFree(send: () => Promise<Response>): Promise<Response> {
     await Bun.sleep(10);
   }
 }
+
+test(
+  'after an upgrade of the program under a running server nothing goes in, and the answer and the log say to restart it',
+  async () => {
+    const world = pageWorld();
+    const token = tokenFor(world.access, { rights: ['profiles'] });
+    const own = childrenOf(world.access.config.databasePath).feedWords ?? [];
+    const upgraded = [...nextVersion(), ...own.slice(own.indexOf('profiles'))];
+    const programs: [string[], RegExp][] = [
+      [
+        upgraded,
+        /The program was changed while the server runs, from .* to 99\.0\.0, schema \d+; restart the server\./,
+      ],
+      [['/nowhere/profilectl'], /\/nowhere\/profilectl can't be started \(ENOENT\)/],
+    ];
+    for (const [feedWords, logged] of programs) {
+      const server = await serverOfPages(world, { feedWords });
+      for (const query of ['', '?partial=1']) {
+        const answer = await sendLines(server, token, query, jsonLines(ADA));
+        expect([answer.headers.get('retry-after'), await answer.clone().json()]).toEqual([
+          '60',
+          { error: 'The service was upgraded and has to be restarted before it takes profiles; nothing was changed.' },
+        ]);
+        await expectRefused(answer, 503, 'not_ready');
+      }
+      expect(server.log.filter(({ message }) => logged.test(String(message)))).toHaveLength(2);
+      await server.stop();
+    }
+    expect(await exportText(world.access)).toBe('');
+  },
+  LIMIT_MS,
+);

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { thisProgram } from '../../../cli/same-program.ts';
+import { childrenOf } from '../../../cli/serve.ts';
 import { startVacuuming, stopVacuuming } from '../../../server/process/vacuuming.ts';
 import { createLog } from '../../../server/watching/log.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readErasures } from '../../../shared/db/erasures.ts';
 import { lockForImport } from '../../../shared/db/import-lock.ts';
+import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { vacuumDatabase } from '../../../shared/db/vacuum.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectlWords } from '../../support/cli.ts';
@@ -14,6 +17,7 @@ import { get, serverOn, type TestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { keyFor } from '../../support/requests.ts';
 import { startServerProcess } from '../../support/server-process.ts';
+import { nextVersion } from '../../support/upgrade.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -127,12 +131,19 @@ test('one that fails is logged with its reason and tried again after an hour', a
   expect(runs()).toBe(2);
 });
 
-test('a program that can not be started is logged, and harms nothing', async () => {
+test('after an upgrade of the program under a running server the log says to restart it, and of a program that is gone too', async () => {
   const w = await world();
-  const vacuuming = startAlone(w, [join(w.deps.folder, 'none')]);
-  await until(() => vacuuming.logged(/could not be vacuumed/) === 1);
-  await vacuuming.stop();
-});
+  const { databasePath } = w.deps.config;
+  const own = childrenOf(databasePath).vacuum?.words ?? [];
+  const upgraded = startAlone(w, [...nextVersion(), ...own.slice(own.indexOf('db'))]);
+  const change = `from ${thisProgram()} to 99.0.0, schema ${MIGRATIONS.length + 1}`;
+  const sentence = `could not be vacuumed. The program was changed while the server runs, ${change}; restart the server.`;
+  await until(() => upgraded.logged(new RegExp(RegExp.escape(sentence))) === 1);
+  await upgraded.stop();
+  const gone = startAlone(w, [join(w.deps.folder, 'none'), 'db', 'vacuum']);
+  await until(() => gone.logged(/none can't be started \(ENOENT\)\. If .* upgrade, restart the server\./) === 1);
+  await gone.stop();
+}, 30_000);
 
 test('a server that stops ends the vacuum that is under way, and logs no failure', async () => {
   const { deps } = await world();
