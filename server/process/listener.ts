@@ -16,6 +16,12 @@ export const STOP_MS = 10_000;
  */
 export const DRAIN_MS = 1_000;
 
+/**
+ * How much longer a listener drains over TLS before it ends for good. Bun's stop() also closes connections in the middle of their handshake, which
+ * takes a while on a busy machine or a slow line: so much longer those are served that have arrived while it drained.
+ */
+export const HANDSHAKE_MS = 500;
+
 const STEP_MS = 10;
 
 /** A connection on which nothing is sent or received for this long is closed; Bun also ends slow request bodies by it. */
@@ -37,7 +43,7 @@ const LONG_SECONDS = 255;
 export type Tls = { cert: string; key: string } | null;
 
 /** A listening socket with one certificate. While it drains, it closes each connection with its answer. */
-type Binding = { server: Bun.Server<undefined>; isDraining: boolean };
+type Binding = { server: Bun.Server<undefined>; isTls: boolean; isDraining: boolean };
 
 /** The sockets of a server, or of one of its workers. */
 export type Listener = {
@@ -93,9 +99,12 @@ export async function reloadListener(listener: Listener, agreed?: Tls): Promise<
   }, STOP_MS).unref();
 }
 
-/** Drains, accepts no more connections, and waits for requests in flight; ends them after {@link STOP_MS}. */
+/**
+ * Drains, over TLS for {@link HANDSHAKE_MS} more, accepts no more connections, and waits for requests in flight; ends them
+ * after {@link STOP_MS}.
+ */
 export async function stopListening({ current, former, drainMs }: Listener): Promise<void> {
-  await drain(current, drainMs);
+  await drain(current, current.isTls ? drainMs + HANDSHAKE_MS : drainMs);
   const servers = [current, ...former].map(({ server }) => server);
   // The promises that stop() returns would also wait for connections on which no request was sent yet.
   for (let waited = 0; waited < STOP_MS && servers.some((one) => one.pendingRequests > 0); waited += STEP_MS) {
@@ -140,7 +149,7 @@ export function readTls({ tls }: Config): Tls {
 }
 
 function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetch: Fetch): Binding {
-  const state = { isDraining: false };
+  const state = { isTls: tls !== null, isDraining: false };
   const send = (response: Response) => {
     if (state.isDraining) response.headers.set('Connection', 'close');
     return response;

@@ -14,7 +14,7 @@ export type RunningServer = {
   url: string;
   port: number;
   /**
-   * Answers everything for one more second, and closes each connection with its answer. Then accepts no more connections,
+   * Answers everything for one more second, over TLS for one and a half, and closes each connection with its answer. Then accepts no more connections,
    * gives requests in flight 10 s and then the approvals that pages have begun 15 s, writes the quotas and releases
    * everything but the database. May be called twice.
    */

@@ -6,7 +6,7 @@ import { createPlatform } from '../../developers/thread/platform.ts';
 import { checkTransport } from '../../request/transport.ts';
 import { createLog, type Log } from '../../watching/log.ts';
 import type { LogOutput } from '../../watching/log-output.ts';
-import { DRAIN_MS, probePort, readTls, STOP_MS, type Tls, urlOf } from '../listener.ts';
+import { DRAIN_MS, HANDSHAKE_MS, probePort, readTls, STOP_MS, type Tls, urlOf } from '../listener.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from '../running-server.ts';
 import { closeSharedState, freeLocks, onMessage, openSharedState, type SharedState } from './shared-state.ts';
 import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './worker-pool.ts';
@@ -65,7 +65,7 @@ export async function startWorkers(
     output,
     vacuum: options.vacuum,
     platform: shared.platform,
-    stopListening: () => stopPool(pool, drainMs + STOP_MS + GRACE_MS),
+    stopListening: () => stopPool(pool, drainMs + HANDSHAKE_MS + STOP_MS + GRACE_MS),
     reloadTls: () => reloadTls(coordinator),
     close: () => closeSharedState(shared),
     release,

@@ -125,6 +125,27 @@ describe('stopping', () => {
     expect(await fetch(`${server.url}/healthz`).catch(() => 'refused')).toBe('refused');
   });
 
+  test('over TLS a connection that arrives at the end of that second is answered, though its handshake ends later', async () => {
+    const { certFile, keyFile } = testCertificate();
+    const deps = { ...testDeps({ variables: { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } }), clock: testClock() };
+    const drainMs = 100;
+    const server = await serverOn(deps, drainMs);
+    const opened = await Promise.all(Array.from({ length: 20 }, () => slowClient(server.port)));
+    const stopped = server.stop();
+    await Bun.sleep(drainMs);
+    const answers = opened.map((socket) => {
+      const secure = tlsConnect({ socket, ca: TEST_CA, servername: 'localhost' }, () =>
+        secure.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'),
+      );
+      return readAll(secure);
+    });
+    const statuses = (await Promise.all(answers))
+      .map(takeApart)
+      .map(({ status, headers }) => [status, headers.get('connection')]);
+    expect(statuses).toEqual(statuses.map(() => [200, 'close']));
+    await stopped;
+  });
+
   test('twice is once', async () => {
     const server = await startTestServer();
     await Promise.all([server.stop(), server.stop()]);
