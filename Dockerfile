@@ -1,28 +1,26 @@
-# The program in it is the tested binary. docs/operating.md says how far the container was tried.
+# The container of a release, for amd64 and arm64: the program of the package for Debian, run by a user of its own.
+# docs/operating.md says how far it was tried. The packages lie in dist/release, made there or downloaded:
 #
-#   docker build --build-arg COMMIT="$(git rev-parse --short=7 HEAD)" -t profile-lookup .
+#   npx -y bun@1.4.5 run release --target linux-x64-baseline --target linux-arm64
+#   docker build -t profile-lookup .
+#   docker buildx build --platform linux/amd64,linux/arm64 -t profile-lookup .
 #
 # deploy/compose.yaml runs it behind Caddy. Alone, it wants PUBLIC_URL and either a certificate (TLS_CERT_FILE and
 # TLS_KEY_FILE, mounted) or the proxy's address as the container sees it, with 127.0.0.1 for its own health check:
 #   TRUSTED_PROXIES=127.0.0.1,172.17.0.1
+# Nothing is written outside /data and /tmp, so it can run with --read-only --tmpfs /tmp.
 
-FROM oven/bun:1.4.5-debian AS build
-WORKDIR /source
-COPY package.json bun.lock bunfig.toml tsconfig.json ./
-RUN bun install --frozen-lockfile --production
-COPY drizzle drizzle
-COPY shared shared
-COPY server server
-COPY cli cli
-ARG COMMIT=
-RUN bun cli/build.ts dist/profilectl "$COMMIT"
+FROM debian:bookworm-slim AS package
+COPY dist/release/profile-lookup_*.deb /packages/
+RUN dpkg-deb --extract /packages/profile-lookup_*_"$(dpkg --print-architecture)".deb /unpacked
 
-# The binary needs glibc, and `id` to name who acts; certificate authorities are inside it.
+# The program needs glibc, and `id` to name who acts; certificate authorities are inside it.
 FROM debian:bookworm-slim
-RUN groupadd --system --gid 10001 profile-lookup \
- && useradd --system --uid 10001 --gid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nologin profile-lookup \
+RUN groupadd --gid 10001 profile-lookup \
+ && useradd --no-log-init --uid 10001 --gid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nologin profile-lookup \
  && install -d -m 0700 -o profile-lookup -g profile-lookup /data
-COPY --from=build /source/dist/profilectl /usr/local/bin/profilectl
+COPY --from=package /unpacked/usr/bin/profilectl /usr/bin/profilectl
+COPY --from=package /unpacked/usr/share/doc/profile-lookup/copyright /usr/share/doc/profile-lookup/copyright
 USER profile-lookup
 WORKDIR /data
 ENV DATABASE_PATH=/data/profiles.db HOST=0.0.0.0 PORT=3000
