@@ -11,7 +11,7 @@ export type StoredRow = StoredProfile & { writtenAt: number };
 /** Prepared statements that read whole profiles with their private columns. Only the import and the export use them. */
 export type ProfileReader = {
   /** The profile's own row, or null. */
-  row: (id: number) => StoredRow | null;
+  row: (id: number) => StoredProfile | null;
   /** Username (position 0) and aliases, in order. */
   names: (id: number) => StoredName[];
   /** The links in the owner's order. */
@@ -39,15 +39,13 @@ const ALIASES = FIELD_LIST.findIndex(({ name }) => name === 'aliases');
 const PARTS = `id, concat(${membersOf(FIELD_LIST.slice(0, ALIASES), '{')}) AS head,
   concat(${membersOf(FIELD_LIST.slice(ALIASES), ',')}) AS body`;
 
-const ROW = [...COLUMN_LIST, { name: 'writtenAt', column: 'written_at' }]
-  .map(({ name, column }) => `${column} AS ${name}`)
-  .join(', ');
+const ROW = COLUMN_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
 
 const LINK_ROW = LINK_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
 
 /** Prepares the statements once, for many profiles. */
 export function createProfileReader(sqlite: Sqlite): ProfileReader {
-  const row = sqlite.prepare<StoredRow, [number]>(`SELECT ${ROW} FROM profiles WHERE id = ?`);
+  const row = sqlite.prepare<StoredProfile, [number]>(`SELECT ${ROW} FROM profiles WHERE id = ?`);
   const names = sqlite.prepare<StoredName, [number]>(
     'SELECT folded, name, position FROM profile_names WHERE profile_id = ? ORDER BY position',
   );
@@ -65,6 +63,12 @@ export function createProfileReader(sqlite: Sqlite): ProfileReader {
       return lineOf({ parts, aliases, links: linkTexts.all(id) });
     },
   };
+}
+
+/** Prepares what reads the row of a profile together with when it was written; null where there is none. For imports only. */
+export function prepareRowReader(sqlite: Sqlite): (id: number) => StoredRow | null {
+  const row = sqlite.prepare<StoredRow, [number]>(`SELECT ${ROW}, written_at AS writtenAt FROM profiles WHERE id = ?`);
+  return (id) => row.get(id);
 }
 
 /** A whole profile. Its aliases are in order and don't include the username. */

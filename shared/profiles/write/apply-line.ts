@@ -80,8 +80,8 @@ function noteDifference(
 /** The most bytes that an alias takes in an export line: 64 characters of 4 bytes, quotes and a comma. */
 const MAX_ALIAS_BYTES = 259;
 
-function heldOf({ reader, claims }: ApplyState, id: number): Held | null {
-  const row = reader.row(id);
+function heldOf({ readRow, claims }: ApplyState, id: number): Held | null {
+  const row = readRow(id);
   return row === null ? null : { row, names: claimedNames(claims, id) };
 }
 

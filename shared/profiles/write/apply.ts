@@ -1,7 +1,7 @@
 import { noteChanges, noteNoChange } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasedProfile, noteErasure } from '../../db/erasures.ts';
-import { createProfileReader } from '../record.ts';
+import { prepareRowReader } from '../record.ts';
 import { applyLine } from './apply-line.ts';
 import { beginClaims, createNameClaims, dropClaims, settleClaims } from './name-claims.ts';
 import { createNewerCheck, stampOf } from './newer.ts';
@@ -22,7 +22,7 @@ export type Applier = (tx: Tx, entries: Iterable<Entry>, options: ApplyOptions) 
 export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
   const state: ApplyState = {
     sqlite,
-    reader: createProfileReader(sqlite),
+    readRow: prepareRowReader(sqlite),
     writer: createRowWriter(sqlite),
     claims: createNameClaims(sqlite),
     sizes: createSizeCheck(sqlite, maxShownBytes),

@@ -1,6 +1,6 @@
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import type { ProfileColumns, StoredProfile } from '../field-values.ts';
-import type { ProfileReader } from '../record.ts';
+import type { StoredRow } from '../record.ts';
 import type { Clash, Loser, TakenAt } from './clash.ts';
 import type { ProfileLine } from './line.ts';
 import type { NameClaims } from './name-claims.ts';
@@ -95,7 +95,7 @@ export type ApplyOptions = {
 /** What applying lines works with, prepared once for many passes. */
 export type ApplyState = {
   readonly sqlite: Sqlite;
-  readonly reader: ProfileReader;
+  readonly readRow: (id: number) => StoredRow | null;
   readonly writer: RowWriter;
   readonly claims: NameClaims;
   readonly sizes: SizeCheck;

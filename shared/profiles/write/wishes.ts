@@ -1,5 +1,5 @@
 import type { Sqlite } from '../../db/connect.ts';
-import { createProfileReader } from '../record.ts';
+import { createProfileReader, prepareRowReader } from '../record.ts';
 import type { Entry } from './pass.ts';
 import { heldByOther, type Refusal } from './refusal.ts';
 import { type Held, type Wanted, wantedOf } from './wanted.ts';
@@ -75,8 +75,9 @@ const PREFIX_LENGTH = NAME.length;
 /** Prepares what says which names and auth ID a profile will have after some lines. */
 function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: readonly Entry[]) => Wish[] {
   const reader = createProfileReader(sqlite);
+  const readRow = prepareRowReader(sqlite);
   return (id, lines) => {
-    const row = reader.row(id);
+    const row = readRow(id);
     let held: Held | null = row === null ? null : { row, names: reader.names(id) };
     const saidBy = new Map<string, number>();
     for (const { number, line } of lines) {
