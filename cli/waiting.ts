@@ -12,18 +12,18 @@ const CLEAR = '\r\u001b[K';
 
 /**
  * Waits for the mail server, or a server elsewhere, which may take a minute and more, or until Ctrl-C. On a terminal it shows
- * how long it has waited; on one without columns or with TERM=dumb it says once that it waits. `act` may say something
- * meanwhile. Throws what {@link untilInterrupted} throws.
+ * how long it has waited; on one without columns or with TERM=dumb it says once that it waits. Throws what {@link untilInterrupted} throws.
  */
 export async function waitWhile<T>(
   clock: Clock,
-  act: (say: (text: string) => void) => Promise<T>,
+  act: () => Promise<T>,
   stateText: () => Promise<string>,
   what = MAIL_SERVER,
 ): Promise<T> {
-  const { say, stop } = showWait(clock, what);
+  const stop = showWait(clock, what);
   try {
-    return await untilInterrupted(act(say), stateText);
+    // Ctrl-C is listened to before anything is begun or said.
+    return await untilInterrupted(Promise.resolve().then(act), stateText);
   } finally {
     stop();
   }
@@ -38,9 +38,9 @@ export function whileMailIsChecked<T>(clock: Clock, check: Promise<T>): Promise<
   );
 }
 
-/** Shows on stderr that the program waits. Returns how to say something above that, and how to end it. */
-function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = process.stderr) {
-  if (terminal.isTTY !== true) return { say: notice, stop: () => {} };
+/** Shows on stderr that the program waits. Returns how to end that. */
+function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = process.stderr): () => void {
+  if (terminal.isTTY !== true) return () => {};
   const startedMs = clock.monotonicMs();
   const canRewrite = Boolean(terminal.columns) && !isDumbTerminal();
   let isShown = false;
@@ -51,16 +51,8 @@ function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = pro
     isShown = true;
   };
   const timer = setInterval(show, EVERY_MS);
-  const clear = () => {
+  return () => {
+    clearInterval(timer);
     if (isShown && canRewrite) terminal.write(CLEAR);
   };
-  const say = (text: string) => {
-    clear();
-    notice(text);
-  };
-  const stop = () => {
-    clearInterval(timer);
-    clear();
-  };
-  return { say, stop };
 }

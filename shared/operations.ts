@@ -187,21 +187,16 @@ export async function perform<Input extends object, Output>(
   const lacksAssertion =
     operation.who[actor.kind] === 'all, asserted' && !(actor.kind === 'admin' && actor.hasAsserted);
   if (lacksAssertion) throw new AppError('forbidden');
-  checkAsked(deps, actor, operation, input);
+  checkReach(deps, actor, operation, input);
+  checkInput(operation.input, input as Record<string, unknown>);
   return operation.act(deps, actor, input);
 }
 
-/** Throws what {@link perform} throws before the operation's own rules, but asks an admin for no assertion. */
-export function checkAsked<Input extends object, Output>(
-  deps: Deps,
-  actor: Person,
-  { who, input: fields }: Operation<Input, Output>,
-  input: Input,
-): void {
+/** Throws the `forbidden` and `not_found` of {@link perform}, but asks an admin for no assertion. */
+export function checkReach(deps: Deps, actor: Person, { who }: { who: Who }, input: object): void {
   const reach = who[actor.kind];
   if (reach === 'none')
     throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
   checkSight(deps.db, actor, input);
   if (actor.kind === 'owner' && reach === 'own, unless banned') refuseBanned(readOwnerById(deps.db, actor.profileId));
-  checkInput(fields, input as Record<string, unknown>);
 }

@@ -45,16 +45,11 @@ export const PORTAL_REFUSALS = {
     status: 409,
     when: 'a rule of the product is against it, at least just now; the sentence says which',
   },
-  /** An admin's token has asked for a decision, which needs the admin's passkey; the answer has the address for it. */
+  /** An admin's token was sent to decide on a key, which admins do on its page by their passkey; the answer has its address. */
   decision_needed: {
     status: 403,
-    sentence: 'A passkey has to let this through, at the address in this answer.',
-    when: 'a passkey has to let this through, at the `address` in the body',
-  },
-  decision_refused: {
-    status: 403,
-    sentence: 'The admin has refused this in the browser; nothing was done.',
-    when: 'the admin has refused this in the browser; told once',
+    sentence: 'Admins decide on keys by their passkey, on the page at the address in this answer.',
+    when: 'an admin’s token only reads; the page of the key, at the `address` in the body, is where admins decide',
   },
   body_too_long: {
     status: 413,
@@ -107,7 +102,6 @@ export const PORTAL_REFUSALS = {
   changed_since: {
     status: 409,
     sentence: 'This has changed since the page showed it; look at it again. Nothing was done.',
-    when: 'the key has changed since the decision was asked for',
   },
   /** An admin begins to use a passkey too often. */
   too_many_challenges: {
@@ -115,6 +109,5 @@ export const PORTAL_REFUSALS = {
     exitCode: 75,
     sentence: 'Passkeys were asked for too often; try again in a minute.',
     headers: retryAfter,
-    when: 'too many decisions of this token wait for the admin',
   },
 } as const satisfies Record<string, Refusal>;

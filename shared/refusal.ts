@@ -10,7 +10,7 @@ export type ErrorDetails = {
   scope?: string;
   /** The methods that a path answers, separated by commas (RFC 9110, section 10.2.1). */
   allow?: string;
-  /** Where an admin lets a decision through (`decision_needed`). */
+  /** The page on which admins decide on a key (`decision_needed`). */
   address?: string;
   /** The underlying fault, for the log only; never shown to a stranger. */
   cause?: unknown;

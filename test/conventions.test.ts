@@ -217,11 +217,7 @@ describe('one owner each', () => {
       /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\.act\(/,
       ['shared/keys/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/operations.ts'],
     ],
-    [
-      'letting a decision of an admin through',
-      /hasAsserted: true/,
-      ['shared/access/assertions.ts', 'shared/access/cli-decisions.ts'],
-    ],
+    ['letting a decision of an admin through', /hasAsserted: true/, ['shared/access/assertions.ts']],
     [
       'noting an erasure for the next VACUUM',
       /\bnoteErasure\(/,

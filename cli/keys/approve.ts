@@ -7,7 +7,8 @@ import { againWhileChanged } from '../again.ts';
 import { globalsOf } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
-import { forKeyAsNow, type KeysContext } from './context.ts';
+import { forKeyAsNow, type KeysHere } from './context.ts';
+import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
 import { askGrant, EXPIRES_SYNTAX, type GrantOptions, mailedText, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 import { withKeys } from './with-keys.ts';
@@ -26,6 +27,7 @@ export function addTo(parent: Command): void {
     )
     .option('--expires <when>', `${EXPIRES_SYNTAX}, more than two minutes ahead; default: never`)
     .option('--retire-old <when>', `when the key that this one succeeds ends: ${EXPIRY_SYNTAX}; default: as before`)
+    .option(...WAIT_FLAG)
     .addHelpText(
       'after',
       `
@@ -33,8 +35,7 @@ On a terminal the request is laid out, what is not given is asked for, and nothi
 that the secret goes to; where mail can't be sent, that is said before the first question. Without an identifier it
 goes through the queue, the oldest request first: approve, reject with a reason, skip, or stop there.
 Off a terminal, or with --yes, an identifier is needed, and what is absent takes its default.
-At a server elsewhere (--host, or a login) the browser opens for your passkey, once for each approval; so it does for
-"change", "reject" and "revoke".
+${ELSEWHERE_HELP}
 
 Examples:
   profilectl keys approve
@@ -42,7 +43,7 @@ Examples:
   profilectl keys approve k7Qm2XaB --yes --permission api.lookup --rate-limit 60/1m 5000/1d --expires 90d
   profilectl keys approve k7Qm2XaB --yes --retire-old 7d     # a successor: the key before it ends in a week`,
     )
-    .action((identifier: string | undefined, options: GrantOptions, command: Command) => {
+    .action((identifier: string | undefined, options: GrantOptions & { wait?: true }, command: Command) => {
       const { yes } = globalsOf(command);
       if (identifier === undefined && (yes || !canAsk())) {
         throw new AppError(
@@ -50,9 +51,14 @@ Examples:
           'The identifier is missing: only on a terminal, without --yes, the queue is shown.',
         );
       }
-      const isAsked = isAsking(yes);
       return withKeys(command, async (context) => {
         const given = parseGrant(context, options);
+        if (context.server !== null) {
+          const { decideOnPage, queueElsewhere } = await import('../remote/decide.ts');
+          if (identifier === undefined) throw queueElsewhere(context);
+          return decideOnPage(context, { move: 'approve', identifier, given }, options.wait === true);
+        }
+        const isAsked = isAsking(yes);
         if (identifier === undefined) {
           const { walkQueue } = await import('./queue.ts');
           return walkQueue(context, given);
@@ -69,7 +75,7 @@ Examples:
     });
 }
 
-async function decide(context: KeysContext, identifier: string, given: Grant): Promise<Grant> {
+async function decide(context: KeysHere, identifier: string, given: Grant): Promise<Grant> {
   const { OPERATIONS } = await import('../../shared/operations.ts');
   const { key } = await context.perform(OPERATIONS.show, { identifier });
   const { whileMailIsChecked } = await import('../waiting.ts');

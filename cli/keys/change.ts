@@ -5,7 +5,8 @@ import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { againWhileChanged } from '../again.ts';
 import { columnsOf, notice } from '../output.ts';
 import { isAsking } from '../values.ts';
-import { forKeyAsNow, type KeysContext } from './context.ts';
+import { forKeyAsNow, type KeysHere } from './context.ts';
+import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
 import { askChange, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
 import { keyText } from './print.ts';
 import { withKeys } from './with-keys.ts';
@@ -19,6 +20,7 @@ export function addTo(parent: Command): void {
     .option('--permission <permission...>', 'all that the key may do from now on')
     .option('--rate-limit <limit...>', `all its rate limits from now on, one to four: ${RATE_LIMIT_SYNTAX}`)
     .option('--expires <when>', EXPIRES_SYNTAX)
+    .option(...WAIT_FLAG)
     .addHelpText(
       'after',
       `
@@ -26,6 +28,7 @@ On a terminal, where nothing is given, the key is laid out, you are asked for wh
 before a yes. Otherwise what is not given stays as it is, the secret always. A running server goes by the change within
 10 ms. A rate limit on a window that the key had before keeps what was spent in it, whatever its quota was; a new window
 begins unused.
+${ELSEWHERE_HELP}
 
 Examples:
   profilectl keys change k7Qm2XaB
@@ -34,11 +37,15 @@ Examples:
   profilectl keys change k7Qm2XaB --expires 2027-01-31
   profilectl keys change k7Qm2XaB --expires never`,
     )
-    .action((identifier: string, options: GrantOptions, command: Command) =>
+    .action((identifier: string, options: GrantOptions & { wait?: true }, command: Command) =>
       withKeys(command, async (context) => {
         const { OPERATIONS } = await import('../../shared/operations.ts');
         const { performAndPrint, printKey } = await import('./perform.ts');
         const given = parseGrant(context, options);
+        if (context.server !== null) {
+          const { decideOnPage } = await import('../remote/decide.ts');
+          return decideOnPage(context, { move: 'change', identifier, given }, options.wait === true);
+        }
         const isNothing = [given.permissions, given.rateLimits, given.expiresAtMs].every((one) => one === undefined);
         const isAsked = isNothing && isAsking(context.yes);
         if (isNothing && !isAsked) {
@@ -58,7 +65,7 @@ Examples:
 }
 
 /** Lays the key out, and asks what it is to have. Throws `cancelled`. */
-async function decide(context: KeysContext, identifier: string): Promise<KeyChange> {
+async function decide(context: KeysHere, identifier: string): Promise<KeyChange> {
   const { OPERATIONS } = await import('../../shared/operations.ts');
   const { refuseInactive } = await import('../../shared/keys/change.ts');
   const { key } = await context.perform(OPERATIONS.show, { identifier });

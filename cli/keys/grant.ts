@@ -7,7 +7,7 @@ import type { Grant } from '../../shared/keys/granted.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../../shared/limits/rate-limit.ts';
 import { notice } from '../output.ts';
-import type { KeysContext } from './context.ts';
+import type { KeysContext, KeysHere } from './context.ts';
 
 /** The flags for what an approval grants. */
 export type GrantOptions = { permission?: string[]; rateLimit?: string[]; expires?: string; retireOld?: string };
@@ -38,27 +38,20 @@ function parseExpires(text: string, nowMs: number): number | null {
  * Asks for what the flags don't give, shows the address to which the secret goes, and asks for a confirmation. Returns null
  * after a no. Throws `cancelled`.
  */
-export async function askGrant(
-  context: KeysContext,
-  key: KeyView,
-  given: Grant,
-  address: string | null,
-): Promise<Grant | null> {
+export async function askGrant(context: KeysHere, key: KeyView, given: Grant, address: string): Promise<Grant | null> {
   const { confirm } = await import('../prompts.ts');
   const grant = await askForGrant(context, key, given);
   const retirement =
     grant.retireOldAtMs === null ? '' : `, end the old key ${key.successorOf} at ${isoTime(grant.retireOldAtMs)}`;
   const question = `Grant ${grantText(grant)}${retirement}, and mail the secret?`;
-  notice(`The secret will be mailed to ${address ?? OWNERS_ADDRESS}.`);
+  notice(`The secret will be mailed to ${address}.`);
   return (await confirm(question)) ? grant : null;
 }
 
-/** Says where a secret was mailed to; only the box knows the address. */
+/** Says where a secret was mailed to. */
 export function mailedText(address: string | undefined): string {
-  return `The secret was mailed to ${address ?? OWNERS_ADDRESS}.`;
+  return `The secret was mailed to ${address}.`;
 }
-
-const OWNERS_ADDRESS = 'the address of the profile';
 
 type Granted = { permissions: readonly string[]; rateLimits: readonly RateLimit[]; expiresAtMs: number | null };
 
@@ -103,7 +96,7 @@ async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]
   return limits(text);
 }
 
-async function askForGrant({ clock, usualRateLimits, approvalLeaseMs }: KeysContext, key: KeyView, given: Grant) {
+async function askForGrant({ clock, usualRateLimits, approvalLeaseMs }: KeysHere, key: KeyView, given: Grant) {
   const { askPermissions, askText } = await import('../prompts.ts');
   const expiry = (text: string) => {
     const nowMs = clock.nowMs();
@@ -114,7 +107,7 @@ async function askForGrant({ clock, usualRateLimits, approvalLeaseMs }: KeysCont
   const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), clock.nowMs(), RETIREMENT));
   return {
     permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),
-    rateLimits: given.rateLimits ?? (await askRateLimits(await usualRateLimits(key.successorOf))),
+    rateLimits: given.rateLimits ?? (await askRateLimits(usualRateLimits(key.successorOf))),
     expiresAtMs:
       given.expiresAtMs !== undefined
         ? given.expiresAtMs

@@ -7,10 +7,10 @@ import { perform } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/shown.ts';
 import { type Globals, havingSeen, type Operator } from '../context.ts';
-import type { KeysContext, NamedProfile } from './context.ts';
+import type { KeysHere, NamedProfile } from './context.ts';
 
 /** What the commands of keys need, in the database of this machine. */
-export function keysHere(deps: Deps, operator: Operator): Omit<KeysContext, keyof Globals> {
+export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof Globals> {
   const { clock, approvalLeaseMs } = deps;
   return {
     clock,
@@ -27,7 +27,7 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysContext, keyo
     checkApproval: (identifier) => checkApproval(deps, identifier),
     checkProfile: (named) => checkProfile(deps, find(deps, named).profileId),
     findProfile: (named) => find(deps, named),
-    usualRateLimits: async (successorOf) => usualRateLimits(deps, successorOf),
+    usualRateLimits: (successorOf) => usualRateLimits(deps, successorOf),
   };
 }
 

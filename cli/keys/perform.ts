@@ -40,13 +40,11 @@ export async function performAndWait<Input extends object>(
   const { clock, server } = context;
   const { identifier, profile } = input;
   const begunMs = clock.nowMs();
-  const stopping = new AbortController();
   if (server !== null) notice(`On ${server}:`);
   const outcome = await waitWhile(
     clock,
-    (say) => context.perform(operation, input, { say, signal: stopping.signal }),
+    () => context.perform(operation, input),
     async () => {
-      stopping.abort();
       if (identifier === undefined) return requestText(server, profile);
       return interruptedText(context, operation.name, await show(context, identifier), begunMs);
     },
@@ -69,7 +67,7 @@ function requestText(server: string | null, profile: string | undefined): string
 
 /** The state of a key after Ctrl-C. On the box, an attempt to approve it keeps others away until its lease is over. */
 function interruptedText(
-  { approvalLeaseMs, server }: KeysContext,
+  context: KeysContext,
   operation: string,
   { identifier, state, attempt }: KeyView,
   begunMs: number,
@@ -84,13 +82,10 @@ function interruptedText(
   if (state !== 'pending' && state !== 'Active') {
     return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
   }
-  if (attempt?.result === 'open' && server !== null) {
-    return `Interrupted; the server goes on to mail the secret of key ${identifier}. ${inspect} how that ends.`;
-  }
-  // An older attempt belongs to somebody else and goes on.
-  if (attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
+  // An older attempt belongs to somebody else and goes on, and so does each at a server, where no approval is begun here.
+  if (context.server !== null || attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
     return `Interrupted; key ${identifier} is ${state} as before.`;
   }
-  const until = isoTime(Date.parse(attempt.startedAt) + approvalLeaseMs);
+  const until = isoTime(Date.parse(attempt.startedAt) + context.approvalLeaseMs);
   return `Interrupted; key ${identifier} is pending still. If the mail arrives, the secret in it will never work; approve again after ${until} to send a new one.`;
 }

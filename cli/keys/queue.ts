@@ -8,7 +8,7 @@ import { ageText } from '../age.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { whileMailIsChecked } from '../waiting.ts';
-import { forKeyAsNow, type KeysContext } from './context.ts';
+import { forKeyAsNow, type KeysHere } from './context.ts';
 import { askGrant, mailedText } from './grant.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
@@ -28,7 +28,7 @@ type Walk = { decided: string[]; failures: AppError[] };
  * If a decision fails, the error is printed and the next request follows. At the end it throws an error with the
  * code of the first of them. Throws `cancelled` after Ctrl-C or Ctrl-D; decisions made before stay.
  */
-export async function walkQueue(context: KeysContext, given: Grant): Promise<void> {
+export async function walkQueue(context: KeysHere, given: Grant): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
   const walk: Walk = { decided: [], failures: [] };
   if (queue.length > 0) await warnWithoutMail(context);
@@ -59,7 +59,7 @@ export async function walkQueue(context: KeysContext, given: Grant): Promise<voi
 }
 
 /** Warns before the first question if no mail can be sent, so that nothing can be approved. Rejecting still works. */
-async function warnWithoutMail({ clock, checkMailer }: KeysContext): Promise<void> {
+async function warnWithoutMail({ clock, checkMailer }: KeysHere): Promise<void> {
   try {
     await whileMailIsChecked(clock, checkMailer());
   } catch (error) {
@@ -76,20 +76,15 @@ function withEarlierDecisions(error: unknown): unknown {
   return new AppError('cancelled', `${error.message} What was decided before stays decided.`);
 }
 
-function show({ perform }: KeysContext, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
+function show({ perform }: KeysHere, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
   return perform(OPERATIONS.show, { identifier });
 }
 
-async function list({ perform }: KeysContext, filter: ListInput): Promise<KeyView[]> {
+async function list({ perform }: KeysHere, filter: ListInput): Promise<KeyView[]> {
   return (await perform(OPERATIONS.list, filter)).keys;
 }
 
-async function layOut(
-  context: KeysContext,
-  key: KeyView,
-  history: readonly HistoryView[],
-  place: string,
-): Promise<void> {
+async function layOut(context: KeysHere, key: KeyView, history: readonly HistoryView[], place: string): Promise<void> {
   const { clock } = context;
   notice(`\n${place}, ${ageText(key.requestedAt, clock.nowMs())} old\n\n${keyText(key, columnsOf(process.stderr))}`);
   notice(`\n${historyText(history)}`);
@@ -100,7 +95,7 @@ async function layOut(
   notice('');
 }
 
-async function decideOne(context: KeysContext, key: KeyView, given: Grant, walk: Walk): Promise<'quit' | 'next'> {
+async function decideOne(context: KeysHere, key: KeyView, given: Grant, walk: Walk): Promise<'quit' | 'next'> {
   for (;;) {
     const choice = await askChoice('What now?', CHOICES);
     if (choice === 'quit') return 'quit';
@@ -120,7 +115,7 @@ async function decideOne(context: KeysContext, key: KeyView, given: Grant, walk:
   }
 }
 
-async function approve(context: KeysContext, key: KeyView, given: Grant): Promise<boolean> {
+async function approve(context: KeysHere, key: KeyView, given: Grant): Promise<boolean> {
   const address = await whileMailIsChecked(context.clock, context.checkApproval(key.identifier));
   // `--retire-old` applies only to requests for a successor.
   const grantable = key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given;
@@ -131,7 +126,7 @@ async function approve(context: KeysContext, key: KeyView, given: Grant): Promis
   return true;
 }
 
-async function reject(context: KeysContext, { identifier }: KeyView): Promise<boolean> {
+async function reject(context: KeysHere, { identifier }: KeyView): Promise<boolean> {
   const reason = await askText({
     message: 'Reason',
     hint: 'As the owner will read it; Enter alone goes back.',
@@ -142,7 +137,7 @@ async function reject(context: KeysContext, { identifier }: KeyView): Promise<bo
   return true;
 }
 
-async function report(context: KeysContext, total: number, { decided }: Walk): Promise<void> {
+async function report(context: KeysHere, total: number, { decided }: Walk): Promise<void> {
   if (context.json) {
     const shown = await Promise.all(decided.map((identifier) => show(context, identifier)));
     printJson({ keys: shown.map(({ key }) => key) });

@@ -13,7 +13,7 @@ const QUESTIONS = {
 } as const;
 
 /**
- * Rejects a request or revokes a key. On a terminal, without `--yes`, it shows the key, asks for the reason if it was not
+ * Rejects a request or revokes a key; an admin at a server elsewhere does it on a page. On a terminal, without `--yes`, it shows the key, asks for the reason if it was not
  * given, and asks for a confirmation. Throws `usage` if the reason is missing and no one can be asked, `cancelled`, and what
  * the operation throws.
  */
@@ -21,9 +21,15 @@ export async function endWithReason(
   context: KeysContext,
   move: 'reject' | 'revoke',
   identifier: string,
-  given: string | undefined,
+  { reason: given, wait = false }: { reason?: string; wait?: boolean },
 ): Promise<void> {
-  const isOptional = move === 'revoke' && given === undefined && (await context.ownProfile()) !== null;
+  const isOwner = move === 'revoke' && (await context.ownProfile()) !== null;
+  if (context.server !== null && !isOwner) {
+    const { decideOnPage, reasonElsewhere } = await import('../remote/decide.ts');
+    if (given !== undefined) throw reasonElsewhere();
+    return decideOnPage(context, { move, identifier, given: {} }, wait);
+  }
+  const isOptional = isOwner && given === undefined;
   const isAsked = isAsking(context.yes);
   let reason = isAsked || isOptional ? given : needed(given, '--reason');
   await againWhileChanged(isAsked, async () => {

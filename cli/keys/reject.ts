@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
 import { REASON_HELP } from './reason-help.ts';
 import { withKeys } from './with-keys.ts';
 
@@ -9,14 +10,15 @@ export function addTo(parent: Command): void {
     .description('Reject a pending request; the owner is mailed the reason.')
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--reason <text>', 'why, as the owner will read it')
+    .option(...WAIT_FLAG)
     .addHelpText(
       'after',
-      `${REASON_HELP}\n\nExample:\n  profilectl keys reject k7Qm2XaB --reason "Please say which pages will show the data."`,
+      `${REASON_HELP}\n${ELSEWHERE_HELP}\n\nExample:\n  profilectl keys reject k7Qm2XaB --reason "Please say which pages will show the data."`,
     )
-    .action((identifier: string, options: { reason?: string }, command: Command) =>
+    .action((identifier: string, options: { reason?: string; wait?: true }, command: Command) =>
       withKeys(command, async (context) => {
         const { endWithReason } = await import('./reason.ts');
-        await endWithReason(context, 'reject', identifier, options.reason);
+        await endWithReason(context, 'reject', identifier, options);
       }),
     );
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
 import { REASON_HELP } from './reason-help.ts';
 import { withKeys } from './with-keys.ts';
 
@@ -9,14 +10,15 @@ export function addTo(parent: Command): void {
     .description('Revoke an Active key at once; the owner is mailed the reason.')
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--reason <text>', 'why, as the owner will read it')
+    .option(...WAIT_FLAG)
     .addHelpText(
       'after',
-      `${REASON_HELP}\n\nExample:\n  profilectl keys revoke k7Qm2XaB --reason "The secret was found in a public repository."`,
+      `${REASON_HELP}\n${ELSEWHERE_HELP}\n\nExample:\n  profilectl keys revoke k7Qm2XaB --reason "The secret was found in a public repository."`,
     )
-    .action((identifier: string, options: { reason?: string }, command: Command) =>
+    .action((identifier: string, options: { reason?: string; wait?: true }, command: Command) =>
       withKeys(command, async (context) => {
         const { endWithReason } = await import('./reason.ts');
-        await endWithReason(context, 'revoke', identifier, options.reason);
+        await endWithReason(context, 'revoke', identifier, options);
       }),
     );
 }

@@ -1,79 +1,126 @@
-import { systemClock } from '../../shared/clock.ts';
-import { AppError } from '../../shared/errors.ts';
-import { isLoopback } from '../../shared/net.ts';
-import type { While } from '../keys/context.ts';
+import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
+import { AppError, exitCodeOf } from '../../shared/errors.ts';
+import { refuseInactive } from '../../shared/keys/change.ts';
+import { ALREADY_SO } from '../../shared/keys/differing.ts';
+import { refuseTimeWithin } from '../../shared/keys/expiry.ts';
+import { refuseMove } from '../../shared/keys/record.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
+import type { KeysThere } from '../keys/context.ts';
+import { printKey } from '../keys/perform.ts';
+import { canAsk, notice } from '../output.ts';
+import { waitWhile } from '../waiting.ts';
 import { hasBrowser, openBrowser } from './browser.ts';
-import { type AskedHost, askHost, type HostAnswer, type Question } from './client.ts';
-import { strangeAnswer } from './refused-answer.ts';
+import { endOf, isUnchanged, type Shown, type Wanted } from './decided.ts';
+import { keyPage, queuePage } from './decision-address.ts';
 
-// An admin's token takes no decision. The server answers with the address of a page where the admin lets exactly this
-// decision through by a passkey; the same request, sent again, is then carried out.
+// An admin's token only reads. What an admin wants to decide is a link to the key's page, which fills in the form there; this
+// command watches the key until somebody has decided. Nothing is stored for it at the server.
 
-/** The code of the answer that names the page. */
-const NEEDED = 'decision_needed';
+/** How long a decision is waited for. */
+const PATIENCE_MS = 600_000;
 
-/** How long a decision may wait for the admin at the server. */
-const LIVES_FOR_MS = 300_000;
-
-/** The same request is sent again after pauses that double from the first to the longest. */
+/** The key is asked for after pauses that double from the first to the longest. */
 const PAUSE_MS = { first: 250, longest: 2_000 };
 
 /**
- * Sends a request. Where it needs a decision, tells the page, opens it in the browser of this machine where there is one and
- * the page is of the server that was asked, and sends the same again until the admin has decided there. Returns the answer.
- * Throws `try_later` where that takes longer than five minutes, and what `askHost` throws.
+ * Has an admin decide on a page of the server: prints its address, opens it in the browser of this machine where there is
+ * one, waits until the key was decided on, and prints it as on the box. Without a terminal it waits only where `isWaiting`.
+ * Throws `usage`, `refused` and `not_found` before that for what can't be decided so, `forbidden` for an owner, `refused`
+ * where the key became something else or its mail was refused for good, `try_later` where nothing was decided within ten
+ * minutes or the mail may be tried again, `cancelled` after Ctrl-C, and what `askHost` throws.
  */
-export async function askUntilDecided(
-  host: AskedHost,
-  question: Question,
-  { say, signal }: While,
-): Promise<HostAnswer> {
-  const begunMs = systemClock.monotonicMs();
-  let page: string | null = null;
-  for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
-    const answer = await askHost(host, { ...question, returned: [NEEDED] });
-    if (answer.headers.get('x-error-code') !== NEEDED) return answer;
-    const address = pageIn(host, answer);
-    if (page === null) showPage(address, isOf(host, address), say);
-    // Another page is that of another decision: the time of the first one is over.
-    if ((page ?? address) !== address || systemClock.monotonicMs() - begunMs > LIVES_FOR_MS) throw tooLate();
-    page = address;
-    await Bun.sleep(pauseMs);
-    if (signal.aborted) throw new AppError('cancelled');
+export async function decideOnPage(context: KeysThere, wanted: Wanted, isWaiting: boolean): Promise<void> {
+  const { identifier, move } = wanted;
+  if ((await context.ownProfile()) !== null) throw new AppError('forbidden', 'Only admins can do this.');
+  const before = await show(context, identifier);
+  refuseImpossible(context, wanted, before);
+  if (move === 'change' && isUnchanged(before.key, wanted.given)) {
+    notice(`Warning: ${ALREADY_SO}`);
+    return printKey(context, identifier);
   }
+  const address = keyPage(context.server, wanted);
+  const line = `To ${move} key ${identifier}, open this page and confirm it there by your passkey: ${address}`;
+  if (!canAsk() && !isWaiting) throw new AppError('try_later', line);
+  await waitWhile(
+    context.clock,
+    () => {
+      notice(line);
+      // Where it can't be opened, the address is there to be copied.
+      if (hasBrowser()) void openBrowser(address);
+      return watchKey(context, wanted, before, PATIENCE_MS);
+    },
+    async () => interruptedText(before, await show(context, identifier)),
+    'decision',
+  );
+  await printKey(context, identifier);
 }
 
-function tooLate(): AppError {
-  return new AppError('try_later', 'Nobody has decided on that page within five minutes; nothing was changed.');
+/** Says where the requests are that wait; thrown where no key is named. */
+export function queueElsewhere({ server }: KeysThere): AppError {
+  const sentence = `At a server the requests are decided on in the browser: ${queuePage(server)} has all that wait. Or name one key here.`;
+  return new AppError('usage', sentence);
 }
 
-function showPage(address: string, mayOpen: boolean, say: While['say']): void {
-  say(`Your passkey is needed for this. Open this page within five minutes, and decide there:\n${address}`);
-  // Where it can't be opened, the address is there to be copied.
-  if (mayOpen && hasBrowser()) void openBrowser(address);
+/** The refusal of a reason that is given here. */
+export function reasonElsewhere(): AppError {
+  return new AppError('usage', 'At a server a reason is typed on the page of the key; leave --reason out.');
 }
 
-/** Where a decision has its page: its path below the server's address. */
-const PAGE = /\/developers\/cli\/decisions\/[0-9A-Za-z]{8}$/;
+async function show({ perform }: KeysThere, identifier: string): Promise<Shown> {
+  return perform(OPERATIONS.show, { identifier });
+}
 
-/** The address of the page. Throws `refused` for one that is no page of a decision. */
-function pageIn({ url }: AskedHost, { status, body: { address } }: HostAnswer): string {
-  const page = typeof address === 'string' && PAGE.test(address) ? URL.parse(address) : null;
-  const isLocal = page !== null && isLoopback(page.hostname.replace(/^\[|\]$/g, ''));
-  if (
-    page !== null &&
-    page.href === address &&
-    (page.protocol === 'https:' || (page.protocol === 'http:' && isLocal))
-  ) {
-    return address;
+/** Throws what the page would refuse at once. */
+function refuseImpossible({ clock }: KeysThere, { move, given }: Wanted, { key }: Shown): void {
+  if (move === 'change') refuseInactive(key);
+  else refuseMove(key, move);
+  if (move !== 'approve') return;
+  refuseTimeWithin(given.expiresAtMs ?? null, APPROVAL_LEASE_MS, clock.nowMs());
+  if (given.retireOldAtMs !== undefined && key.successorOf === null) {
+    throw new AppError('usage', `Key ${key.identifier} succeeds no other key, so there is no old key to end.`);
   }
-  throw strangeAnswer(url, status);
 }
 
 /**
- * Whether an address is of the server that was asked, compared as a text. Another one may be right, where a server is asked by
- * another name than its PUBLIC_URL; but the browser is given none that a server makes up, on this machine least of all.
+ * Asks for the key until it has become what was wanted. A server that can't be reached meanwhile is asked again. Throws the
+ * error of {@link endOf}, `try_later` after `patienceMs`, and what `askHost` throws.
  */
-function isOf({ url }: AskedHost, address: string): boolean {
-  return address.replace(PAGE, '') === url;
+export async function watchKey(context: KeysThere, wanted: Wanted, before: Shown, patienceMs: number): Promise<void> {
+  const { clock } = context;
+  const overMs = clock.monotonicMs() + patienceMs;
+  for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
+    const now = await showOrFault(context, wanted.identifier);
+    const end = now instanceof AppError ? null : endOf(wanted, before, now);
+    if (end === 'as wanted') return;
+    if (end !== null) throw end;
+    if (clock.monotonicMs() >= overMs) throw now instanceof AppError ? now : undecided(now, patienceMs);
+    await Bun.sleep(pauseMs);
+  }
+}
+
+async function showOrFault(context: KeysThere, identifier: string): Promise<Shown | AppError> {
+  try {
+    return await show(context, identifier);
+  } catch (error) {
+    if (error instanceof AppError && exitCodeOf(error.code) === exitCodeOf('try_later')) return error;
+    throw error;
+  }
+}
+
+function undecided({ key: { identifier, state, attempt } }: Shown, patienceMs: number): AppError {
+  const sentence =
+    attempt?.result === 'open'
+      ? `The server is still mailing the secret of key ${identifier}; "profilectl keys show ${identifier}" says how that ends.`
+      : `Nobody has decided within ${patienceMs / 60_000} minutes; key ${identifier} is ${state} as before.`;
+  return new AppError('try_later', sentence);
+}
+
+/** The state of a key after Ctrl-C. */
+function interruptedText(before: Shown, { key }: Shown): string {
+  const { identifier, state, attempt } = key;
+  if (attempt?.result === 'open') {
+    return `Interrupted; the server goes on to mail the secret of key ${identifier}. "profilectl keys show ${identifier}" tells how that ends.`;
+  }
+  if (!Bun.deepEquals(before.key, key)) return `Interrupted; key ${identifier} was decided on, and is ${state} now.`;
+  return `Interrupted; key ${identifier} is ${state} as before. What is confirmed on the page from now on counts all the same.`;
 }

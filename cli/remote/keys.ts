@@ -1,28 +1,21 @@
-import { DAY_MS, isoTime, systemClock } from '../../shared/clock.ts';
-import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
+import { DAY_MS, systemClock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
-import { ALREADY_SO, type KeyChange } from '../../shared/keys/differing.ts';
-import type { Grant } from '../../shared/keys/granted.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
-import { noSuchKey, refuseMove } from '../../shared/keys/record.ts';
+import { noSuchKey } from '../../shared/keys/record.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
-import type { RateLimit } from '../../shared/limits/rate-limit.ts';
 import type { Operation } from '../../shared/operations.ts';
 import type { ListInput, ListOutput } from '../../shared/usage/listed.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import type { Globals } from '../context.ts';
-import type { KeysContext, While } from '../keys/context.ts';
-import { notice } from '../output.ts';
-import { waitForAttempt } from './attempt.ts';
+import type { KeysThere } from '../keys/context.ts';
 import { type AskedHost, askHost, type HostAnswer, type Question } from './client.ts';
-import { askUntilDecided } from './decide.ts';
 import { strangeAnswer } from './refused-answer.ts';
 
 // The operations on keys, asked of a server elsewhere as requests under /manage/v1/keys.
 
 /** What the commands of keys need, at a server elsewhere, which knows by the token who asks. */
-export function keysAt(host: AskedHost): Omit<KeysContext, keyof Globals> {
-  const { perform, show } = operationsAt(host);
+export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
+  const perform = performAt(host);
   let asked: Promise<HostAnswer> | null = null;
   const me = async () => {
     asked ??= askHost(host, { method: 'GET', path: '/me' });
@@ -30,7 +23,6 @@ export function keysAt(host: AskedHost): Omit<KeysContext, keyof Globals> {
   };
   return {
     clock: systemClock,
-    approvalLeaseMs: APPROVAL_LEASE_MS,
     server: host.url,
     perform,
     performAsNow: () => perform,
@@ -38,25 +30,15 @@ export function keysAt(host: AskedHost): Omit<KeysContext, keyof Globals> {
       const { kind, profile } = await me();
       return kind === 'owner' && typeof profile === 'string' ? profile : null;
     },
-    // The server finds out and says so when it is asked to approve.
-    checkMailer: async () => {},
-    checkApproval: async (identifier) => {
-      refuseMove((await show(identifier)).key, 'approve');
-      return null;
-    },
     checkProfile: () => {},
     findProfile: ({ profile }) => ({ profile }),
-    usualRateLimits: async (successorOf) => {
-      if (successorOf !== null) return (await show(successorOf)).key.rateLimits;
-      return ((await me()).defaultRateLimits ?? []) as RateLimit[];
-    },
   };
 }
 
 /** Does one operation. */
-type Act = (input: never, during: While) => Promise<unknown>;
+type Act = (input: never) => Promise<unknown>;
 
-function operationsAt(host: AskedHost) {
+function performAt(host: AskedHost): KeysThere['perform'] {
   const ask = (question: Question) => askHost(host, question);
   const show = async (identifier: string) => {
     const answer = await ask({ method: 'GET', path: pathOf(identifier) });
@@ -67,10 +49,6 @@ function operationsAt(host: AskedHost) {
     identifier: keyIn(host, await ask(question)).identifier,
     warning: null,
   });
-  const decide = async (identifier: string, move: string, json: object, during: While): Promise<KeyView> => {
-    const question = { method: 'POST', path: `${pathOf(identifier)}/${move}`, json } as const;
-    return keyIn(host, await askUntilDecided(host, question, during));
-  };
   const acts: Record<string, Act> = {
     list: (input: ListInput) => listAt(host, input),
     show: ({ identifier }: { identifier: string }) => show(identifier),
@@ -82,29 +60,13 @@ function operationsAt(host: AskedHost) {
       send({ method: 'PATCH', path: pathOf(identifier), json: { name } }),
     withdraw: ({ identifier }: { identifier: string }) =>
       send({ method: 'POST', path: `${pathOf(identifier)}/withdraw`, json: {} }),
-    approve: async ({ identifier, ...grant }: { identifier: string } & Grant, during) => {
-      const begun = await decide(identifier, 'approve', grantJson(grant), during);
-      return waitForAttempt(begun, () => show(identifier), during.signal);
-    },
-    change: async ({ identifier, ...change }: { identifier: string } & KeyChange, during) => {
-      const { key: before } = await show(identifier);
-      const after = await decide(identifier, 'change', grantJson(change), during);
-      return { identifier, warning: Bun.deepEquals(before, after) ? ALREADY_SO : null };
-    },
-    reject: async ({ identifier, reason }: { identifier: string; reason: string }, during) =>
-      outcomeOf(await decide(identifier, 'reject', { reason }, during)),
-    revoke: async ({ identifier, reason }: { identifier: string; reason?: string }, during) =>
-      outcomeOf(await decide(identifier, 'revoke', { reason }, during)),
+    revoke: ({ identifier, reason }: { identifier: string; reason?: string }) =>
+      send({ method: 'POST', path: `${pathOf(identifier)}/revoke`, json: { reason } }),
   };
-  const perform = async <Input extends object, Output>(
-    { name }: Operation<Input, Output>,
-    input: Input,
-    during: While = { say: notice, signal: new AbortController().signal },
-  ): Promise<Output> => {
+  return async <Input extends object, Output>({ name }: Operation<Input, Output>, input: Input): Promise<Output> => {
     const act = acts[name] as Act;
-    return (await act(input as never, during)) as Output;
+    return (await act(input as never)) as Output;
   };
-  return { perform, show };
 }
 
 /** More keys are not read: a server that always has another page would fill the memory. */
@@ -185,17 +147,4 @@ function isKey(value: unknown): value is KeyView {
     typeof state === 'string' &&
     [permissions, requestedPermissions, rateLimits].every(Array.isArray)
   );
-}
-
-function outcomeOf({ identifier }: KeyView): Outcome {
-  return { identifier, warning: null };
-}
-
-/** A grant as JSON: its times are ISO 8601. What is undefined is left out. */
-function grantJson({ permissions, rateLimits, expiresAtMs, retireOldAtMs }: KeyChange & Pick<Grant, 'retireOldAtMs'>) {
-  return { permissions, rateLimits, expiresAt: timeText(expiresAtMs), retireOldAt: timeText(retireOldAtMs) };
-}
-
-function timeText(ms: number | null | undefined): string | null | undefined {
-  return typeof ms === 'number' ? isoTime(ms) : ms;
 }

@@ -12,7 +12,7 @@ import type { KeyDecision } from './passkeys/decision-form.ts';
 import { performHere } from './perform.ts';
 import type { Pages } from './visit.ts';
 
-// What admins decide, on a page or by a `profilectl` elsewhere, once a passkey has let it through.
+// What admins decide on a page, once a passkey has let it through.
 
 /** Throws what would refuse a decision just now, before anybody is asked for a passkey. */
 export async function refuseImpossible(

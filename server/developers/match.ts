@@ -58,7 +58,7 @@ export function matchPath(template: string, path: string): Record<string, string
  * a header.
  */
 const PLAIN_PATH = /^((?:\/[A-Za-z0-9_-]+)+)(?:\?(.+))?$/;
-const PLAIN_PARAMETER = /^([a-z_-]+)=(?:[A-Za-z0-9_.~!'()*-]|%[0-9A-Fa-f]{2})*$/;
+const PLAIN_PARAMETER = /^([A-Za-z_-]+)=(?:[A-Za-z0-9_.~!'()*-]|%[0-9A-Fa-f]{2})*$/;
 
 /** The longest path, with its parameters, to go on to after signing in. */
 const MOST_PATH = 2_000;

@@ -1,6 +1,5 @@
 import { CLI_PARAMETERS } from './cli-request.ts';
 import type { FieldKinds } from './form.ts';
-import { cliDecisionPage, confirmCliDecision, refuseCliDecision } from './pages/admin/cli-decision.ts';
 import { decide } from './pages/admin/decide.ts';
 import { enrol, enrolPage, registeredPage } from './pages/admin/enrol.ts';
 import { adminKeyPage } from './pages/admin/key.ts';
@@ -24,6 +23,7 @@ import { codePage, signIn } from './pages/sign-in-code.ts';
 import { signOut } from './pages/sign-out.ts';
 import { withdraw, withdrawPage } from './pages/withdraw-key.ts';
 import { DECISION_FIELDS } from './passkeys/decision-form.ts';
+import { LINKED_FIELDS } from './passkeys/decision-link.ts';
 import { ASSERTION_FIELDS, REGISTRATION_FIELDS } from './passkeys/passkey-form.ts';
 import type { PageRoute } from './visit.ts';
 
@@ -42,19 +42,6 @@ const OWNERS_PAGES: readonly PageRoute[] = [
   { method: 'POST', path: '/developers/keys/:identifier/withdraw', who: 'owner', act: withdraw },
   { method: 'GET', path: '/developers/keys/:identifier/revoke', who: 'owner', act: revokePage },
   { method: 'POST', path: '/developers/keys/:identifier/revoke', who: 'owner', fields: { reason: 'one' }, act: revoke },
-];
-
-/** What an admin lets through that a `profilectl` elsewhere has asked for. */
-const DECISION_PAGES: readonly PageRoute[] = [
-  { method: 'GET', path: '/developers/cli/decisions/:id', who: 'admin', act: cliDecisionPage },
-  {
-    method: 'POST',
-    path: '/developers/cli/decisions/:id',
-    who: 'admin',
-    fields: ASSERTION_FIELDS,
-    act: confirmCliDecision,
-  },
-  { method: 'POST', path: '/developers/cli/decisions/:id/refuse', who: 'admin', act: refuseCliDecision },
 ];
 
 /** How admins come in, and what they do. */
@@ -83,7 +70,13 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     query: ['state', 'profile', 'after', 'decided'],
     act: queue,
   },
-  { method: 'GET', path: '/developers/admin/keys/:identifier', who: 'admin', query: ['decided'], act: adminKeyPage },
+  {
+    method: 'GET',
+    path: '/developers/admin/keys/:identifier',
+    who: 'admin',
+    query: ['decided', ...LINKED_FIELDS],
+    act: adminKeyPage,
+  },
   {
     method: 'POST',
     path: '/developers/admin/keys/:identifier/decide',
@@ -141,5 +134,4 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { method: 'POST', path: '/developers/found', who: 'anyone', fields: { secret: 'secret' }, act: giveBack },
   ...OWNERS_PAGES,
   ...ADMINS_PAGES,
-  ...DECISION_PAGES,
 ];

@@ -1,6 +1,6 @@
 import type { ManageRoute } from './call.ts';
-import { approve, CHANGE_MEMBERS, change, GRANT_MEMBERS, reject, revoke } from './operations/decisions.ts';
 import {
+  decidedOnPage,
   KEY_PATH,
   KEYS_PATH,
   LIST_PARAMETERS,
@@ -8,6 +8,7 @@ import {
   REQUEST_MEMBERS,
   rename,
   request,
+  revoke,
   show,
   usage,
   withdraw,
@@ -21,8 +22,14 @@ export const KEY_ROUTES: readonly ManageRoute[] = [
   { method: 'PATCH', path: KEY_PATH, who: 'person', members: ['name'], act: rename },
   { method: 'GET', path: `${KEY_PATH}/usage`, who: 'person', members: null, query: ['days'], act: usage },
   { method: 'POST', path: `${KEY_PATH}/withdraw`, who: 'person', members: null, act: withdraw },
-  { method: 'POST', path: `${KEY_PATH}/approve`, who: 'person', members: GRANT_MEMBERS, act: approve },
-  { method: 'POST', path: `${KEY_PATH}/reject`, who: 'person', members: ['reason'], act: reject },
-  { method: 'POST', path: `${KEY_PATH}/change`, who: 'person', members: CHANGE_MEMBERS, act: change },
+  ...(['approve', 'reject', 'change'] as const).map(
+    (operation): ManageRoute => ({
+      method: 'POST',
+      path: `${KEY_PATH}/${operation}`,
+      who: 'person',
+      members: null,
+      act: decidedOnPage(operation),
+    }),
+  ),
   { method: 'POST', path: `${KEY_PATH}/revoke`, who: 'person', members: ['reason'], act: revoke },
 ];

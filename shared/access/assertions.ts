@@ -52,8 +52,8 @@ export function beginDecision(access: Access, admin: SignedAdmin, decision: Deci
 }
 
 /**
- * Uses an assertion up for exactly this decision, and returns the admin as the person that may take it: beside
- * `cli-decisions.ts`, which stores that this was done, the only place where `hasAsserted` becomes true. Throws `forbidden`
+ * Uses an assertion up for exactly this decision, and returns the admin as the person that may take it: the only place
+ * where `hasAsserted` becomes true. Throws `forbidden`
  * for an assertion that is old, used, another's, changed or for anything else than this decision, and `changed_since` where
  * the key is not as the page showed it any more; whatever stores the decision looks again.
  */

@@ -13,14 +13,11 @@ export type Decision = {
   reason?: string | null | undefined;
   /** The state in which the page showed what is decided on (`shownKey`). */
   shown: string;
-  /** The id under which a `profilectl` elsewhere asked for it (`cli-decisions.ts`); absent where a page decides. */
-  askedAs?: string | undefined;
 };
 
 /** A decision as one text: two that differ in anything have different ones, also where one leaves out what is null in the other. */
 export function decisionText(decision: Decision): string {
-  const { operation, identifier, permissions, rateLimits, expiresAtMs, retireOldAtMs, reason, shown, askedAs } =
-    decision;
+  const { operation, identifier, permissions, rateLimits, expiresAtMs, retireOldAtMs, reason, shown } = decision;
   const limits = rateLimits?.map(({ quota, windowSeconds }) => ({ quota, windowSeconds }));
   return JSON.stringify({
     operation,
@@ -31,6 +28,5 @@ export function decisionText(decision: Decision): string {
     retireOldAtMs,
     reason,
     shown,
-    askedAs,
   });
 }

@@ -4,7 +4,6 @@ import type { Opened, Sqlite } from '../db/connect.ts';
 import { type Binding, isStillBound } from './binding.ts';
 import { dropOldChallenges } from './challenges.ts';
 import { dropOldCliCodes } from './cli-codes.ts';
-import { dropOldDecisions } from './cli-decisions.ts';
 import { dropOldCodes } from './code-rows.ts';
 import { endOpenedBy } from './end-all.ts';
 import { dropOldEnrolments } from './enrolments.ts';
@@ -39,7 +38,6 @@ const DROPS = [
   dropOldCliCodes,
   dropOldChallenges,
   dropOldUses,
-  dropOldDecisions,
   dropOldEnrolments,
   dropOldHandOvers,
 ] as const;

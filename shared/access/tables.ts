@@ -171,25 +171,6 @@ const UNTOLD_SIGN_INS = `CREATE TABLE IF NOT EXISTS untold_sign_ins (
   client_agent TEXT NOT NULL
 ) STRICT`;
 
-/**
- * Decisions for which an admin's `profilectl` elsewhere has asked (`cli-decisions.ts`): `asked` is the decision as text without
- * the state of the key, which is `shown`.
- */
-const CLI_DECISIONS = `CREATE TABLE IF NOT EXISTS cli_decisions (
-  id TEXT PRIMARY KEY,
-  token TEXT NOT NULL,
-  admin TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  asked TEXT NOT NULL,
-  shown TEXT NOT NULL,
-  machine TEXT NOT NULL,
-  client_address TEXT NOT NULL,
-  made_at INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('open', 'confirmed', 'refused', 'used', 'over'))
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS cli_decisions_token ON cli_decisions (token);
-CREATE INDEX IF NOT EXISTS cli_decisions_made ON cli_decisions (made_at)`;
-
 /** Every statement that makes the sessions file, in order. */
 export const TABLES: readonly string[] = [
   SETTINGS,
@@ -205,5 +186,4 @@ export const TABLES: readonly string[] = [
   TOKEN_USES,
   HAND_OVERS,
   UNTOLD_SIGN_INS,
-  CLI_DECISIONS,
 ].flatMap((text) => text.split(';\n'));

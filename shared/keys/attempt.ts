@@ -126,7 +126,9 @@ export type NotAccepted = Exclude<Delivery, { outcome: 'accepted' }>;
  * Closes an attempt whose mail was not accepted, and keeps the reason in the key's history. False, and nothing written,
  * where somebody has decided otherwise meanwhile. Throws `busy` and what `write` throws.
  */
-export function closeAttempt(deps: Deps, attempt: Attempt, { outcome, reason }: NotAccepted): boolean {
+export function closeAttempt(deps: Deps, attempt: Attempt, delivery: NotAccepted): boolean {
+  const { outcome, reason } = delivery;
+  const isTemporary = outcome === 'refused' && !delivery.permanent;
   return write(deps.db, (tx) => {
     const key = readKey(tx, attempt.key.identifier);
     const result = closingResult(approvable(tx, key), attempt.number, outcome);
@@ -134,7 +136,7 @@ export function closeAttempt(deps: Deps, attempt: Attempt, { outcome, reason }: 
     closeAttempts(tx, key.identifier, result);
     const act = { by: attempt.by, atMs: deps.clock.nowMs() };
     const event = result === 'refused' ? 'approval refused' : 'approval not confirmed';
-    addAttemptEvent(tx, key, act, event, { attempt: attempt.number, reason });
+    addAttemptEvent(tx, key, act, event, { attempt: attempt.number, reason, ...(isTemporary && { isTemporary }) });
     return true;
   });
 }
@@ -172,7 +174,7 @@ function addAttemptEvent(
   key: ApiKey,
   act: Act,
   event: 'approval started' | 'approval refused' | 'approval not confirmed',
-  detail: { attempt: number; reason?: string },
+  detail: { attempt: number; reason?: string; isTemporary?: true },
 ): void {
   addEvent(tx, key, act, { event, fromState: key.state, toState: key.state, detail });
 }

@@ -108,7 +108,7 @@ function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): H
 /** What a mail server said of a mail is for those who run the service; it may name machines and addresses. */
 function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEventDetail | null {
   if (detail === null || !ABOUT_MAILS.includes(event)) return detail;
-  const { reason: _reason, to: _to, ...shown } = detail;
+  const { reason: _reason, to: _to, isTemporary: _isTemporary, ...shown } = detail;
   return Object.keys(shown).length === 0 ? null : shown;
 }
 

@@ -67,9 +67,9 @@ test.skipIf(programPath('caddy') === null)(
     const identifier = requested.stdout.slice(0, 8);
 
     const gracesToken = await logIn(world, url, grace.cookie, graces);
-    const approved = await asGrace(['keys', 'approve', identifier, '--yes'], confirming(world, grace));
+    const approved = await asGrace(['keys', 'approve', identifier, '--wait'], confirming(world, grace));
     expect(approved).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
-    expect(await graces.opened()).toStartWith(`${url}/developers/cli/decisions/`);
+    expect(await graces.opened()).toBe(`${url}/developers/admin/keys/${identifier}?operation=approve`);
     const [secret = ''] = mailedSecrets(world.access, identifier);
     expect(await lookUp(secret)).toBe(200);
 

@@ -1,15 +1,16 @@
 import { expect } from 'bun:test';
+import type { PageAnswer } from '../../server/developers/messages.ts';
 import type { Signed } from '../../shared/access/session-row.ts';
 import { ownerToSign } from '../../shared/access/sessions.ts';
 import { adminWorld, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
 import { signIn } from './admins.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from './cli.ts';
 import { personTokenFor } from './manage.ts';
-import { ask, type PageWorld, serverOfPages, visit } from './pages.ts';
+import { ask, type PageWorld, serverOfPages, unescaped, visit } from './pages.ts';
 import { noteOutput } from './secret-search.ts';
 
-/** The address of a page that lets one decision through, as `profilectl` prints it. */
-const PAGE = /^https?:\S+?(\/developers\/cli\/decisions\/\w{8})$/m;
+/** The address of the page of a key on which an admin decides, as `profilectl` prints it. */
+export const DECISION_PAGE = /https?:\S+?(\/developers\/admin\/keys\/\w{8}\?\S+)\s/;
 
 /** A server, with the admin Grace and the owner of the profile `ada` (id 7), whose `profilectl` are let in. */
 export async function remoteWorld(variables: Record<string, string> = {}) {
@@ -28,21 +29,34 @@ export async function remoteWorld(variables: Record<string, string> = {}) {
   };
 }
 
-/** What a person does with the page of a decision, by its path. */
+/** What a person does with the page of a key, by its path and parameters. */
 export type Decider = (path: string) => Promise<unknown>;
 
-/** Lets each decision through with the passkey of an admin who is signed in. */
+/** What an admin types as the reason. */
+export const REASON = 'It is not needed.';
+
+/** Sends the form that the page has filled in, with a reason where it asks for one, and confirms it by the admin's passkey. */
 export function confirming(world: PageWorld, { cookie, authenticator }: SignedInAdmin): Decider {
   return async (path) => {
-    const page = await ask(world, path, { cookie, form: {} });
-    const { status } = await visit(world, path, { cookie, form: withPasskey(page, authenticator) });
+    const page = await ask(world, path, { cookie });
+    const form = formOn(page, new URLSearchParams(path.split('?')[1]).get('operation') ?? '');
+    const decide = `${path.split('?')[0]}/decide`;
+    const asked = await visit(world, decide, { cookie, form });
+    const { status } = await visit(world, decide, { cookie, form: withPasskey(asked, authenticator) });
     expect(status).toBe(303);
   };
 }
 
-/** Refuses each decision. */
-export function refusing(world: PageWorld, { cookie }: SignedInAdmin): Decider {
-  return (path) => visit(world, `${path}/refuse`, { cookie, form: {} });
+/** What the form of an operation on a key's page would send just now. */
+export function formOn({ body }: PageAnswer, operation: string): [string, string][] {
+  const begin = body.indexOf(`<section aria-labelledby="${operation}">`);
+  const section = begin === -1 ? '' : body.slice(begin, body.indexOf('</section>', begin));
+  const inputs = [...section.matchAll(/<input [^>]*>/g)].flatMap(([input]): [string, string][] => {
+    const attribute = (name: string) => unescaped(new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1] ?? '');
+    const isLeftOut = attribute('type') === 'checkbox' && !/ checked\b/.test(input);
+    return isLeftOut ? [] : [[attribute('name'), attribute('value')]];
+  });
+  return section.includes('<textarea') ? [...inputs, ['reason', REASON]] : inputs;
 }
 
 /** Runs `profilectl` at a server to its end, with this token. */
@@ -55,7 +69,7 @@ export function profilectlAt(
   return profilectlDeciding([...words, '--host', server.url], { PROFILECTL_TOKEN: token }, decide);
 }
 
-/** Runs `profilectl` to its end; `decide` is told of the page of a decision once that is printed. */
+/** Runs `profilectl` to its end; `decide` is told of the page of a key once that is printed. */
 export async function profilectlDeciding(
   words: readonly string[],
   variables: Record<string, string>,
@@ -72,7 +86,7 @@ export async function profilectlDeciding(
     const decoder = new TextDecoder();
     for await (const chunk of child.stderr) {
       stderr += decoder.decode(chunk, { stream: true });
-      const [, path] = PAGE.exec(stderr) ?? [];
+      const [, path] = DECISION_PAGE.exec(stderr) ?? [];
       if (path !== undefined) decided ??= decide(path);
     }
   };

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../shared/clock.ts';
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
 import { TEXT_RULES } from '../../../shared/keys/fields.ts';
 import { canMove } from '../../../shared/keys/key.ts';
@@ -8,6 +9,7 @@ import { allValues, type Form, oneValue } from '../form.ts';
 import { checkboxes, type Faults, formTo, hiddenField, textArea, textField } from '../html/fields.ts';
 import { PERMISSION_WORDS } from '../html/key-facts.ts';
 import type { KeyOperation } from './decision-form.ts';
+import type { DecisionLink } from './decision-link.ts';
 
 /** What the forms of a key's page are made of. */
 export type DecisionParts = {
@@ -20,6 +22,8 @@ export type DecisionParts = {
   usualRateLimits: readonly RateLimit[];
   /** What was typed, where one of the forms was refused. */
   typed: Form | null;
+  /** What the address of the page fills in, where nothing was typed yet. */
+  link: DecisionLink | null;
   faults: Faults;
 };
 
@@ -40,17 +44,26 @@ ${possible.map(([, form]) => form())}`;
 }
 
 function grantForm(parts: DecisionParts, operation: 'approve' | 'change', heading: string, button: string): Html {
-  const { key, typed, faults, usualRateLimits } = parts;
+  const { key, faults, usualRateLimits } = parts;
   const isApproval = operation === 'approve';
-  const isTyped = typed !== null && oneValue(typed, 'operation') === operation;
-  const value = (name: string, otherwise: string) => (isTyped ? oneValue(typed, name) : otherwise);
-  const limits = isApproval ? usualRateLimits : key.rateLimits;
+  const typed = typedIn(parts, operation);
+  const link = typed === null && parts.link?.operation === operation ? parts.link : null;
+  const limits = (isApproval ? usualRateLimits : key.rateLimits).map(formatRateLimit).join(' ');
   const permissions = isApproval ? key.requestedPermissions : key.permissions;
+  const expires = isApproval ? '' : (key.expiresAt ?? '');
+  const value = (name: string, otherwise: string) =>
+    typed === null ? (link?.fields.get(name)?.[0] ?? otherwise) : oneValue(typed, name);
+  // What a link sets is compared as it is meant, so that 60/60s is no other limit than 60/1m.
+  const { values: set = {} } = link ?? {};
+  const mark = (name: string, meant: string | null, otherwise: string) =>
+    link?.fields.has(name) && meant !== otherwise ? markOf(otherwise) : '';
+  const linkedTime = (atMs: unknown) => (typeof atMs === 'number' ? isoTime(atMs) : atMs === null ? '' : null);
   const fields = [
     checkboxes({
       name: 'permissions',
       label: 'Permissions',
-      values: isTyped ? allValues(typed, 'permissions') : permissions,
+      hint: mark('permissions', listText(set.permissions), listText(permissions) ?? ''),
+      values: typed === null ? (link?.fields.get('permissions') ?? permissions) : allValues(typed, 'permissions'),
       options: PERMISSIONS.map((permission) => ({
         value: permission,
         label: permission,
@@ -61,15 +74,15 @@ function grantForm(parts: DecisionParts, operation: 'approve' | 'change', headin
     textField({
       name: 'rateLimits',
       label: 'Rate limits',
-      hint: `One to four, separated by spaces, each ${RATE_LIMIT_SYNTAX}.`,
-      value: value('rateLimits', limits.map(formatRateLimit).join(' ')),
+      hint: html`One to four, separated by spaces, each ${RATE_LIMIT_SYNTAX}. ${mark('rateLimits', limitsText(set.rateLimits), limits)}`,
+      value: value('rateLimits', limits),
       faults,
     }),
     textField({
       name: 'expires',
       label: 'Expires',
-      hint: 'Empty for never; or a span from now such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
-      value: value('expires', isApproval ? '' : (key.expiresAt ?? '')),
+      hint: html`Empty for never; or a span from now such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z. ${mark('expires', linkedTime(set.expiresAtMs), expires)}`,
+      value: value('expires', expires),
       size: 'short',
       faults,
     }),
@@ -78,7 +91,7 @@ function grantForm(parts: DecisionParts, operation: 'approve' | 'change', headin
           textField({
             name: 'retireOld',
             label: `When key ${key.successorOf} ends, which this one is to replace`,
-            hint: 'Empty leaves it as it is; or a span from now such as 7d, a date, or a time. Never later than it ends by itself.',
+            hint: html`Empty leaves it as it is; or a span from now such as 7d, a date, or a time. Never later than it ends by itself. ${mark('retireOld', linkedTime(set.retireOldAtMs), '')}`,
             value: value('retireOld', ''),
             size: 'short',
             faults,
@@ -89,14 +102,32 @@ function grantForm(parts: DecisionParts, operation: 'approve' | 'change', headin
   return section(parts, operation, heading, button, fields);
 }
 
+/** Says that a link has set a field, and what would stand there without it. */
+function markOf(otherwise: string): Html {
+  return html`<mark>Set by a link</mark>, instead of ${otherwise === '' ? 'nothing' : otherwise}.`;
+}
+
+function listText(permissions: unknown): string | null {
+  return Array.isArray(permissions) ? PERMISSIONS.filter((one) => permissions.includes(one)).join(', ') : null;
+}
+
+function limitsText(limits: unknown): string | null {
+  return Array.isArray(limits) ? limits.map(formatRateLimit).join(' ') : null;
+}
+
+/** What was typed into the form of an operation, where that was refused. */
+function typedIn({ typed }: DecisionParts, operation: KeyOperation): Form | null {
+  return typed !== null && oneValue(typed, 'operation') === operation ? typed : null;
+}
+
 function reasonForm(parts: DecisionParts, operation: 'reject' | 'revoke', heading: string, button: string): Html {
-  const { typed, faults } = parts;
-  const isTyped = typed !== null && oneValue(typed, 'operation') === operation;
+  const { faults } = parts;
+  const typed = typedIn(parts, operation);
   const field = textArea({
     name: 'reason',
     label: 'Reason',
     hint: 'The owner gets it by mail.',
-    value: isTyped ? oneValue(typed, 'reason') : '',
+    value: typed === null ? '' : oneValue(typed, 'reason'),
     rows: 3,
     bounds: TEXT_RULES.reason,
     faults,

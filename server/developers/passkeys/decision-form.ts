@@ -56,6 +56,21 @@ export function readDecision(
 ): { decision: KeyDecision; faults: Map<string, string> } {
   const operation = oneValue(form, 'operation');
   if (!isOperation(operation)) throw new AppError('bad_form');
+  const { values, faults } = readFields(operation, form, nowMs, FIELDS_OF[operation]);
+  return { decision: { operation, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
+}
+
+/**
+ * Reads those fields of an operation's form that are named; others than the operation has are left out. Returns the values by
+ * the names of the operation's inputs, and what is wrong with them, a sentence for each field.
+ */
+export function readFields(
+  operation: KeyOperation,
+  form: Form,
+  nowMs: number,
+  names: readonly string[],
+): { values: Record<string, unknown>; faults: Map<string, string> } {
+  const wanted = FIELDS_OF[operation].filter((name) => names.includes(name));
   const faults = new Map<string, string>();
   const read = (name: string, parse: () => unknown): unknown => {
     try {
@@ -67,16 +82,16 @@ export function readDecision(
     }
   };
   const values = Object.fromEntries(
-    FIELDS_OF[operation].map((name) => [INPUT_NAMES[name], read(name, () => parseField[name](form, nowMs))]),
+    wanted.map((name) => [INPUT_NAMES[name], read(name, () => parseField[name](form, nowMs))]),
   );
   // Admins always give a reason: the rule for it is that of a rejection.
   const rules: Readonly<Record<string, Field>> = OPERATIONS[operation === 'revoke' ? 'reject' : operation].input;
-  for (const name of FIELDS_OF[operation]) {
+  for (const name of wanted) {
     const input = INPUT_NAMES[name];
     const fault = inputFaults({ [input]: rules[input] as Field }, values).get(input);
     if (fault !== undefined && !faults.has(name)) faults.set(name, fault);
   }
-  return { decision: { operation, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
+  return { values, faults };
 }
 
 const parseField: Readonly<Record<DecidedField, (form: Form, nowMs: number) => unknown>> = {
@@ -105,7 +120,8 @@ export function fieldsOf(decision: KeyDecision): [name: string, value: string][]
   ];
 }
 
-function isOperation(text: string): text is KeyOperation {
+/** Whether a text names something that can be decided on a key. */
+export function isOperation(text: string): text is KeyOperation {
   return Object.hasOwn(FIELDS_OF, text);
 }
 

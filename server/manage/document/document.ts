@@ -31,7 +31,7 @@ const OAuthError = z.strictObject({
 
 const DECISION_NEEDED = z.strictObject({
   error: z.string(),
-  address: z.url().describe('Where the admin lets this through; not for other codes.').optional(),
+  address: z.url().describe('The page on which admins decide on the key; not for other codes.').optional(),
 });
 
 for (const [id, schema] of Object.entries({ Error: ErrorBody, OAuthError, Key, KeyWithHistory })) {
@@ -159,7 +159,6 @@ function operationOf(route: ManageRoute | LoginRoute, style: RefusalStyle): ZodO
 const FOUND: Readonly<Record<number, string>> = {
   200: 'What was asked for.',
   201: 'It is made.',
-  202: 'The admin has let it through, and it is carried out; an approval’s mail is on its way.',
 };
 
 function foundOf({ body, headers }: ManageDoc, status: number, style: RefusalStyle) {

@@ -4,7 +4,7 @@ import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { USAGE_DAYS } from '../../../shared/keys/fields.ts';
 import { ownHeader } from '../../docs/openapi/headers.ts';
 import { KEY_PATH, KEYS_PATH } from '../operations/keys.ts';
-import { CHANGE_BODY, GRANT_BODY, NAME_BODY, REASON_BODY, REQUEST_BODY, REVOCATION_BODY } from './key-requests.ts';
+import { NAME_BODY, REQUEST_BODY, REVOCATION_BODY } from './key-requests.ts';
 import { inQuery, type ManageDoc } from './operations.ts';
 
 // What the document says of the operations on keys.
@@ -18,22 +18,16 @@ const json = (schema: z.ZodType) => ({ type: 'application/json', schema });
 const OF_KEY = ['not_found'] as const;
 const OF_BODY = ['bad_body', 'body_too_long', 'not_json'] as const;
 
-const DECIDING =
-  'The first answer to an admin is 403 `decision_needed` with an `address`, where the admin lets exactly this through by a passkey within five minutes. Send the same request again, every two seconds say: it is answered the same until then, and once it is let through it is carried out, once.';
-
-/** A decision of admins. */
-function decisionDoc(doc: Pick<ManageDoc, 'operationId' | 'summary' | 'description' | 'request'>): ManageDoc {
+/** What admins do on the page of the key only. */
+function decisionDoc(operationId: string, what: string): ManageDoc {
   return {
-    ...doc,
-    description: `${doc.description} ${DECIDING}`,
+    operationId,
+    summary: `Find the page to ${what}`,
+    description: `For admins, whose token only reads. Whatever the body is, nothing is done, and the answer is 403 \`decision_needed\` with the \`address\` of the page on which an admin can ${what} by a passkey. Look at the key to see what was decided.`,
     parameters: THE_KEY,
-    statuses: [202],
+    statuses: [],
     body: Key,
-    refusals: [
-      ...OF_KEY,
-      ...OF_BODY,
-      ...(['not_possible', 'decision_needed', 'decision_refused', 'changed_since', 'too_many_challenges'] as const),
-    ],
+    refusals: [...OF_KEY, 'decision_needed'],
   };
 }
 
@@ -107,33 +101,17 @@ export const KEY_DOCS: Record<string, ManageDoc> = {
     body: Key,
     refusals: [...OF_KEY, 'not_possible'],
   },
-  [`POST ${KEY_PATH}/approve`]: decisionDoc({
-    operationId: 'approveKey',
-    summary: 'Approve a request',
-    description:
-      'For admins. What is left out is granted as it was asked for, with the usual limits, without an end. After the 202 the mail with the secret is on its way: look at the key until the result of its attempt is not `open` any more.',
-    request: json(GRANT_BODY),
-  }),
-  [`POST ${KEY_PATH}/reject`]: decisionDoc({
-    operationId: 'rejectKey',
-    summary: 'Reject a request',
-    description: 'For admins. The owner gets the reason by mail.',
-    request: json(REASON_BODY),
-  }),
-  [`POST ${KEY_PATH}/change`]: decisionDoc({
-    operationId: 'changeKey',
-    summary: 'Change what an Active key may do',
-    description: 'For admins. What is left out stays as it is; the secret stays, and the owner gets a mail.',
-    request: json(CHANGE_BODY),
-  }),
+  [`POST ${KEY_PATH}/approve`]: decisionDoc('approveKey', 'approve a request'),
+  [`POST ${KEY_PATH}/reject`]: decisionDoc('rejectKey', 'reject a request'),
+  [`POST ${KEY_PATH}/change`]: decisionDoc('changeKey', 'change what an Active key may do'),
   [`POST ${KEY_PATH}/revoke`]: {
-    ...decisionDoc({
-      operationId: 'revokeKey',
-      summary: 'Revoke a key',
-      description:
-        'For the owner of the key, who may leave the reason out and is answered with 200 at once; and for admins.',
-      request: json(REVOCATION_BODY),
-    }),
-    statuses: [200, 202],
+    operationId: 'revokeKey',
+    summary: 'Revoke a key',
+    description:
+      'For its owner, with a reason or without: every request with its secret is refused from then on. An admin gets 403 `decision_needed` with the `address` of the page on which admins revoke it by a passkey.',
+    parameters: THE_KEY,
+    request: json(REVOCATION_BODY),
+    body: Key,
+    refusals: [...OF_KEY, ...OF_BODY, 'not_possible', 'decision_needed'],
   },
 };

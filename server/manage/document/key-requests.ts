@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Identifier, RateLimits } from '../../../shared/api/key-bodies.ts';
+import { Identifier } from '../../../shared/api/key-bodies.ts';
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
 import { MAX_PROJECT_URL, TEXT_RULES, type TextRule } from '../../../shared/keys/fields.ts';
 
@@ -22,20 +22,5 @@ export const REQUEST_BODY = z.strictObject({
 /** The body that renames one. */
 export const NAME_BODY = z.strictObject({ name: textOf(TEXT_RULES.name) });
 
-/** The body of a rejection. */
-export const REASON_BODY = z.strictObject({ reason: textOf(TEXT_RULES.reason) });
-
-/** The body of a revocation; admins give a reason. */
+/** The body of a revocation by the owner. */
 export const REVOCATION_BODY = z.strictObject({ reason: textOf(TEXT_RULES.reason).nullable().optional() });
-
-/** The body of a change. */
-export const CHANGE_BODY = z.strictObject({
-  permissions: permissions.optional(),
-  rateLimits: RateLimits.min(1).optional(),
-  expiresAt: z.iso.datetime().nullable().describe('Null for a key that does not expire.').optional(),
-});
-
-/** The body of an approval. */
-export const GRANT_BODY = CHANGE_BODY.extend({
-  retireOldAt: z.iso.datetime().nullable().describe('When the key ends that this one is to replace.').optional(),
-});

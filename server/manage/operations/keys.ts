@@ -4,7 +4,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { parseSpan } from '../../../shared/keys/expiry.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { OPERATIONS, type Operation } from '../../../shared/operations.ts';
+import { checkReach, OPERATIONS, type Operation } from '../../../shared/operations.ts';
 import { performHere } from '../../developers/perform.ts';
 import { type Answered, type Call, personTokenOf } from '../call.ts';
 
@@ -91,8 +91,32 @@ export async function withdraw(call: Call): Promise<Answered> {
   return changed(call, OPERATIONS.withdraw, { identifier: identifierOf(call) });
 }
 
+/** `POST /manage/v1/keys/{identifier}/revoke`: an owner's own, with a reason or without. An admin is sent to the key's page. */
+export async function revoke(call: Call): Promise<Answered> {
+  if (personTokenOf(call).person.kind === 'admin') return decidedOnPage('revoke')(call);
+  const reason = call.body.reason as string | null | undefined;
+  return changed(call, OPERATIONS.revoke, { identifier: identifierOf(call), reason: reason ?? null });
+}
+
+/**
+ * What answers `POST /manage/v1/keys/{identifier}/approve` and its like, whatever the body is: nobody decides by a token. An
+ * admin is told, as `decision_needed`, the address of the page on which that is done; throws it, `forbidden` for everybody
+ * else, and `not_found`.
+ */
+export function decidedOnPage(
+  operation: 'approve' | 'reject' | 'change' | 'revoke',
+): (call: Call) => Promise<Answered> {
+  return async (call) => {
+    const { access } = call;
+    const identifier = identifierOf(call);
+    checkReach(access, personTokenOf(call).person, OPERATIONS[operation], { identifier });
+    const { publicUrl } = access.config;
+    throw new AppError('decision_needed', null, { address: `${publicUrl}/developers/admin/keys/${identifier}` });
+  };
+}
+
 /** The identifier in the path. */
-export function identifierOf({ params }: Pick<Call, 'params'>): string {
+function identifierOf({ params }: Pick<Call, 'params'>): string {
   return params.identifier as string;
 }
 
@@ -106,12 +130,12 @@ export function performFor<Input extends object, Output>(
 }
 
 /** A key as this person may see it. */
-export async function keyOf(call: Call, identifier: string): Promise<KeyView> {
+async function keyOf(call: Call, identifier: string): Promise<KeyView> {
   return (await performFor(call, OPERATIONS.show, { identifier })).key;
 }
 
 /** Does an operation that changes a key, and answers with the key as it is then. */
-export async function changed<Input extends { identifier: string }>(
+async function changed<Input extends { identifier: string }>(
   call: Call,
   operation: Operation<Input, unknown>,
   input: Input,

@@ -121,6 +121,8 @@ export type KeyEventDetail = {
   nameBefore?: string;
   nameAfter?: string;
   attempt?: number;
+  /** Of a refused mail: whether the mail server said to try again. */
+  isTemporary?: true;
   changes?: KeyChanges;
   /** The key that this one was requested to replace. */
   successorOf?: string;

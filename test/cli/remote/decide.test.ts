@@ -1,189 +1,237 @@
-import { afterAll, expect, test } from 'bun:test';
-import { askUntilDecided } from '../../../cli/remote/decide.ts';
-import { keyNamesAt } from '../../../cli/remote/key-names.ts';
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { globalsOf } from '../../../cli/context.ts';
+import { watchKey } from '../../../cli/remote/decide.ts';
+import type { Shown, Wanted } from '../../../cli/remote/decided.ts';
 import { keysAt } from '../../../cli/remote/keys.ts';
 import { exitCodeOf } from '../../../shared/errors.ts';
-import { OPERATIONS } from '../../../shared/operations.ts';
-import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { decideAs } from '../../support/admin-pages.ts';
+import { issue, request } from '../../support/keys.ts';
 import { newDesktop } from '../../support/logins.ts';
 import { refusal } from '../../support/refusal.ts';
+import { confirming, DECISION_PAGE, profilectlAt, profilectlDeciding, remoteWorld } from '../../support/remote.ts';
 
-// Servers whose answers about keys and decisions are not those of ours.
+// What an admin wants to decide at a server elsewhere is a link to the key's page, and the command waits for the outcome.
 
-const QUESTION = { method: 'POST', path: '/keys/k7Qm2XaB/reject', json: { reason: 'No.' } } as const;
+/** Each runs some ten processes. */
+const LIMIT_MS = 60_000;
 
-/** Where decisions have their pages. */
-const PAGES = '/developers/cli/decisions/';
+const { world, access, server, grace, adminToken, ownerToken } = await remoteWorld();
 
+const at = (words: string[], decide?: Parameters<typeof profilectlAt>[3]) =>
+  profilectlAt(server, adminToken, words, decide);
+
+const end = (identifier: string) => profilectlAt(server, ownerToken, ['keys', 'revoke', identifier]);
+
+/** Everything that a decision, or asking for one, could have changed. */
+const traces = () =>
+  JSON.stringify([
+    ...['api_keys', 'key_events', 'key_attempts'].map((table) =>
+      access.db.$client.query(`SELECT * FROM ${table}`).all(),
+    ),
+    access.sessions.sqlite.query('SELECT * FROM challenges').all(),
+  ]);
+
+test(
+  'without a terminal the address is printed, and nothing waits; with --wait the command ends as the key does',
+  async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    const before = traces();
+    const page = `${server.url}/developers/admin/keys/${identifier}`;
+    const words = ['keys', 'approve', identifier, '--permission', 'api.lookup', '--rate-limit', '7/1m', '70/1h'];
+    const all = [...words, '--expires', '2126-01-31'];
+    const link = `${page}?operation=approve&permissions=api.lookup&rateLimits=7/1m,70/1h&expires=2126-01-31T00:00:00.000Z`;
+    expect(await at(all)).toEqual({
+      code: 75,
+      stdout: '',
+      stderr: `To approve key ${identifier}, open this page and confirm it there by your passkey: ${link}\n`,
+    });
+    expect(traces()).toBe(before);
+    const done = await at([...all, '--wait', '--json'], confirming(world, grace));
+    expect([done.code, JSON.parse(done.stdout)]).toMatchObject([
+      0,
+      { identifier, state: 'Active', expiresAt: '2126-01-31T00:00:00.000Z' },
+    ]);
+    expect(showKey(access, identifier).rateLimits).toEqual([
+      { quota: 7, windowSeconds: 60 },
+      { quota: 70, windowSeconds: 3600 },
+    ]);
+    const never = await at(['keys', 'change', identifier, '--expires', 'never', '--wait'], confirming(world, grace));
+    expect(never).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
+    expect(showKey(access, identifier).expiresAt).toBeNull();
+    const again = await at(['keys', 'change', identifier, '--expires', 'never']);
+    expect(again).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
+    expect(again.stderr).toBe('Warning: The key had all of this already; nothing was changed.\n');
+    await end(identifier);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'what became of the key instead is told, with exit code 1',
+  async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    const says = `"profilectl keys show ${identifier}" says`;
+    const otherLimits = await at(['keys', 'approve', identifier, '--rate-limit', '7/1m', '--wait'], () =>
+      decideAs(world, grace, identifier, [
+        ['operation', 'approve'],
+        ['permissions', 'api.lookup'],
+        ['rateLimits', '8/1m'],
+      ]),
+    );
+    expect(otherLimits).toMatchObject({ code: 1, stdout: '' });
+    expect(otherLimits.stderr).toEndWith(
+      `\nKey ${identifier} is Active, but not with what was asked for here: ${says} with what.\n`,
+    );
+    const revoked = await at(['keys', 'change', identifier, '--rate-limit', '9/1m', '--wait'], () => end(identifier));
+    expect(revoked).toMatchObject({ code: 1, stdout: '' });
+    expect(revoked.stderr).toEndWith(`\nKey ${identifier} was decided otherwise and is revoked: ${says} how.\n`);
+    const other = await request(access, { profile: 'ada' });
+    const withdrawn = await at(['keys', 'reject', other, '--wait'], () =>
+      profilectlAt(server, ownerToken, ['keys', 'withdraw', other]),
+    );
+    expect(withdrawn).toMatchObject({ code: 1, stdout: '' });
+    expect(withdrawn.stderr).toContain('was decided otherwise and is withdrawn');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'what can’t be decided so is refused before any page is shown',
+  async () => {
+    const [pending, { identifier: active }] = [
+      await request(access, { profile: 'ada' }),
+      await issue(access, { profile: 'ada' }),
+    ];
+    const wrong: [words: string[], code: number, sentence: string][] = [
+      [['reject', pending, '--reason', 'No.'], 2, 'a reason is typed on the page of the key'],
+      [['revoke', active, '--reason', 'No.', '--wait'], 2, 'a reason is typed on the page of the key'],
+      [['approve', 'aaaaaaaa', '--wait'], 1, 'There is no key with this identifier.'],
+      [['approve', '..', '--wait'], 1, 'There is no key with this identifier.'],
+      [['approve', active], 1, 'only pending keys can be approved'],
+      [['reject', active, '--wait'], 1, 'only pending keys can be rejected'],
+      [['revoke', pending], 1, 'only Active keys can be revoked'],
+      [['change', pending, '--expires', '90d'], 1, 'only Active keys can be changed'],
+      [['approve', pending, '--rate-limit', 'many'], 2, 'A rate limit is'],
+      [['approve', pending, '--permission', 'api.everything'], 2, 'The permissions are'],
+      [['approve', pending, '--expires', '90s'], 2, 'must lie more than'],
+      [['approve', pending, '--retire-old', '7d'], 2, 'succeeds no other key'],
+      [['change', active, '--expires', '2020-01-01'], 2, 'The expiry must be'],
+    ];
+    const before = traces();
+    for (const [words, code, sentence] of wrong) {
+      const done = await at(['keys', ...words]);
+      expect([words, done.code, done.stdout]).toEqual([words, code, '']);
+      expect(done.stderr).toContain(sentence);
+      expect(done.stderr).not.toContain('/developers/');
+    }
+    expect(traces()).toBe(before);
+    for (const [words, identifier] of [
+      [['withdraw'], pending],
+      [['revoke'], active],
+    ] as const) {
+      await profilectlAt(server, ownerToken, ['keys', ...words, identifier]);
+    }
+  },
+  2 * LIMIT_MS,
+);
+
+const KEY = {
+  identifier: 'k7Qm2XaB',
+  state: 'pending',
+  permissions: [],
+  requestedPermissions: ['api.lookup'],
+  rateLimits: [],
+  expiresAt: null,
+  successorOf: null,
+  attempt: null,
+};
+
+/** A server that is not ours. */
 function serverOf(answer: (request: Request) => Response) {
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
-  afterAll(() => server.stop(true));
-  return { url: `http://127.0.0.1:${server.port}`, token: 'plt_not-a-token' };
+  const fake = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
+  afterAll(() => fake.stop(true));
+  return { url: `http://127.0.0.1:${fake.port}`, token: 'plt_not-a-token' };
 }
 
-/** An answer that a decision is needed at this address. */
-const needed = (address: string) =>
-  Response.json({ error: 'Needed.', address }, { status: 403, headers: { 'X-Error-Code': 'decision_needed' } });
-
-/** What was said, and the refusal, where a request waits for its decision. */
-async function waitAt(answer: (url: string) => Response, signal = new AbortController().signal) {
-  const said: string[] = [];
-  const during = { say: (text: string) => void said.push(text.replaceAll(host.url, '<server>')), signal };
-  const host = serverOf(() => answer(host.url));
-  const { code, message } = await refusal(askUntilDecided(host, QUESTION, during));
-  return { said, exitCode: exitCodeOf(code), message };
-}
-
-test('a decision whose five minutes are over is told, and not the next one waited for', async () => {
-  let asked = 0;
-  const { said, exitCode, message } = await waitAt((url) => needed(`${url}${PAGES}k7Qm2Xa${asked++ > 1 ? 'C' : 'B'}`));
-  expect([exitCode, message]).toEqual([
-    75,
-    'Nobody has decided on that page within five minutes; nothing was changed.',
-  ]);
-  expect(said).toEqual([
-    'Your passkey is needed for this. Open this page within five minutes, and decide there:\n<server>/developers/cli/decisions/k7Qm2XaB',
-  ]);
-});
-
-test('nothing is asked any more after Ctrl-C', async () => {
-  const stopping = new AbortController();
-  let asked = 0;
-  const answer = (url: string) => {
-    asked++;
-    stopping.abort();
-    return needed(`${url}${PAGES}k7Qm2XaB`);
-  };
-  expect((await waitAt(answer, stopping.signal)).exitCode).toBe(130);
-  expect(asked).toBe(1);
-});
-
-test('an address that is no page of a decision is not shown', async () => {
-  const others: ((url: string) => string)[] = [
-    ...['file:///etc/passwd', 'calculator:', '', 7 as never].map((address) => () => address),
-    () => `http://api.example.org${PAGES}k7Qm2XaB`,
-    () => `https://api.example.org/away#${PAGES}../k7Qm2XaB`,
-    () => `https://api.example.org/%0a\u001b[2J${PAGES}k7Qm2XaB`,
-    (url) => `${url}@evil.example${PAGES}k7Qm2XaB`,
-    (url) => `${url}/developers/sign-out`,
-    (url) => `${url}${PAGES}../../../away`,
-    (url) => `${url}${PAGES}k7Qm2XaB?more`,
-    (url) => `${url}${PAGES}k7Qm2XaB\n`,
-  ];
-  for (const addressAt of others) {
-    const { said, exitCode, message } = await waitAt((url) => needed(addressAt(url)));
-    expect([said, exitCode]).toEqual([[], 1]);
-    expect(message).toContain('not from Profile Lookup');
-  }
-});
-
-test('the browser is given a page of the server that was asked, and none elsewhere, which is shown only', async () => {
-  const key = { identifier: 'k7Qm2XaB', state: 'pending', permissions: [], requestedPermissions: [], rateLimits: [] };
-  const reject = ['keys', 'reject', key.identifier, '--reason', 'No.', '--yes'];
-  // Something else on this machine, to which a look may do harm.
-  for (const other of ['http://127.0.0.1:9', null]) {
+test(
+  'the browser is given the page of the server that was named, whatever that server says',
+  async () => {
     const desktop = newDesktop();
-    const third = Promise.withResolvers<void>();
+    const evil = 'http://evil.example/developers/admin/keys/k7Qm2XaB';
+    let state = 'pending';
+    const { url, token } = serverOf((asked) => {
+      const { pathname } = new URL(asked.url);
+      if (pathname.endsWith('/me')) return Response.json({ kind: 'admin', address: evil });
+      const key = { ...KEY, identifier: evil, state, history: [], address: evil };
+      return Response.json(key, { headers: { Location: evil, Link: `<${evil}>; rel="next"` } });
+    });
+    const words = ['keys', 'reject', KEY.identifier, '--wait', '--host', url];
+    const page = `${url}/developers/admin/keys/${KEY.identifier}?operation=reject`;
+    const running = profilectlDeciding(words, { ...desktop.variables, PROFILECTL_TOKEN: token }, async () => {
+      expect(await desktop.opened()).toBe(page);
+      state = 'rejected';
+    });
+    const done = await running;
+    expect(done.code).toBe(0);
+    expect(DECISION_PAGE.exec(done.stderr)?.[0].trim()).toBe(page);
+    expect(done.stderr).not.toContain('evil');
+  },
+  LIMIT_MS,
+);
+
+describe('the wait for a decision', () => {
+  const wanted: Wanted = { move: 'approve', identifier: KEY.identifier, given: {} };
+  const before = { key: KEY, history: [] } as unknown as Shown;
+  const globals = {} as ReturnType<typeof globalsOf>;
+
+  const watchAt = (answer: () => Response, patienceMs: number) =>
+    watchKey({ ...globals, ...keysAt(serverOf(answer)) }, wanted, before, patienceMs);
+
+  test('ends after its time with exit code 75, and says that nothing was decided', async () => {
     let asked = 0;
-    const { url, token } = serverOf((request) => {
-      if (request.method === 'GET') return Response.json(key);
-      if (++asked === 3) third.resolve();
-      return needed(`${other ?? url}${PAGES}k7Qm2XaB`);
-    });
-    const child = Bun.spawn(profilectlWords([...reject, '--host', url]), {
-      env: cleanEnvironment({ ...desktop.variables, PROFILECTL_TOKEN: token }),
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    await Promise.race([third.promise, child.exited]);
-    child.kill();
-    expect(await new Response(child.stderr).text()).toContain(`\n${other ?? url}${PAGES}k7Qm2XaB\n`);
-    if (other === null) expect(await desktop.opened()).toBe(`${url}${PAGES}k7Qm2XaB`);
-    else expect(desktop.isOpened()).toBe(false);
-  }
-});
-
-test('what is no key is not taken for one', async () => {
-  const key = { identifier: 'k7Qm2XaB', state: 'pending', permissions: [], requestedPermissions: [], rateLimits: [] };
-  for (const body of [{}, { ...key, permissions: 'all' }, { keys: [{}] }, { keys: 7 }]) {
-    const { perform } = keysAt(serverOf(() => Response.json(body)));
-    const asked = [perform(OPERATIONS.show, { identifier: key.identifier }), perform(OPERATIONS.list, {})];
-    for (const one of asked) expect((await refusal(one)).message).toContain('not from Profile Lookup');
-  }
-});
-
-/** A server that gives one page of keys after the other and says of each that another follows. */
-function serverOfPages(pageAt: (place: number) => object[]) {
-  let asked = 0;
-  const host = serverOf(() => {
-    const headers = { Link: `<https://elsewhere.example.org/keys?cursor=${asked}>; rel="next"` };
-    return Response.json({ keys: pageAt(asked++), lastUses: {} }, { headers });
+    const { code, message } = await refusal(
+      watchAt(() => {
+        asked++;
+        return Response.json({ ...KEY, history: [] });
+      }, 600),
+    );
+    expect([exitCodeOf(code), message]).toEqual([
+      75,
+      'Nobody has decided within 0.01 minutes; key k7Qm2XaB is pending as before.',
+    ]);
+    expect(asked).toBe(3);
   });
-  return { host, asked: () => asked };
-}
 
-const LISTED = { state: 'pending', permissions: [], requestedPermissions: [], rateLimits: [] };
-
-test('a key that is decided between two pages is listed once, as it was seen last', async () => {
-  const pages = [
-    [{ identifier: 'decided' }, { identifier: 'waiting' }],
-    // Nothing but what was known before, yet not the end.
-    [{ identifier: 'decided', state: 'Active' }],
-    [
-      { identifier: 'older', state: 'revoked' },
-      { identifier: 'decided', state: 'Active' },
-    ],
-    [],
-  ];
-  const { host, asked } = serverOfPages((place) => (pages[place] ?? []).map((key) => ({ ...LISTED, ...key })));
-  const { keys } = await keysAt(host).perform(OPERATIONS.list, {});
-  expect(keys.map(({ identifier, state }) => [identifier, state])).toEqual([
-    ['waiting', 'pending'],
-    ['decided', 'Active'],
-    ['older', 'revoked'],
-  ]);
-  expect(asked()).toBe(4);
-});
-
-test('a list ends where a page brings nothing new, and when no honest server would have so many keys', async () => {
-  const same = serverOfPages((place) => [
-    { ...LISTED, identifier: 'k7Qm2XaB', state: place % 2 === 0 ? 'Active' : 'pending' },
-  ]);
-  const { keys } = await keysAt(same.host).perform(OPERATIONS.list, {});
-  expect(keys.map(({ identifier }) => identifier)).toEqual(['k7Qm2XaB']);
-  expect(same.asked()).toBe(2);
-  const endless = serverOfPages((place) =>
-    Array.from({ length: 10_000 }, (_, at) => ({ ...LISTED, identifier: `${place}-${at}` })),
-  );
-  expect((await refusal(keysAt(endless.host).perform(OPERATIONS.list, {}))).message).toContain('more than 100000');
-  expect(endless.asked()).toBe(11);
-});
-
-test('a list is asked for page by page, at the server that was named', async () => {
-  const key = { state: 'pending', permissions: [], requestedPermissions: [], rateLimits: [] };
-  const asked: string[] = [];
-  const host = serverOf((request) => {
-    const { search } = new URL(request.url);
-    asked.push(search);
-    const isLast = search.includes('cursor');
-    const headers = isLast
-      ? {}
-      : { Link: '<https://elsewhere.example.org/keys?state=pending&cursor=a%2Bb>; rel="next"' };
-    return Response.json({ keys: [{ ...key, identifier: isLast ? 'two' : 'one' }], lastUses: {} }, { headers });
+  test('survives a server that can’t answer meanwhile, but not the end of the login', async () => {
+    const answers = [
+      Response.json({ error: 'Busy.' }, { status: 503, headers: { 'X-Error-Code': 'busy' } }),
+      new Response('<html>', { status: 502 }),
+      Response.json({ ...KEY, state: 'Active', permissions: ['api.lookup'], history: [] }),
+    ];
+    await watchAt(() => answers.shift() as Response, 30_000);
+    const ended = () =>
+      Response.json({ error: 'Not valid.' }, { status: 401, headers: { 'X-Error-Code': 'invalid_token' } });
+    expect(exitCodeOf((await refusal(watchAt(ended, 30_000))).code)).toBe(4);
   });
-  const { keys } = await keysAt(host).perform(OPERATIONS.list, { states: ['pending', 'Active'] });
-  expect(keys.map(({ identifier }) => identifier)).toEqual(['one', 'two']);
-  expect(asked).toEqual(['?state=pending%2CActive', '?state=pending%2CActive&cursor=a%2Bb']);
-});
 
-test('the shell completes no word that is not an identifier, whatever a server calls its keys', async () => {
-  const key = { identifier: 'k7Qm2XaB', state: 'Active', profile: null, name: 'Bot' };
-  const others = [
-    null,
-    7,
-    {},
-    { ...key, name: 7 },
-    ...['$(reboot)', 'k7Qm2Xa ', '', 7].map((identifier) => ({ ...key, identifier })),
-  ];
-  const host = serverOf(() => Response.json({ keys: [...others, key] }));
-  expect(await keyNamesAt(host, [])).toEqual([key as never]);
+  test('ends by the latest attempt only, and goes on while a mail is on its way', async () => {
+    const attempt = (number: number, result: string) => ({ number, result, by: 'Grace', startedAt: '2026-01-01' });
+    const failed = { event: 'approval refused', detail: { attempt: 1, reason: 'No such mailbox.' } };
+    const show = (one: object, history: object[]) => Response.json({ ...KEY, attempt: one, history });
+    const answers = [
+      show(attempt(2, 'open'), [failed]),
+      show(attempt(2, 'not confirmed'), [failed, { event: 'approval not confirmed', detail: { attempt: 2 } }]),
+    ];
+    const { code, message } = await refusal(watchAt(() => answers.shift() as Response, 30_000));
+    expect(exitCodeOf(code)).toBe(75);
+    expect(message).toStartWith('Delivery is not confirmed');
+    const forGood = await refusal(watchAt(() => show(attempt(1, 'refused'), [failed]), 30_000));
+    expect([exitCodeOf(forGood.code), forGood.message]).toEqual([
+      1,
+      'No such mailbox. Key k7Qm2XaB is pending as before.',
+    ]);
+    const voided = await refusal(watchAt(() => show(attempt(1, 'voided'), []), 30_000));
+    expect(exitCodeOf(voided.code)).toBe(1);
+  });
 });

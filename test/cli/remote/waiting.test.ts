@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, issue, mailedSecrets, request } from '../../support/keys.ts';
-import { confirming, profilectlAt, remoteWorld } from '../../support/remote.ts';
-import { startSmtp } from '../../support/smtp.ts';
+import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../support/remote.ts';
+import { type SmtpFailures, startSmtp } from '../../support/smtp.ts';
 import { KEY, openTerminal } from '../../support/terminal.ts';
 
 // What a person sees of keys at a server elsewhere: questions, waits and how they end.
@@ -12,8 +12,8 @@ const LIMIT_MS = 60_000;
 
 const here = await remoteWorld();
 
-/** The path of the page of a decision that a terminal shows. */
-const pageIn = (screen: string) => /(\/developers\/cli\/decisions\/\w{8})/.exec(screen)?.[1] as string;
+/** The path of the page of a key that a terminal shows. */
+const pageIn = (screen: string) => DECISION_PAGE.exec(screen)?.[1] as string;
 
 /** A terminal in which `profilectl` asks this server with this token. */
 const terminalOf = (token: string, ...words: string[]) =>
@@ -22,28 +22,31 @@ const terminalOf = (token: string, ...words: string[]) =>
 const plain = (screen: string) => screen.replace(/\s+/g, ' ');
 
 test(
-  'the queue is walked with the questions that the box asks, and each decision waits for the passkey',
+  'an admin is asked nothing here: the page has it all, and the terminal shows the wait until it is confirmed there',
   async () => {
-    const identifier = await request(here.access, { profile: 'ada', name: 'Queued' });
-    const terminal = terminalOf(here.adminToken, 'keys', 'approve');
-    await terminal.see('Request 1 of 1');
-    await terminal.see('What now?');
-    terminal.type(KEY.enter);
-    await terminal.see('Permissions to grant');
-    terminal.type(KEY.enter);
-    await terminal.see('Rate limits');
-    terminal.type(KEY.enter);
-    await terminal.see('Expires');
-    terminal.type(KEY.enter);
-    await terminal.see('The secret will be mailed to the address of the profile.');
-    await terminal.see('and mail the secret?');
-    terminal.type('y\r');
-    await terminal.see(/decisions\/\w{8}\s/);
+    const identifier = await request(here.access, { profile: 'ada', name: 'Waiting' });
+    const terminal = terminalOf(here.adminToken, 'keys', 'approve', identifier, '--rate-limit', '7/1m', '70/1h');
+    await terminal.see(DECISION_PAGE);
+    expect(terminal.screen()).toContain(
+      `To approve key ${identifier}, open this page and confirm it there by your passkey: ${here.server.url}/developers/admin/keys/${identifier}?operation=approve&rateLimits=7/1m,70/1h`,
+    );
+    await terminal.see('Waiting for the decision, 1 s…');
     await confirming(here.world, here.grace)(pageIn(terminal.screen()));
-    await terminal.see('The secret was mailed to the address of the profile.');
     expect(await terminal.exited).toBe(0);
-    expect(terminal.screen()).toContain(`${identifier} Active`);
+    expect(plain(terminal.screen())).toEndWith(`${identifier} Active `);
+    expect(showKey(here.access, identifier).rateLimits).toHaveLength(2);
     expect(mailedSecrets(here.access, identifier)).toHaveLength(1);
+    await profilectlAt(here.server, here.ownerToken, ['keys', 'revoke', identifier]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'the queue is on a page, which is named instead',
+  async () => {
+    const terminal = terminalOf(here.adminToken, 'keys', 'approve');
+    expect(await terminal.exited).toBe(2);
+    expect(plain(terminal.screen())).toContain(`${here.server.url}/developers/admin has all that wait`);
   },
   LIMIT_MS,
 );
@@ -71,17 +74,18 @@ test(
 
 describe('Ctrl-C says what stands', () => {
   test(
-    'while a decision waits for the passkey: nothing was changed, also by a passkey that comes later',
+    'while a decision waits for the passkey: nothing was changed, and nothing of it is left at the server',
     async () => {
       const { identifier } = await issue(here.access, { profile: 'ada' });
-      const terminal = terminalOf(here.adminToken, 'keys', 'revoke', identifier, '--reason', 'Leaked.', '--yes');
-      await terminal.see(/decisions\/\w{8}\s/);
-      await terminal.see('Waiting for the server, 1 s…');
+      const rows = () => JSON.stringify(here.access.sessions.sqlite.query('SELECT * FROM challenges').all());
+      const before = rows();
+      const terminal = terminalOf(here.adminToken, 'keys', 'revoke', identifier);
+      await terminal.see(DECISION_PAGE);
+      await terminal.see('Waiting for the decision, 1 s…');
       terminal.type(KEY.ctrlC);
       expect(await terminal.exited).toBe(130);
       expect(plain(terminal.screen())).toContain(`Interrupted; key ${identifier} is Active as before.`);
-      await confirming(here.world, here.grace)(pageIn(terminal.screen()));
-      expect(showKey(here.access, identifier).state).toBe('Active');
+      expect([showKey(here.access, identifier).state, rows()]).toEqual(['Active', before]);
     },
     LIMIT_MS,
   );
@@ -93,10 +97,10 @@ describe('Ctrl-C says what stands', () => {
       const smtp = await startSmtp({ onMessage: () => promise });
       const own = await remoteWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
       const identifier = await request(own.access, { profile: 'ada' });
-      const terminal = openTerminal(['keys', 'approve', identifier, '--yes', '--host', own.server.url], {
+      const terminal = openTerminal(['keys', 'approve', identifier, '--host', own.server.url], {
         PROFILECTL_TOKEN: own.adminToken,
       });
-      await terminal.see(/decisions\/\w{8}\s/);
+      await terminal.see(DECISION_PAGE);
       const confirmed = confirming(own.world, own.grace)(pageIn(terminal.screen()));
       while (showKey(own.access, identifier).attempt === null) await Bun.sleep(10);
       terminal.type(KEY.ctrlC);
@@ -111,16 +115,26 @@ describe('Ctrl-C says what stands', () => {
 });
 
 test(
-  'an approval whose mail is refused ends with what the mail server said',
+  'an approval whose mail is refused ends with what the mail server said, for good or not',
   async () => {
-    const smtp = await startSmtp({ failures: { rcpt: '550 5.1.1 No such mailbox here' } });
+    const failures: SmtpFailures = { rcpt: '550 5.1.1 No such mailbox here' };
+    const smtp = await startSmtp({ failures });
     const own = await remoteWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
     const identifier = await request(own.access, { profile: 'ada' });
-    const words = ['keys', 'approve', identifier, '--yes'];
+    const words = ['keys', 'approve', identifier, '--wait'];
     const done = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
     expect(done).toMatchObject({ code: 1, stdout: '' });
     expect(done.stderr).toContain('550');
     expect(done.stderr).toEndWith(` Key ${identifier} is pending as before.\n`);
+    // Another try of the same request; the mail server says to come again.
+    failures.rcpt = '450 4.2.1 Try again later';
+    const again = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
+    expect(again).toMatchObject({ code: 75, stdout: '' });
+    expect(again.stderr).toContain('450');
+    expect(again.stderr).toEndWith(` Key ${identifier} is pending as before.\n`);
+    delete failures.rcpt;
+    const well = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
+    expect(well).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
   },
   LIMIT_MS,
 );

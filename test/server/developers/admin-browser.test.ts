@@ -14,7 +14,7 @@ import { hasChromium } from '../../support/chromium.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { expectUsable } from '../../support/looking.ts';
-import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
+import { call, personTokenFor } from '../../support/manage.ts';
 import { useKey } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
 import { freePort } from '../../support/proxy.ts';
@@ -131,38 +131,44 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(showKey(access, identifier).state).toBe('rejected');
   }, 60_000);
 
-  test('lets exactly what his profilectl elsewhere asks for through, and refuses what he did not ask for', async () => {
+  test('opens a link of his profilectl signed out, sees what it sets, types a reason, and decides by his passkey only', async () => {
     await importLines(access, [{ id: 10, username: 'dora', email: 'dora@example.org' }]);
     const identifier = await request(access, { profile: 'dora' });
     const { page, troubles } = await enrolAndSignIn('Lovelace');
-    const signed = adminToSign(access, 'Lovelace') as Signed;
-    const token = personTokenFor(access, signed, '<script>mark()</script><img src=x onerror=mark()>');
-    const ask = (operation: string, body: object) =>
-      call(server, `/manage/v1/keys/${identifier}/${operation}`, token, { body });
-    const addressOf = async (answer: Response) => ((await answer.json()) as { address: string }).address;
-    const rejection = await addressOf(await ask('reject', { reason: 'No.' }));
-    const approval = await addressOf(await ask('approve', { expiresAt: '2026-12-31T00:00:00Z' }));
-    await page.goto(rejection);
-    await expectUsable(page);
-    await button(page, 'Refuse').click();
-    await page.getByText('You have refused this; nothing was done.').waitFor();
-    await expectUsable(page);
-    await expectRefused(await ask('reject', { reason: 'No.' }), 403, 'decision_refused');
-    // Signed out, he comes back to the page after signing in.
+    const token = personTokenFor(access, adminToSign(access, 'Lovelace') as Signed);
+    const answer = await call(server, `/manage/v1/keys/${identifier}/approve`, token, { method: 'POST' });
+    const { address } = (await answer.json()) as { address: string };
     await button(page, 'Sign out').click();
-    await page.goto(approval);
+    const script = encodeURIComponent('<script>mark()</script><img src=x onerror=mark()>');
+    const link = `${address}?operation=approve&rateLimits=7/1m,70/1h&expires=${script}`;
+    await page.goto(link);
     await button(page, 'Sign in with a passkey').click();
-    for (const part of ['dora@example.org', '2026-12-31 00:00 UTC', '<script>mark()</script>']) {
+    // What is malformed is refused at its field, and no text of it becomes markup.
+    await page.getByRole('alert').getByText('The expiry must be').waitFor();
+    expect([await page.evaluate('typeof mark'), await page.locator('img').count()]).toEqual(['undefined', 0]);
+    await expectUsable(page);
+    await page.goto(link.replace(script, '2026-12-31'));
+    await page.getByText('A link leads to the form').waitFor();
+    expect(await page.getByText('Set by a link').count()).toBe(2);
+    await expectUsable(page);
+    expect(await page.getByLabel('Rate limits').inputValue()).toBe('7/1m,70/1h');
+    expect(showKey(access, identifier).attempt).toBeNull();
+    await button(page, 'Approve …').click();
+    for (const part of ['dora@example.org', '2026-12-31 00:00 UTC', '70/1h']) {
       await page.getByText(part).first().waitFor();
     }
-    expect([await page.evaluate('typeof mark'), await page.locator('img').count()]).toEqual(['undefined', 0]);
+    expect(showKey(access, identifier).attempt).toBeNull();
     await button(page, 'Approve with my passkey').click();
-    await page.getByText('You have let this through.').waitFor();
-    await expectUsable(page);
-    expect(showKey(access, identifier).state).toBe('pending');
-    expect((await ask('approve', { expiresAt: '2026-12-31T00:00:00Z' })).status).toBe(202);
+    await page.getByText('You decided on key').waitFor();
     await settleBackground(world.pages.background);
     expect(showKey(access, identifier)).toMatchObject({ state: 'Active', expiresAt: '2026-12-31T00:00:00.000Z' });
+    await page.goto(`${address}?operation=revoke&reason=Typed%20elsewhere`);
+    expect(await page.getByLabel('Reason').inputValue()).toBe('');
+    await page.getByLabel('Reason').fill('It leaked.');
+    await button(page, 'Revoke …').click();
+    await button(page, 'Revoke with my passkey').click();
+    await page.getByText('The key is revoked.').waitFor();
+    expect(showKey(access, identifier).state).toBe('revoked');
     expect(troubles).toEqual([]);
   }, 60_000);
 

@@ -117,9 +117,8 @@ test('an admin’s decision sends that client to a page, which its types say', a
   const identifier = await request(access, { profile: `owner${profiles}` });
   const { error, response } = await client.POST('/manage/v1/keys/{identifier}/approve', {
     params: { path: { identifier } },
-    body: {},
   });
   expect([response.status, response.headers.get('x-error-code')]).toEqual([403, 'decision_needed']);
   const address: string | undefined = error !== undefined && 'address' in error ? error.address : undefined;
-  expect(address).toMatch(/^http:\/\/localhost:3000\/developers\/cli\/decisions\/\w{8}$/);
+  expect(address).toMatch(/^http:\/\/localhost:3000\/developers\/admin\/keys\/\w{8}$/);
 });

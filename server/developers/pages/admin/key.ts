@@ -18,6 +18,7 @@ import { timeText } from '../../html/time.ts';
 import { USAGE_DAYS, usageChart } from '../../html/usage-chart.ts';
 import { written } from '../../html/written.ts';
 import { decisionForms } from '../../passkeys/decision-fields.ts';
+import { linkIn, linkNote } from '../../passkeys/decision-link.ts';
 import { performHere } from '../../perform.ts';
 import type { Page, Visit } from '../../visit.ts';
 import { decidedNote } from './decided.ts';
@@ -39,21 +40,25 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   const decided = await decidedNote(visit);
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
+  const link = typed === null ? linkIn(visit.query, key, access.clock.nowMs()) : null;
+  const allFaults = link === null ? faults : link.faults;
   const forms = decisionForms({
     key,
     shown,
     action: `${linkTo(identifier)}/decide`,
     usualRateLimits: usualRateLimits(access, key.successorOf),
     typed,
-    faults,
+    link,
+    faults: allFaults,
   });
   return {
     title: `Key ${identifier}`,
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
-    body: html`${errorSummary(faults)}${decided.body}<h1>${key.name === '' ? 'An erased key' : written(key.name)}</h1>
+    body: html`${errorSummary(allFaults)}${decided.body}<h1>${key.name === '' ? 'An erased key' : written(key.name)}</h1>
 <p>Key <code>${identifier}</code> ${stateTag(key.state)}</p>
 ${attempt.body}
 <div id="rest">
+${linkNote(link)}
 ${whoElse(visit, identifier)}
 ${addressNote(key)}
 ${await nextLinks(visit, key)}
