@@ -212,6 +212,18 @@ test('what is in after a swap of names over many requests is what an import on t
   );
 }, 120_000);
 
+test('lines go in requests of up to 10 000, and the result counts all of them', async () => {
+  const deps = testDeps();
+  let requests = 0;
+  const server = quickServer(deps, () => {
+    requests++;
+    return null;
+  });
+  const source = [Buffer.from('{"id":1,"username":"ada"}\n'.repeat(10_001))];
+  const { imported, refused } = await importToHost(server, source, { merge: false, strict: false });
+  expect([requests, imported, refused]).toEqual([2, 10_001, []]);
+});
+
 test('a line that waits does not undo a later one for the same profile', async () => {
   const deps = testDeps();
   await importLines(deps, [profile(1, 'ada'), profile(2, 'bob')]);

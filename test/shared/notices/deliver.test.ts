@@ -134,6 +134,22 @@ describe('a mail server that is down', () => {
     expect(readStatus(w.deps).notices).toMatchObject({ waiting: 0, undelivered: [] });
   });
 
+  test('is asked again after a minute, then after pauses that double up to six hours', async () => {
+    const w = await world();
+    const identifier = await request(w.deps);
+    w.smtp.failures.connect = '421 4.3.2 down';
+    await w.reject(identifier);
+    const nextTryAt = w.deps.db.$client.query<{ at: number }, []>('SELECT next_try_at AS at FROM notices');
+    const pauses: number[] = [];
+    for (let tries = 1; tries <= 11; tries++) {
+      const pauseMs = (nextTryAt.get()?.at ?? 0) - w.clock.nowMs();
+      pauses.push(pauseMs / MINUTE_MS);
+      w.clock.advance(pauseMs);
+      await w.look();
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]);
+  });
+
   test('for three days makes the mail be dropped, which the log, the history and status say', async () => {
     const w = await world();
     const identifier = await request(w.deps);
