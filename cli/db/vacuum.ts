@@ -12,26 +12,27 @@ export function addTo(parent: Command): void {
   parent
     .command('vacuum')
     .description('Write the database file anew, so that no text of an erased profile is left in it.')
+    .option('--wait', 'wait up to a minute for imports to end; others that begin meanwhile wait too')
     .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
     .addHelpText(
       'after',
       `
 Erased profiles are gone for every reader at once, but SQLite may have left copies of their texts in unused parts of the
-file. A running server vacuums by itself, at most once a day (UTC), while copies may be left; this does it now. "status"
+file. A running server vacuums by itself, at most once in 23 hours, while copies may be left; this does it now. "status"
 says since when copies may be left. What the sessions file beside it holds of erased profiles is removed too.
 
 The server may run, and answers meanwhile; commands that write wait for up to ten seconds, imports until it is done. It
 needs twice the size of the database on its disk, and is refused while an import or an approval is under way (exit code
-75: try again later).
+75: try again later). With --wait it gets its turn between imports that follow each other all the time.
 
 Examples:
   profilectl db vacuum
   profilectl db vacuum --json`,
     )
-    .action((options: { fromServer?: string }, command: Command) => {
+    .action((options: { fromServer?: string; wait?: true }, command: Command) => {
       refuseOtherProgram(options.fromServer);
       return withDatabase(command, 'use', async (db) => {
-        const { vacuumDatabase } = await import('../../shared/db/vacuum.ts');
+        const { PATIENT_WAIT_MS, vacuumDatabase } = await import('../../shared/db/vacuum.ts');
         const { sweepBeside } = await import('../../shared/access/sweep.ts');
         giveWay();
         const steps = createSteps(systemClock);
@@ -42,7 +43,7 @@ Examples:
           steps.warn(error.message);
         }
         steps.begin(`Vacuuming ${sizeText(db.$client.filename)}`);
-        const done = vacuumDatabase(db, systemClock);
+        const done = vacuumDatabase(db, systemClock, options.wait === true ? PATIENT_WAIT_MS : undefined);
         steps.end();
         if (globalsOf(command).json) printJson(done);
         else {

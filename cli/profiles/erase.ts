@@ -14,7 +14,7 @@ export function addTo(parent: Command): void {
       'after',
       `
 It is gone at once for everybody who asks. Copies of its texts may be left in unused parts of the database file until a
-running server vacuums it, at most once a day (UTC); "db vacuum" does it now, "status" says whether it waits. Not reached
+running server vacuums it, at most once in 23 hours; "db vacuum" does it now, "status" says whether it waits. Not reached
 are backups, databases kept aside by "db restore" or before an upgrade, files of "profiles export", rejected lines, mails
 that were sent or lie in a folder, and logs.
 

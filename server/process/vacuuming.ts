@@ -15,6 +15,12 @@ const EVERY_MS = 60_000;
 /** How long the server waits after a VACUUM that failed or found no room. */
 const PAUSE_MS = 3_600_000;
 
+/**
+ * How often a VACUUM waits for an import that is open, up to a minute, while other imports wait for it. So it gets its turn
+ * between short imports that follow each other, and delays little beside one that takes hours.
+ */
+const PATIENT_EVERY_MS = 600_000;
+
 /** Runs VACUUM where SQLite may have left copies of erased texts in the file, as long as the server runs. */
 export type Vacuuming = {
   readonly deps: ServerDeps;
@@ -27,14 +33,16 @@ export type Vacuuming = {
   child: { kill: (signal: 'SIGKILL') => void } | null;
   /** No VACUUM is tried before this time of the monotonic clock. */
   notBeforeMs: number;
+  /** From this time of the monotonic clock on one is tried that waits for imports. */
+  patientAtMs: number;
   /** Resolves when the look that is under way, or was the last one, has ended. */
   look: Promise<void>;
 };
 
 /**
  * Looks after a second and then every minute whether a VACUUM is due, and has a child process run it, so that no request
- * waits for it. While an import or an approval is under way it looks again later. What goes wrong is logged, and tried
- * again after an hour.
+ * waits for it. While an import or an approval is under way it waits a while for its turn, or looks again later. What goes
+ * wrong is logged, and tried again after an hour.
  */
 export function startVacuuming(deps: ServerDeps, log: Log, { words, everyMs = EVERY_MS }: VacuumOptions): Vacuuming {
   const vacuuming: Vacuuming = {
@@ -46,6 +54,7 @@ export function startVacuuming(deps: ServerDeps, log: Log, { words, everyMs = EV
     timer: null,
     child: null,
     notBeforeMs: Number.NEGATIVE_INFINITY,
+    patientAtMs: Number.NEGATIVE_INFINITY,
     look: Promise.resolve(),
   };
   schedule(vacuuming, Math.min(FIRST_MS, everyMs));
@@ -74,9 +83,12 @@ async function look(vacuuming: Vacuuming): Promise<void> {
   try {
     const nowMs = clock.nowMs();
     if (!isVacuumDue(db, nowMs)) return;
-    // The child process makes the same checks; they are made here too, so that no process is started in vain.
-    prepareVacuum(db, nowMs, 0).close();
-    const milliseconds = await runChild(vacuuming);
+    const isPatient = !isFree(vacuuming);
+    if (isPatient) {
+      if (clock.monotonicMs() < vacuuming.patientAtMs) return;
+      vacuuming.patientAtMs = clock.monotonicMs() + PATIENT_EVERY_MS;
+    }
+    const milliseconds = await runChild(vacuuming, isPatient);
     vacuuming.log.event('info', `The database was vacuumed in ${milliseconds} ms; no erased text is left in it.`);
   } catch (cause) {
     if (vacuuming.isStopping || (cause instanceof AppError && cause.code === 'busy')) return;
@@ -88,13 +100,27 @@ async function look(vacuuming: Vacuuming): Promise<void> {
   }
 }
 
+/**
+ * Whether a VACUUM could begin now. The child process makes the same checks; they are made here too, so that no process is
+ * started in vain. Throws `refused`.
+ */
+function isFree({ deps: { db, clock } }: Vacuuming): boolean {
+  try {
+    prepareVacuum(db, clock, 0).close();
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'busy') return false;
+    throw error;
+  }
+}
+
 /** The exit code of a command that should be tried again later: `try_later` in `shared/errors.ts`. */
 const TRY_LATER = 75;
 
 /** Runs VACUUM in a child process. Returns how many milliseconds it took. Throws `busy` or `refused` with the child's sentence. */
-async function runChild(vacuuming: Vacuuming): Promise<number> {
+async function runChild(vacuuming: Vacuuming, isPatient: boolean): Promise<number> {
   // The environment stays empty: the server's variables hold secrets, and VACUUM needs none of them.
-  const child = startChild(vacuuming.words);
+  const child = startChild(isPatient ? [...vacuuming.words, '--wait'] : vacuuming.words);
   vacuuming.child = child;
   try {
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);

@@ -17,8 +17,6 @@ export type Vacuumed = { milliseconds: number; bytesBefore: number; bytesAfter: 
 /** The disk space that a VACUUM needs, and the free disk space, in bytes. */
 export type Room = { neededBytes: number; freeBytes: number };
 
-const DAY_MS = 86_400_000;
-
 /**
  * How many times the size of the database a VACUUM needs as free space. It writes the database twice, into a temporary
  * file and into the write-ahead log; the rest is for the log's overhead and for other writers.
@@ -27,6 +25,12 @@ const ROOM_TIMES = 2.1;
 
 /** How long a VACUUM waits for imports and other vacuums to end, in milliseconds. */
 const LOCK_WAIT_MS = 500;
+
+/**
+ * The same for one that is to have its turn between imports that follow each other. While it waits, no other import begins,
+ * so this is longer than those that a platform sends all the time take.
+ */
+export const PATIENT_WAIT_MS = 60_000;
 
 /**
  * How often the log is tried to be emptied before and after a VACUUM, while others use the database. Each try, and the
@@ -38,14 +42,14 @@ const LOG_WAIT_MS = 100;
 /**
  * Rewrites the database file without any copy of an erased text, and empties its write-ahead log. Others can read
  * meanwhile, but writers wait. Throws `busy` if a key is being approved, an import or another vacuum runs, or somebody
- * writes or reads for longer than this function waits; throws `refused` without room on the disk. If it fails, all data
- * is as it was.
+ * writes or reads for longer than this function waits, for imports `waitMs`; throws `refused` without room on the disk. If
+ * it fails, all data is as it was.
  */
-export function vacuumDatabase(db: Opened, clock: Clock): Vacuumed {
+export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS): Vacuumed {
   const startedMs = clock.monotonicMs();
   const { $client: sqlite } = db;
   const path = sqlite.filename;
-  const lock = prepareVacuum(db, clock.nowMs(), LOCK_WAIT_MS);
+  const lock = prepareVacuum(db, clock, waitMs);
   try {
     return guardDatabase(path, () => {
       // A reader that uses the log now, such as a backup, would also keep there all that the VACUUM writes, so wait for
@@ -65,20 +69,17 @@ export function vacuumDatabase(db: Opened, clock: Clock): Vacuumed {
   }
 }
 
+/** How long after a VACUUM a server runs the next one at the earliest: about a day, so that no copy waits for 24 hours. */
+const VACUUM_EVERY_MS = 23 * 3_600_000;
+
 /**
- * True if a server should vacuum now: copies of erased texts may be left, and no VACUUM removed any on this day (UTC)
- * yet.
+ * True if a server should vacuum now: copies of erased texts may be left, and the last VACUUM that removed any is 23 hours
+ * ago, or lies in the future since the clock was set back.
  */
 export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {
   const { tracesSinceMs, vacuumedAtMs } = guardDatabase(sqlite.filename, () => readErasures(sqlite));
   if (tracesSinceMs === null) return false;
-  // Calendar days are compared, not durations, so that an erasure right after a vacuum waits for less than a day, and a
-  // clock that was set back can't delay the next vacuum for long.
-  return vacuumedAtMs === null || dayOf(vacuumedAtMs) !== dayOf(nowMs);
-}
-
-function dayOf(ms: number): number {
-  return Math.floor(ms / DAY_MS);
+  return vacuumedAtMs === null || nowMs - vacuumedAtMs >= VACUUM_EVERY_MS || vacuumedAtMs > nowMs;
 }
 
 /**
@@ -86,15 +87,21 @@ function dayOf(ms: number): number {
  * Waits up to `waitMs` milliseconds for the lock. Throws `refused` without room on the disk, and `busy` if a key is
  * being approved or the lock is taken.
  */
-export function prepareVacuum({ $client: sqlite }: Opened, nowMs: number, waitMs: number): Sqlite {
+export function prepareVacuum({ $client: sqlite }: Opened, clock: Clock, waitMs: number): Sqlite {
   const path = sqlite.filename;
   const { neededBytes, freeBytes } = vacuumRoom(path);
   if (freeBytes < neededBytes) throw fileRefusal(roomSentence({ neededBytes, freeBytes }));
-  const attempt = guardDatabase(path, () =>
-    sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?").get(nowMs),
-  );
-  if (attempt !== null) throw new AppError('busy', 'A key is being approved; try again when that is done.');
-  return lockForVacuum(path, waitMs);
+  const lock = lockForVacuum(path, waitMs);
+  try {
+    const attempt = guardDatabase(path, () =>
+      sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?").get(clock.nowMs()),
+    );
+    if (attempt !== null) throw new AppError('busy', 'A key is being approved; try again when that is done.');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
 }
 
 /** How much disk space a VACUUM of this database needs, and how much is free. */

@@ -20,7 +20,7 @@ export type ErasureStatus = {
   mailFolder: string | null;
 };
 
-/** A running server vacuums on the day (UTC) after the last time at the latest. */
+/** A running server vacuums 23 hours after the last time, and waits for imports that follow each other. */
 const PATIENCE_MS = 86_400_000;
 
 /** Reads it from a database of the newest schema, the names of the files beside it, and the configuration. Throws `busy`. */

@@ -95,17 +95,59 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
   return { stop: () => stopVacuuming(vacuuming), looked, logged };
 }
 
-test('while an import is open, or nothing waits, no process is started; one that is sees no variable of the server', async () => {
+/** What the command prints and ends with where an import is open. */
+const BUSY = `console.error('{"error":"An import is under way."}'); process.exit(75);`;
+
+test('while an import is open one process waits for it, and the next ten minutes later', async () => {
+  const w = await world();
+  const { words, runs } = program(w.deps.folder, `if (process.argv.at(-1) === '--wait') { ${BUSY} }`);
+  const lock = await lockForImport(w.deps.config.databasePath);
+  const vacuuming = startAlone(w, words);
+  await until(() => runs() === 1);
+  await vacuuming.looked();
+  w.clock.advance(599_999);
+  await vacuuming.looked();
+  expect(runs()).toBe(1);
+  w.clock.advance(1);
+  await until(() => runs() === 2);
+  await vacuuming.stop();
+  lock.close();
+  expect(vacuuming.logged(/./)).toBe(0);
+});
+
+test('between imports that follow each other without a pause a vacuum gets its turn', async () => {
+  const w = await world();
+  const { databasePath } = w.deps.config;
+  let imports = 0;
+  let isOver = false;
+  const importing = (async () => {
+    while (!isOver) {
+      // Between the end of one import and the beginning of the next nobody else can take the lock, unless it waits for it.
+      const lock = await lockForImport(databasePath);
+      imports++;
+      // An import lasts for longer than a VACUUM waits that is started by hand.
+      await Bun.sleep(2_000);
+      lock.close();
+    }
+  })();
+  await until(() => imports > 0);
+  const vacuuming = startAlone(w, w.words);
+  await until(() => vacuuming.logged(/was vacuumed/) === 1);
+  const before = imports;
+  await until(() => imports > before);
+  isOver = true;
+  await importing;
+  await vacuuming.stop();
+  expect(readErasures(w.deps.db.$client).tracesSinceMs).toBeNull();
+}, 30_000);
+
+test('while nothing waits no process is started; one that is sees no variable of the server', async () => {
   const w = await world();
   const { words, runs } = program(
     w.deps.folder,
     'console.log(JSON.stringify({ milliseconds: Object.keys(process.env).length }));',
   );
-  const lock = await lockForImport(w.deps.config.databasePath);
   const vacuuming = startAlone(w, words);
-  await vacuuming.looked();
-  expect(runs()).toBe(0);
-  lock.close();
   await until(() => vacuuming.logged(/vacuumed in 0 ms/) > 0);
   await vacuuming.stop();
   vacuumDatabase(w.deps.db, w.clock);
