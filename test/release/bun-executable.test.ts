@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { unpackBun } from '../../release/bun-executable.ts';
-import { BUN_VERSION, TARGETS, type Target } from '../../release/targets.ts';
+import { unpackBun } from '../../deploy/release/bun-executable.ts';
+import { BUN_VERSION, TARGETS, type Target } from '../../deploy/release/targets.ts';
 import { PROJECT } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 
@@ -16,7 +16,7 @@ test('a package with other bytes than the pinned ones is refused, and not kept',
   const tarball = join(cache, `${tampered.name}-${BUN_VERSION}.tgz`);
   writeFileSync(tarball, 'not what npm has');
   await expect(unpackBun(tampered, tempFolder())).rejects.toThrow(
-    'is not the package that release/targets.ts names: sha512-',
+    'is not the package that deploy/release/targets.ts names: sha512-',
   );
   expect(existsSync(tarball)).toBe(false);
 });

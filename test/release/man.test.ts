@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../cli/program.ts';
-import { escapeRoff, manPages } from '../../release/man.ts';
+import { escapeRoff, manPages } from '../../deploy/release/man.ts';
 import { VARIABLES } from '../../shared/config/variables.ts';
 import { tempFolder } from '../support/world.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TARGETS } from '../../release/targets.ts';
+import { TARGETS } from '../../deploy/release/targets.ts';
 import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
 import { createDebianRoot, type DebianRoot, NO_DEBIAN_ROOT } from '../support/debian-root.ts';
@@ -37,7 +37,7 @@ const release = (checkout: string, out: string, targets: readonly string[], env?
     [
       process.execPath,
       '--no-env-file',
-      'release/run.ts',
+      'deploy/release/run.ts',
       '--out',
       out,
       ...targets.flatMap((name) => ['--target', name]),
@@ -101,7 +101,7 @@ test.each(MADE)(
       'man/profilectl-keys.1',
     ];
     expect(wanted.filter((path) => !paths.includes(path))).toEqual([]);
-    expect(paths.filter((path) => /mail-url|compose|^test/.test(path))).toEqual([]);
+    expect(paths.filter((path) => /mail-url|compose|^test|^deploy\/release/.test(path))).toEqual([]);
   },
 );
 

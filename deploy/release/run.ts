@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import manifest from '../package.json' with { type: 'json' };
-import { sourceCommit } from '../shared/version.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { sourceCommit } from '../../shared/version.ts';
 import { unpackBun } from './bun-executable.ts';
 import { type ReleaseFile, releaseFiles } from './contents.ts';
 import { makeDeb } from './deb.ts';

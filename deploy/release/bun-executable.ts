@@ -16,7 +16,9 @@ export async function unpackBun(target: Target, folder: string): Promise<string>
   const integrity = `sha512-${new Bun.CryptoHasher('sha512').update(readFileSync(tarball)).digest('base64')}`;
   if (integrity !== target.integrity) {
     rmSync(tarball);
-    throw new Error(`${target.package}@${BUN_VERSION} is not the package that release/targets.ts names: ${integrity}.`);
+    throw new Error(
+      `${target.package}@${BUN_VERSION} is not the package that deploy/release/targets.ts names: ${integrity}.`,
+    );
   }
   await run('tar', '--extract', '--gzip', '--file', tarball, '--directory', folder, 'package/bin/bun');
   return join(folder, 'package/bin/bun');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 /** The checkout that the release is made of. */
-export const PROJECT = join(import.meta.dir, '..');
+export const PROJECT = join(import.meta.dir, '../..');
 
 /** Runs a program in the checkout and returns what it prints. Throws if it fails; its errors go to this process's stderr. */
 export async function run(...words: string[]): Promise<string> {

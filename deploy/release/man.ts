@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Argument, Command, Option } from 'commander';
-import { createProgram } from '../cli/program.ts';
-import { VARIABLES } from '../shared/config/variables.ts';
-import { VERSION } from '../shared/version.ts';
+import { createProgram } from '../../cli/program.ts';
+import { VARIABLES } from '../../shared/config/variables.ts';
+import { VERSION } from '../../shared/version.ts';
 
-// `bun release/man.ts <folder> <YYYY-MM-DD>`: man pages made of the help, one for the program and one for each first word of
-// its commands. The format is man(7).
+// `bun deploy/release/man.ts <folder> <YYYY-MM-DD>`: man pages made of the help, one for the program and one for each first
+// word of its commands. The format is man(7).
 
 /** The columns that help texts are laid out for; man lays out paragraphs again, and keeps only lists and examples. */
 const COLUMNS = 80;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import manifest from '../package.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
 import { PROJECT } from './processes.ts';
 import { BUN_VERSION, TARGETS } from './targets.ts';
 

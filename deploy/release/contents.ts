@@ -6,9 +6,9 @@ import { EXECUTABLE } from './stage.ts';
 /** A file that every archive of a release has beside the program, by its path there. */
 export type ReleaseFile = { path: string; content: Buffer; mode?: number };
 
-/** What is taken from the checkout as it is. The containers are left out: they are built in a checkout. */
+/** What is taken from the checkout as it is, but for what needs a checkout: containers and the release itself. */
 const FROM_CHECKOUT = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs', 'deploy'];
-const CONTAINERS = /^deploy\/compose/;
+const LEFT_OUT = /^deploy\/(compose|release\/)/;
 
 /** How the completion script of each shell is called, so that the shell finds it. */
 const SHELLS = { bash: 'profilectl.bash', zsh: '_profilectl', fish: 'profilectl.fish' };
@@ -26,7 +26,7 @@ async function trackedFiles(): Promise<ReleaseFile[]> {
   const lines = (await run('git', 'ls-files', '-z', '--stage', ...FROM_CHECKOUT)).split('\0').filter(Boolean);
   return lines.flatMap((line) => {
     const [about = '', path = ''] = line.split('\t');
-    if (CONTAINERS.test(path)) return [];
+    if (LEFT_OUT.test(path)) return [];
     const mode = about.startsWith('100755') ? { mode: EXECUTABLE } : {};
     return [{ path, content: readFileSync(join(PROJECT, path)), ...mode }];
   });
@@ -44,7 +44,7 @@ async function manPages(folder: string, day: string): Promise<ReleaseFile[]> {
   const made = join(folder, 'man');
   mkdirSync(made);
   // In a process of its own, whose output is no terminal: some help texts are as wide as the terminal.
-  await run(process.execPath, '--no-env-file', 'release/man.ts', made, day);
+  await run(process.execPath, '--no-env-file', 'deploy/release/man.ts', made, day);
   return readdirSync(made)
     .sort()
     .map((name) => ({ path: `man/${name}`, content: readFileSync(join(made, name)) }));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import manifest from '../package.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
 import { gzip, type ReleaseFile } from './contents.ts';
 import { PROJECT } from './processes.ts';
 import { createStage, EXECUTABLE, packStage, type Stage } from './stage.ts';
@@ -39,14 +39,14 @@ export async function makeDeb(
   };
   add('usr/bin/profilectl', executable, EXECUTABLE);
   for (const file of files) addInstalled(add, file);
-  add('usr/share/doc/profile-lookup/copyright', readFileSync(join(PROJECT, 'release/deb/copyright')));
+  add('usr/share/doc/profile-lookup/copyright', readFileSync(join(PROJECT, 'deploy/release/deb/copyright')));
 
   const control = createStage(join(folder, 'control'));
   control.add('control', controlText(architecture, bytes));
   control.add('conffiles', `/${SETTINGS}\n`);
   control.add('md5sums', sums.sort().join(''));
   for (const script of ['postinst', 'prerm', 'postrm']) {
-    control.add(script, readFileSync(join(PROJECT, 'release/deb', script)), EXECUTABLE);
+    control.add(script, readFileSync(join(PROJECT, 'deploy/release/deb', script)), EXECUTABLE);
   }
   return packArchive(
     [
