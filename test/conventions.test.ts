@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT } from './support/cli.ts';
 import { FILES, importsInCircles, longFunctions, SOURCES, type Source } from './support/sources.ts';
+import { timesReadOutside } from './support/times.ts';
 
 // The rules of CONTRIBUTING.md that a machine can check, over every file that git tracks or would.
 
@@ -237,6 +238,40 @@ describe('one owner each', () => {
       expect(found).toEqual(files);
     });
   }
+});
+
+describe('time', () => {
+  test('no transaction compares or stores a time that was read before it got the write lock', () => {
+    expect(timesReadOutside(inFolder('shared'))).toEqual([]);
+  });
+
+  test('finds such a time however it gets into the transaction, and no other', () => {
+    const found = (body: string) =>
+      timesReadOutside([
+        { path: 'a.ts', text: 'export function through(db, act) {\n  write(db, (tx) => act(tx));\n}' },
+        { path: 'b.ts', text: `function f(db, clock, row, nowMs) {\n${body}\n}` },
+      ]);
+    const bad = {
+      'write(db, () => store(nowMs));': 'nowMs',
+      'const atMs = clock.nowMs();\nwrite(db, () => store({ atMs }));': 'atMs',
+      'const settledMs = clock.settledMs();\nwriteSessions(db, () => settledMs);': 'settledMs',
+      'const act = { by: 1, atMs: nowMs };\nwriteProfiles(db, (tx) => move(tx, act));': 'act',
+      'const endMs = nowMs + 5;\nthrough(db, (tx) => tx.run(endMs));': 'endMs',
+      'write(db, () => row.nowMs > 7);': 'row.nowMs',
+      'prepareWrite(db, (at) => store(at))(nowMs);': 'nowMs',
+    };
+    for (const [body, name] of Object.entries(bad))
+      expect([body, found(body)]).toEqual([body, [`b.ts: f uses ${name}`]]);
+    for (const body of [
+      'write(db, () => store(clock.nowMs()));',
+      'write(db, (tx) => {\n  const nowMs = clock.nowMs();\n  tx.run({ nowMs, atMs: nowMs });\n});',
+      'through(db, (tx, nowMs) => tx.run(nowMs));',
+      'if (clock.nowMs() > 7) write(db, () => store(row.expiresAt));',
+      'look(db, () => nowMs);',
+    ]) {
+      expect([body, found(body)]).toEqual([body, []]);
+    }
+  });
 });
 
 describe('habits', () => {

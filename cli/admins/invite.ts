@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { againWhileChanged } from '../again.ts';
+import { havingSeen } from '../context.ts';
 import { counted, notice } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';
@@ -24,14 +26,18 @@ Examples:
         const { access, actor, yes } = context;
         const { findAdmin, inviteAdmin } = await import('../../shared/access/admins.ts');
         const { listPasskeys } = await import('../../shared/access/passkeys.ts');
+        const { shownAdmin } = await import('../../shared/access/shown-admin.ts');
         const { printInvitation } = await import('./print.ts');
         const keepPasskeys = options.keepPasskeys === true;
         const { name } = findAdmin(access.db, admin);
-        const confirmed = listPasskeys(access.db, name).filter(({ confirmedAt }) => confirmedAt !== null);
-        if (!keepPasskeys && confirmed.length > 0) {
-          await confirmOrYes(yes, `End ${counted(confirmed.length, 'passkey')} and all sessions of ${name}?`);
-        }
-        const invitation = inviteAdmin(access, name, { keepPasskeys }, actor);
+        const invitation = await againWhileChanged(!yes, async () => {
+          const by = havingSeen(actor, shownAdmin(access.db, name));
+          const confirmed = listPasskeys(access.db, name).filter(({ confirmedAt }) => confirmedAt !== null);
+          if (!keepPasskeys && confirmed.length > 0) {
+            await confirmOrYes(yes, `End ${counted(confirmed.length, 'passkey')} and all sessions of ${name}?`);
+          }
+          return inviteAdmin(access, name, { keepPasskeys }, by);
+        });
         if (invitation.endedPasskeys > 0) notice(`${counted(invitation.endedPasskeys, 'passkey')} of ${name} ended.`);
         printInvitation(context, invitation);
       }),

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { againWhileChanged } from '../again.ts';
+import { havingSeen } from '../context.ts';
 import { counted, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';
@@ -14,10 +16,14 @@ export function addTo(parent: Command): void {
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { findAdmin, removeAdmin } = await import('../../shared/access/admins.ts');
         const { listPasskeys } = await import('../../shared/access/passkeys.ts');
+        const { shownAdmin } = await import('../../shared/access/shown-admin.ts');
         const { name } = findAdmin(access.db, admin);
-        const held = counted(listPasskeys(access.db, name).length, 'passkey');
-        await confirmOrYes(yes, `Remove the admin ${name} with ${held} and all sessions?`);
-        const { endedPasskeys } = removeAdmin(access, name, actor);
+        const { endedPasskeys } = await againWhileChanged(!yes, async () => {
+          const by = havingSeen(actor, shownAdmin(access.db, name));
+          const held = counted(listPasskeys(access.db, name).length, 'passkey');
+          await confirmOrYes(yes, `Remove the admin ${name} with ${held} and all sessions?`);
+          return removeAdmin(access, name, by);
+        });
         if (json) printJson({ name, removed: true, endedPasskeys });
         else print(`${name} removed`);
       }),

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { RestoredPeople } from '../../shared/access/restored-people.ts';
 import type { Dropped } from '../../shared/notices/store.ts';
 import { subjectInWords } from '../../shared/notices/undelivered.ts';
+import { againWhileChanged } from '../again.ts';
 import { configOf, globalsOf, operatorOf } from '../context.ts';
 import { counted, notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
@@ -37,28 +38,29 @@ Examples:
       const { databasePath } = config;
       const isPutIn = options.withPeople === true;
       const { prepareRestore } = await import('../../shared/upkeep/restore.ts');
-      const restore = prepareRestore(databasePath, file);
-      try {
-        const { profiles, keys, schema, isOlder } = restore.source;
-        const what = `the backup ${file} (${counted(profiles, 'profile')}, ${counted(keys, 'key')})`;
-        await confirmOrYes(globals.yes, `Put ${what} in the place of ${databasePath}?`);
-        const { kept, dropped, people } = restore.run({ isPutIn, by: operatorOf(config) });
-        if (kept !== null) notice(`The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`);
-        if (isOlder)
-          notice(`The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`);
-        notice(
-          'Keys that were revoked and profiles that were erased since this backup, if any, are as they were then.',
-        );
-        if (dropped.length > 0) notice(droppedText(dropped));
-        if (people.admins.length + people.passkeys.length + people.tokens.length > 0)
-          notice(peopleText(people, isPutIn, kept?.isWhole !== false));
-        const keptAside = kept?.path ?? null;
-        if (globals.json) {
-          printJson({ file, profiles, keys, keptAside, droppedMails: dropped, people: { ...people, isPutIn } });
-        } else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
-      } finally {
-        restore.release();
-      }
+      const { source, restored } = await againWhileChanged(!globals.yes, async () => {
+        const restore = prepareRestore(databasePath, file);
+        try {
+          const { profiles, keys } = restore.source;
+          const what = `the backup ${file} (${counted(profiles, 'profile')}, ${counted(keys, 'key')})`;
+          await confirmOrYes(globals.yes, `Put ${what} in the place of ${databasePath}?`);
+          return { source: restore.source, restored: restore.run({ isPutIn, by: operatorOf(config) }) };
+        } finally {
+          restore.release();
+        }
+      });
+      const { profiles, keys, schema, isOlder } = source;
+      const { kept, dropped, people } = restored;
+      if (kept !== null) notice(`The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`);
+      if (isOlder) notice(`The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`);
+      notice('Keys that were revoked and profiles that were erased since this backup, if any, are as they were then.');
+      if (dropped.length > 0) notice(droppedText(dropped));
+      if (people.admins.length + people.passkeys.length + people.tokens.length > 0)
+        notice(peopleText(people, isPutIn, kept?.isWhole !== false));
+      const keptAside = kept?.path ?? null;
+      if (globals.json) {
+        printJson({ file, profiles, keys, keptAside, droppedMails: dropped, people: { ...people, isPutIn } });
+      } else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
     });
 }
 

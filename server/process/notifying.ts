@@ -69,10 +69,10 @@ async function search(notifying: Notifying): Promise<void> {
   let isToPause = true;
   try {
     const nowMs = deps.clock.monotonicMs();
-    const remindAtMs = nowMs >= notifying.remindAtMs ? deps.clock.settledMs() : null;
+    const isReminding = nowMs >= notifying.remindAtMs && deps.clock.settledMs() !== null;
     expireKeys(deps);
-    isToPause = prepareNotices(deps, remindAtMs) ? await notifying.send() : false;
-    if (remindAtMs !== null) notifying.remindAtMs = nowMs + REMIND_MS;
+    isToPause = prepareNotices(deps, isReminding) ? await notifying.send() : false;
+    if (isReminding) notifying.remindAtMs = nowMs + REMIND_MS;
     dropOldErasures(notifying, nowMs);
     notifying.lastFault = null;
   } catch (cause) {
@@ -93,6 +93,6 @@ async function search(notifying: Notifying): Promise<void> {
 /** Forgets who was erased long ago, now and then; while there are many, a part each time. */
 function dropOldErasures(notifying: Notifying, nowMs: number): void {
   const { db, clock } = notifying.deps;
-  const settledMs = nowMs >= notifying.dropAtMs ? clock.settledMs() : null;
-  if (settledMs !== null && !dropErasedProfiles(db, settledMs)) notifying.dropAtMs = nowMs + REMIND_MS;
+  if (nowMs < notifying.dropAtMs || clock.settledMs() === null) return;
+  if (!dropErasedProfiles(db, clock)) notifying.dropAtMs = nowMs + REMIND_MS;
 }

@@ -12,6 +12,7 @@ import { newGeneration } from './generation.ts';
 import { type Admin, listPasskeys, type Passkey } from './passkeys.ts';
 import { addPeopleEvent } from './people-log.ts';
 import { relyingPartyOf } from './relying-party.ts';
+import { refuseUnlikeAdmin } from './shown-admin.ts';
 
 // Admins of the Developer Platform, as the operator makes and ends them. Functions throw `busy` where a lock is held for too
 // long, and `refused` with a sentence where something can't be done.
@@ -49,12 +50,12 @@ export function addAdmin(access: Access, name: string, by: Actor): Invitation {
   const fault = nameFault(name);
   if (fault !== null) throw new AppError('usage', `The name of an admin ${fault}.`);
   if (lookUp(access.db, name) !== undefined) throw alreadyThere(name);
-  const atMs = access.clock.nowMs();
   const generation = newGeneration(access.random);
   // First the address: without the admin it is worth nothing.
   const invitation = invite(access, name, generation);
   write(access.db, (tx) => {
     if (lookUp(tx, name) !== undefined) throw alreadyThere(name);
+    const atMs = access.clock.nowMs();
     const userHandle = Buffer.from(access.random(32));
     tx.insert(admins)
       .values({ name, folded: foldName(name), generation, userHandle, addedAt: atMs })
@@ -66,7 +67,8 @@ export function addAdmin(access: Access, name: string, by: Actor): Invitation {
 
 /**
  * Ends an admin's sessions, tokens and older addresses, and the passkeys unless they are kept (one that was never
- * confirmed is not), and makes a new address. Returns how many passkeys ended.
+ * confirmed is not), and makes a new address. Returns how many passkeys ended. Throws `changed_since` where the admin is not
+ * as `by` was shown.
  */
 export function inviteAdmin(
   access: Access,
@@ -75,29 +77,33 @@ export function inviteAdmin(
   by: Actor,
 ): Invitation & { endedPasskeys: number } {
   relyingPartyOf(access.config.publicUrl);
-  const atMs = access.clock.nowMs();
   const generation = newGeneration(access.random);
-  const invitation = invite(access, findAdmin(access.db, name).name, generation);
+  const { name: stored } = findAdmin(access.db, name);
+  const invitation = invite(access, stored, generation);
   const endedPasskeys = write(access.db, (tx) => {
+    refuseUnlikeAdmin(tx, stored, by);
     const admin = findAdmin(tx, name);
     const isEnded = and(eq(passkeys.adminId, admin.id), keepPasskeys ? isNull(passkeys.confirmedAt) : undefined);
     const ended = tx.delete(passkeys).where(isEnded).returning({ id: passkeys.id }).all().length;
     tx.update(admins).set({ generation }).where(eq(admins.id, admin.id)).run();
     const detail = { endedPasskeys: ended };
+    const atMs = access.clock.nowMs();
     addPeopleEvent(tx, { atMs, by, event: 'invited', kind: 'admin', name: admin.name, detail });
     return ended;
   });
   return { ...invitation, endedPasskeys };
 }
 
-/** Removes an admin with passkeys, sessions and addresses. Returns how many passkeys ended. */
+/** Removes an admin with passkeys, sessions and addresses. Returns how many passkeys ended. Throws `changed_since` as above. */
 export function removeAdmin(access: Access, name: string, by: Actor): { endedPasskeys: number } {
-  const atMs = access.clock.nowMs();
+  const { name: stored } = findAdmin(access.db, name);
   return write(access.db, (tx) => {
+    refuseUnlikeAdmin(tx, stored, by);
     const admin = findAdmin(tx, name);
     const ended = tx.delete(passkeys).where(eq(passkeys.adminId, admin.id)).returning({ id: passkeys.id }).all().length;
     tx.delete(admins).where(eq(admins.id, admin.id)).run();
     const detail = { endedPasskeys: ended };
+    const atMs = access.clock.nowMs();
     addPeopleEvent(tx, { atMs, by, event: 'removed', kind: 'admin', name: admin.name, detail });
     return { endedPasskeys: ended };
   });

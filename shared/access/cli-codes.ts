@@ -55,10 +55,10 @@ type Row = SignedColumns & CliConsent & { madeAt: number; tokenMade: string | nu
  */
 export function makeCliCode(access: Access, signed: Signed, consent: CliConsent): string {
   const code = newToken(access.random);
-  const nowMs = access.clock.nowMs();
   const { profileId, addressHash, admin, generation, openedBy } = columnsOf(signed);
   const { codeChallenge, redirectUri, machine } = consent;
   writeSessions(access.sessions, (sqlite) => {
+    const nowMs = access.clock.nowMs();
     dropOldCliCodes(sqlite, access.clock.settledMs());
     refuseMany(sqlite, signed, nowMs);
     makeRoom(sqlite, signed, nowMs);
@@ -117,8 +117,8 @@ export function exchangeCliCode(
   exchange: CliExchange,
   client: Pick<Client, 'address'>,
 ): { token: string; identifier: string; endsAtMs: number } {
-  const nowMs = access.clock.nowMs();
   const made = writeSessions(access.sessions, (sqlite) => {
+    const nowMs = access.clock.nowMs();
     const row = find(sqlite, exchange.code);
     if (row === null) return null;
     const signed = signedOf(row);

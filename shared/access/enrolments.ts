@@ -50,15 +50,16 @@ const PASSKEY_NAME = { label: 'name of the passkey', least: 1, most: 64, lines: 
  */
 export function invite(access: Access, name: string, generation: number): Invitation {
   const secret = newToken(access.random);
-  const nowMs = access.clock.nowMs();
-  writeSessions(access.sessions, (sqlite) => {
+  const madeAtMs = writeSessions(access.sessions, (sqlite) => {
+    const nowMs = access.clock.nowMs();
     dropOldEnrolments(sqlite, access.clock.settledMs());
     sqlite
       .query('INSERT INTO enrolments (secret_hash, admin, generation, made_at) VALUES (?, ?, ?, ?)')
       .run(hashOf(secret), name, generation, nowMs);
+    return nowMs;
   });
   const address = `${access.config.publicUrl}/developers/enrol#${secret}`;
-  return { name, address, expiresAt: isoTime(nowMs + WORKS_FOR_MS) };
+  return { name, address, expiresAt: isoTime(madeAtMs + WORKS_FOR_MS) };
 }
 
 /** Deletes the addresses whose time is over, inside a transaction of the caller. */

@@ -44,15 +44,16 @@ export function handOver(access: Access, who: HandedOver, openedBy: string): Han
   const binding = profileId === null ? null : readBinding(access.db, profileId);
   if (binding === null) throw new AppError('not_found');
   const secret = newToken(access.random);
-  const nowMs = access.clock.nowMs();
-  writeSessions(access.sessions, (sqlite) => {
+  const madeAtMs = writeSessions(access.sessions, (sqlite) => {
+    const nowMs = access.clock.nowMs();
     dropOldHandOvers(sqlite, access.clock.settledMs());
     sqlite
       .query('INSERT INTO hand_overs VALUES (?, ?, ?, ?, ?, ?)')
       .run(hashOf(secret), binding.profileId, binding.generation, binding.addressHash, openedBy, nowMs);
+    return nowMs;
   });
   const address = `${access.config.publicUrl}/developers/enter?ticket=${secret}`;
-  return { address, expiresAt: isoTime(nowMs + HAND_OVER_MS) };
+  return { address, expiresAt: isoTime(madeAtMs + HAND_OVER_MS) };
 }
 
 /** Looks an address up by its secret and changes nothing. Throws `not_found`, with one sentence for all reasons. */
@@ -66,8 +67,8 @@ export function readHandOver(access: Access, secret: string): OpenHandOver {
  * that use one address only one gets in.
  */
 export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client): Entrance {
-  const nowMs = access.clock.nowMs();
   return writeSessions(access.sessions, (sqlite) => {
+    const nowMs = access.clock.nowMs();
     const row = find(sqlite, secret);
     sqlite.query('DELETE FROM hand_overs WHERE secret_hash = ?').run(hashOf(secret));
     const { madeAt: _madeAt, ...owner } = checkOpen(access, row);

@@ -74,8 +74,8 @@ const MAX_AGENT = 255;
 
 /** Lets an admin sign in with the passkey of this id. Throws `refused` where none of this id waits for it. */
 export function confirmPasskey(access: Access, id: number, by: Actor): void {
-  const atMs = access.clock.nowMs();
   write(access.db, (tx) => {
+    const atMs = access.clock.nowMs();
     const found = tx
       .select({ passkey: passkeys, admin: admins })
       .from(passkeys)
@@ -112,8 +112,8 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
  */
 export function removePasskey(access: Access, by: Person, id: number): void {
   if (by.kind !== 'admin' || !by.hasAsserted) throw new AppError('forbidden');
-  const atMs = access.clock.nowMs();
   write(access.db, (tx) => {
+    const atMs = access.clock.nowMs();
     const admin = tx.select().from(admins).where(eq(admins.name, by.name)).get();
     const all = admin === undefined ? [] : listPasskeys(tx, admin.name);
     const passkey = all.find((one) => one.id === id);

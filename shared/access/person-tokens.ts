@@ -75,9 +75,9 @@ export function beginPersonToken(
   { machine, client }: TokenOrigin,
 ): { token: string; identifier: string; endsAtMs: number } {
   const { token, identifier } = newTokenText('plt', access.random);
-  const nowMs = access.clock.nowMs();
   const { profileId, addressHash, admin, generation, openedBy } = columnsOf(signed);
-  writeSessions(access.sessions, (sqlite) =>
+  const begunAtMs = writeSessions(access.sessions, (sqlite) => {
+    const nowMs = access.clock.nowMs();
     sqlite
       .query(
         `INSERT INTO person_tokens (identifier, token_hash, profile_id, address_hash, admin, generation, opened_by, machine,
@@ -86,9 +86,10 @@ export function beginPersonToken(
       .run(
         ...[identifier, hashOf(token), profileId, addressHash, admin, generation, openedBy],
         ...[machine, client.address, nowMs, nowMs],
-      ),
-  );
-  return { token, identifier, endsAtMs: nowMs + PERSON_TOKEN_PERIODS[signed.kind].mostMs };
+      );
+    return nowMs;
+  });
+  return { token, identifier, endsAtMs: begunAtMs + PERSON_TOKEN_PERIODS[signed.kind].mostMs };
 }
 
 /**

@@ -58,20 +58,21 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
   const { name, isWithoutAddress, eraseLimit } = wanted;
   const rights = checkNewToken(wanted);
   const { token, identifier } = newTokenText('plp', access.random);
-  const atMs = access.clock.nowMs();
   const folded = foldName(name);
   const tokenHash = Buffer.from(hashOf(token));
-  const row = { identifier, name, folded, tokenHash, rights, isWithoutAddress, eraseLimit, addedAt: atMs };
-  write(access.db, (tx) => {
+  const row = write(access.db, (tx) => {
+    const atMs = access.clock.nowMs();
     const held = tx.select().from(platformTokens).where(eq(platformTokens.folded, folded)).all();
     if (held.length >= MOST_OF_A_NAME) {
       const which = held.map((one) => one.identifier).join(' and ');
       const sentence = `${name} has two tokens already, ${which}; "profilectl tokens remove" ends one of them.`;
       throw new AppError('refused', sentence);
     }
-    tx.insert(platformTokens).values(row).run();
+    const added = { identifier, name, folded, tokenHash, rights, isWithoutAddress, eraseLimit, addedAt: atMs };
+    tx.insert(platformTokens).values(added).run();
     const detail = { token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
     addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'platform', name, detail });
+    return added;
   });
   return { ...viewOf(row, null), token };
 }
@@ -127,12 +128,11 @@ export function findToken(access: Access, named: string): TokenView {
  * stored yet, which the next sweep does.
  */
 export function removeToken(access: Access, identifier: string, by: Actor): EndedSignIns | null {
-  const atMs = access.clock.nowMs();
   write(access.db, (tx) => {
     const [removed] = tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).returning().all();
     if (removed === undefined) throw noSuchToken(identifier);
     addPeopleEvent(tx, {
-      atMs,
+      atMs: access.clock.nowMs(),
       by,
       event: 'removed',
       kind: 'platform',

@@ -50,11 +50,11 @@ export function adminToSign(access: Access, name: string): Signed | null {
 /** Begins a session. The token, 43 characters, is returned this once and stored nowhere. */
 export function beginSession(access: Access, signed: Signed, client: Client): { token: string; session: Session } {
   const token = newToken(access.random);
-  const nowMs = access.clock.nowMs();
   const agent = client.agent.slice(0, MAX_AGENT).toWellFormed();
   const { profileId, addressHash, admin, generation, openedBy } = columnsOf(signed);
-  const row = writeSessions(access.sessions, (sqlite) =>
-    sqlite
+  const row = writeSessions(access.sessions, (sqlite) => {
+    const nowMs = access.clock.nowMs();
+    return sqlite
       .query<Row, Value[]>(
         `INSERT INTO sessions (token_hash, profile_id, address_hash, admin, generation, opened_by, started_at, last_used_at,
            client_address, client_agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${ROW}`,
@@ -62,8 +62,8 @@ export function beginSession(access: Access, signed: Signed, client: Client): { 
       .get(
         ...[hashOf(token), profileId, addressHash, admin, generation, openedBy],
         ...[nowMs, nowMs, client.address, agent],
-      ),
-  );
+      );
+  });
   return { token, session: sessionOf(row as Row) };
 }
 

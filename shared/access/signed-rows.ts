@@ -31,13 +31,15 @@ export function noteUseIn(
   which: string | number,
   lastUsedAtMs: number,
 ): void {
-  const nowMs = clock.settledMs();
-  if (nowMs === null || Math.abs(nowMs - lastUsedAtMs) < USE_STEP_MS) return;
-  writeSessions(sessions, (sqlite) =>
+  const seenMs = clock.settledMs();
+  if (seenMs === null || Math.abs(seenMs - lastUsedAtMs) < USE_STEP_MS) return;
+  writeSessions(sessions, (sqlite) => {
+    const settledMs = clock.settledMs();
+    if (settledMs === null) return;
     sqlite
       .query(`UPDATE ${name} SET last_used_at = ? WHERE ${key} = ? AND ended_at IS NULL AND abs(? - last_used_at) >= ?`)
-      .run(nowMs, which, nowMs, USE_STEP_MS),
-  );
+      .run(settledMs, which, settledMs, USE_STEP_MS);
+  });
 }
 
 /** Ends one of the person's rows. Returns whether it was alive: one whose time was over before ended then. */

@@ -50,8 +50,8 @@ const DROPS = [
  * `refused` where the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
-  const settledMs = clock.settledMs();
   writeSessions(sessions, (sqlite) => {
+    const settledMs = clock.settledMs();
     for (const drop of DROPS) drop(sqlite, settledMs);
     for (const table of OWNED) dropUnbound(db, sqlite, table);
     dropUsesOfRemoved(db, sqlite);

@@ -19,15 +19,14 @@ export function readUses(sessions: SessionsFile): Map<string, number> {
 
 /** Notes that a token was used now; called after the answer. Writes at most once a minute. Throws as {@link readUses}. */
 export function noteTokenUse(sessions: SessionsFile, clock: Pick<Clock, 'nowMs'>, identifier: string): void {
-  const nowMs = clock.nowMs();
   const usedAt = readSessions(sessions, (sqlite) =>
     sqlite.query<{ at: number }, [string]>('SELECT used_at AS at FROM token_uses WHERE identifier = ?').get(identifier),
   );
-  if (usedAt !== null && Math.abs(nowMs - usedAt.at) < USE_STEP_MS) return;
+  if (usedAt !== null && Math.abs(clock.nowMs() - usedAt.at) < USE_STEP_MS) return;
   writeSessions(sessions, (sqlite) =>
     sqlite
       .query('INSERT INTO token_uses VALUES (?, ?) ON CONFLICT (identifier) DO UPDATE SET used_at = excluded.used_at')
-      .run(identifier, nowMs),
+      .run(identifier, clock.nowMs()),
   );
 }
 

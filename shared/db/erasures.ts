@@ -1,6 +1,7 @@
-import { DAY_MS } from '../clock.ts';
+import { type Clock, DAY_MS } from '../clock.ts';
 import type { Opened, Sqlite } from './connect.ts';
 import { guardDatabase } from './faults.ts';
+
 import { prepareWrite } from './write.ts';
 
 // SQLite overwrites deleted rows (secure_delete), but moving rows between pages may have left older copies in unused
@@ -43,15 +44,17 @@ export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: {
 const DROPPED_AT_ONCE = 2_000;
 
 /**
- * Deletes ids of profiles that were erased more than 40 days ago, some thousand at most; `settledMs` is the time of a clock
- * that can be trusted. Returns whether more are left. Throws `busy`, and `refused` for a file that can't be written.
+ * Deletes ids of profiles that were erased more than 40 days ago, some thousand at most, and none while the clock is not
+ * settled. Returns whether more are left. Throws `busy`, and `refused` for a file that can't be written.
  */
-export function dropErasedProfiles({ $client: sqlite }: Opened, settledMs: number): boolean {
-  const beforeMs = settledMs - KEPT_AFTER_ERASURE_MS;
+export function dropErasedProfiles({ $client: sqlite }: Opened, clock: Pick<Clock, 'settledMs'>): boolean {
+  // Nothing is that old while the clock is not settled.
+  const beforeMs = () => (clock.settledMs() ?? 0) - KEPT_AFTER_ERASURE_MS;
   return guardDatabase(sqlite.filename, () => {
-    if (sqlite.query('SELECT 1 FROM erased_profiles WHERE at < ? LIMIT 1').get(beforeMs) === null) return false;
+    if (sqlite.query('SELECT 1 FROM erased_profiles WHERE at < ? LIMIT 1').get(beforeMs()) === null) return false;
     const drop = 'DELETE FROM erased_profiles WHERE id IN (SELECT id FROM erased_profiles WHERE at < ? LIMIT ?)';
-    return prepareWrite(sqlite, () => sqlite.query(drop).run(beforeMs, DROPPED_AT_ONCE))().changes === DROPPED_AT_ONCE;
+    const { changes } = prepareWrite(sqlite, () => sqlite.query(drop).run(beforeMs(), DROPPED_AT_ONCE))();
+    return changes === DROPPED_AT_ONCE;
   });
 }
 
@@ -69,9 +72,9 @@ export function readErasures(sqlite: Sqlite): Erasures {
  * Records that a VACUUM, begun when `lastSeq` was the latest erasure, has removed the copies of all erasures up to that
  * one.
  */
-export function noteVacuum(sqlite: Sqlite, lastSeq: number, nowMs: number): void {
+export function noteVacuum(sqlite: Sqlite, lastSeq: number, clock: Pick<Clock, 'nowMs'>): void {
   prepareWrite(sqlite, () => {
     sqlite.query('DELETE FROM erasures WHERE seq < ?').run(lastSeq);
-    sqlite.query('UPDATE erasures SET vacuumed_at = ? WHERE seq = ?').run(nowMs, lastSeq);
+    sqlite.query('UPDATE erasures SET vacuumed_at = ? WHERE seq = ?').run(clock.nowMs(), lastSeq);
   })();
 }

@@ -60,7 +60,7 @@ export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS):
       keepTemporaryFilesBeside(sqlite, path);
       sqlite.run('VACUUM');
       emptyLogPatiently(db, LOG_TRIES.after);
-      noteVacuum(sqlite, lastSeq, clock.nowMs());
+      noteVacuum(sqlite, lastSeq, clock);
       const { main: bytesAfter } = databaseSize(path);
       return { milliseconds: Math.round(clock.monotonicMs() - startedMs), bytesBefore, bytesAfter };
     });

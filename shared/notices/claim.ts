@@ -1,4 +1,5 @@
 import type { ActorKind } from '../actor.ts';
+import type { Clock } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import type { KeyState, NoticeKind, Permission } from '../db/key-columns.ts';
@@ -124,10 +125,11 @@ export type Claimable = { identifier: string | null; busyLanes: readonly string[
  * Claims the notice that is due first; null where none is. With a request it claims all
  * requests that the same recipient is to be told of; those that were decided meanwhile are not sent any more.
  */
-export function claimNotice(sqlite: Sqlite, nowMs: number, claimable: Claimable): Claimed | null {
+export function claimNotice(sqlite: Sqlite, clock: Pick<Clock, 'nowMs'>, claimable: Claimable): Claimed | null {
   const { identifier, busyLanes, isSettled } = claimable;
-  const values = { now: nowMs, identifier, busyLanes: JSON.stringify(busyLanes), isSettled };
   const claim = prepareWrite(sqlite, () => {
+    const nowMs = clock.nowMs();
+    const values = { now: nowMs, identifier, busyLanes: JSON.stringify(busyLanes), isSettled };
     for (;;) {
       const row = sqlite.query(NEXT).get(values) as Row | null;
       if (row === null) return null;

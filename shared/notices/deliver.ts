@@ -53,14 +53,13 @@ function warningOf(sqlite: Sqlite, nowMs: number, noticeIds: readonly number[]):
 }
 
 /**
- * Stores the reminders that are due at `remindAtMs`, a settled time, or none where it is null, and returns whether any notice
- * is due now. Throws `busy`, and `refused` where the database can't be written.
+ * Stores the reminders that are due, where `isReminding`, and returns whether any notice is due now. Throws `busy`, and `refused` where the database can't be written.
  */
-export function prepareNotices({ db, clock, config }: ServerDeps, remindAtMs: number | null): boolean {
-  if (remindAtMs !== null && config.mail !== null) {
+export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: boolean): boolean {
+  if (isReminding && config.mail !== null) {
     const sqlite = openBeside(config.databasePath);
     try {
-      storeReminders(sqlite, remindAtMs);
+      storeReminders(sqlite, clock);
     } finally {
       sqlite.close();
     }
@@ -84,7 +83,7 @@ export async function sendNotices(
   try {
     // What is claimed, and what came of it, survives a power cut.
     sqlite.run('PRAGMA synchronous = FULL');
-    for (const dropped of dropOldNotices(sqlite, clock.settledMs())) {
+    for (const dropped of dropOldNotices(sqlite, clock)) {
       const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;
       report('warn', `${mail} could not be delivered for three days and was dropped.`);
     }

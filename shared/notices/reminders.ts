@@ -1,4 +1,4 @@
-import { DAY_MS } from '../clock.ts';
+import { type Clock, DAY_MS } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { prepareWrite } from '../db/write.ts';
@@ -33,30 +33,32 @@ export function isStepAhead({ expirySetAt, expiresAt }: Expiry, stepDays: number
 }
 
 /**
- * Stores a notice for each reminder that is due now and was not stored before. Owners who are banned or have no address
+ * Stores a notice for each reminder that is due now and was not stored before; none while the clock is not settled. Owners who are banned or have no address
  * are left out until that changes. Throws `busy`, and `refused` where the database can't be written.
  */
-export function storeReminders(sqlite: Sqlite, nowMs: number): void {
+export function storeReminders(sqlite: Sqlite, clock: Pick<Clock, 'settledMs'>): void {
   guardDatabase(sqlite.filename, () => {
     // Looked for without the lock first: most of the time there is nothing to store.
-    if (missingReminders(sqlite, nowMs).length > 0) prepareWrite(sqlite, storeMissing)(sqlite, nowMs);
+    if (missingReminders(sqlite, clock.settledMs()).length === 0) return;
+    prepareWrite(sqlite, () => storeMissing(sqlite, clock.settledMs()))();
   });
 }
 
-function storeMissing(sqlite: Sqlite, nowMs: number): void {
+function storeMissing(sqlite: Sqlite, settledMs: number | null): void {
   const insert = sqlite.query(
     `INSERT INTO notices (identifier, kind, recipient, about, at, next_try_at)
       VALUES ($identifier, 'reminder', 'owner', $about, $now, $now)`,
   );
-  for (const { identifier, stepDays, expiresAt } of missingReminders(sqlite, nowMs)) {
-    insert.run({ identifier, about: JSON.stringify({ stepDays, expiresAt }), now: nowMs });
+  for (const { identifier, stepDays, expiresAt } of missingReminders(sqlite, settledMs)) {
+    insert.run({ identifier, about: JSON.stringify({ stepDays, expiresAt }), now: settledMs });
   }
 }
 
 function missingReminders(
   sqlite: Sqlite,
-  nowMs: number,
+  settledMs: number | null,
 ): { identifier: string; stepDays: number; expiresAt: number }[] {
+  if (settledMs === null) return [];
   const expiring = sqlite
     .query(
       `SELECT key.identifier, ${EXPIRY_SET_AT} AS expirySetAt, expires_at AS expiresAt, email
@@ -64,14 +66,14 @@ function missingReminders(
         WHERE key.state = 'Active' AND expires_at > $now AND expires_at <= $until AND NOT banned AND email IS NOT NULL
         ORDER BY expires_at`,
     )
-    .all({ now: nowMs, until: nowMs + REMINDER_STEPS_DAYS[0] * DAY_MS }) as Expiring[];
+    .all({ now: settledMs, until: settledMs + REMINDER_STEPS_DAYS[0] * DAY_MS }) as Expiring[];
   const stored = sqlite.query(
     `SELECT 1 FROM notices WHERE identifier = ? AND kind = 'reminder'
       AND about ->> 'stepDays' = ? AND about ->> 'expiresAt' = ?`,
   );
   return expiring.flatMap((key) => {
     const { identifier, expiresAt } = key;
-    const stepDays = dueStep(key, nowMs);
+    const stepDays = dueStep(key, settledMs);
     const isMissing = stepDays !== null && isMailAddress(key.email) && !stored.get(identifier, stepDays, expiresAt);
     return isMissing ? { identifier, stepDays, expiresAt } : [];
   });

@@ -68,7 +68,7 @@ function claimNext(
   if (isStopping() || failures >= maxFailures || faults.length > 0 || open.size >= MOST_OPEN) return null;
   try {
     const isSettled = deps.clock.settledMs() !== null;
-    return claimNotice(sqlite, deps.clock.nowMs(), { identifier, busyLanes: [...open.keys()], isSettled });
+    return claimNotice(sqlite, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
     // What comes of the deliveries that are under way has to be stored by this connection. A lock may be free the next time.
     if (open.size === 0) throw error;
@@ -143,7 +143,7 @@ async function store({ deps, sqlite, report }: Sending, claimed: Claimed, ending
   else if (ending.result === 'failed') report('warn', `${mail} was not delivered yet. ${ending.fault}`);
   for (let turn = 0; turn < STORE_TRIES; turn++) {
     try {
-      return endNotice(sqlite, claimed, ending, deps.clock.nowMs());
+      return endNotice(sqlite, claimed, ending, deps.clock);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
     }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import type { NoticeKind } from '../db/key-columns.ts';
@@ -19,9 +20,10 @@ const FORGET = "about = CASE WHEN identifier IS NULL THEN '{}' ELSE about END";
  * Stores what came of a try, for all notices that were claimed together, unless they were erased or tried by somebody else
  * meanwhile. Requests that nobody tried to send yet then wait until an hour after a mail about requests.
  */
-export function endNotice(sqlite: Sqlite, claimed: Claimed, ending: Ending, nowMs: number): void {
+export function endNotice(sqlite: Sqlite, claimed: Claimed, ending: Ending, clock: Pick<Clock, 'nowMs'>): void {
   const { kind, recipient, together } = claimed;
   inTransaction(sqlite, () => {
+    const nowMs = clock.nowMs();
     for (const one of [claimed, ...together]) endOne(sqlite, one, ending, nowMs);
     if (kind !== 'request' || ending.result !== 'accepted') return;
     sqlite
@@ -56,11 +58,13 @@ export type Dropped = { identifier: string | null; uid: number | null; kind: Not
  * Gives up what could not be delivered for three days; the histories of the keys say so. Returns what it was. Removes
  * notices that are not about a key and were over long ago. Does nothing while the clock is not settled.
  */
-export function dropOldNotices(sqlite: Sqlite, settledMs: number | null): Dropped[] {
-  if (settledMs === null) return [];
+export function dropOldNotices(sqlite: Sqlite, clock: Pick<Clock, 'settledMs'>): Dropped[] {
+  if (clock.settledMs() === null) return [];
   const which = `${IS_DUE} AND at <= $now - ${MAX_AGE_MS}`;
   const fault = 'It could not be delivered for three days.';
   return inTransaction(sqlite, () => {
+    const settledMs = clock.settledMs();
+    if (settledMs === null) return [];
     sqlite
       .query("DELETE FROM notices WHERE identifier IS NULL AND result <> 'waiting' AND at < ?")
       .run(settledMs - KEPT_MS);
@@ -69,13 +73,13 @@ export function dropOldNotices(sqlite: Sqlite, settledMs: number | null): Droppe
 }
 
 /** Gives up whatever waits in a backup that is being restored: it may have been sent since. Returns what it was. */
-export function dropRestoredNotices(sqlite: Sqlite, nowMs: number): Dropped[] {
+export function dropRestoredNotices(sqlite: Sqlite, clock: Pick<Clock, 'nowMs'>): Dropped[] {
   const fault = 'It waited in a backup that was restored.';
   // A backup of a schema before the notices has nothing to drop. One with them has the older profile_changes too, into
   // which every write notes itself.
   const isThere = sqlite.query("SELECT 1 FROM sqlite_schema WHERE name = 'notices'").get() !== null;
   if (!isThere) return [];
-  return inTransaction(sqlite, () => giveUp(sqlite, "result = 'waiting'", {}, 'dropped', fault, nowMs));
+  return inTransaction(sqlite, () => giveUp(sqlite, "result = 'waiting'", {}, 'dropped', fault, clock.nowMs()));
 }
 
 /** Ends notices that were not delivered, and adds that to the histories of their keys, inside a transaction. */

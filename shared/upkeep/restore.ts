@@ -12,14 +12,16 @@ import { syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
 import { withUnfinished } from '../db/unfinished.ts';
 import { fileRefusal } from '../errors.ts';
 import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
+import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown.ts';
 import { type KeptAside, setAside } from './old-database.ts';
 
 /** A restore that is ready to run: the source is sound, and no server can start until `release`. */
 export type Restore = {
   source: Verified;
   /**
-   * Replaces the database by the source; an error leaves the database as it was. Mails that wait in the source are dropped:
-   * they may have been sent since the backup was made. Everybody is signed out of the Developer Platform, and admins and
+   * Replaces the database by the source; an error leaves the database as it was, `changed_since` where the source is not any
+   * more the file that was verified. Mails that wait in the source are dropped: they may have been sent since the backup was
+   * made. Everybody is signed out of the Developer Platform, and admins and
    * passkeys that the source has and the old database has not are left out or put in.
    */
   run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
@@ -41,9 +43,10 @@ export function prepareRestore(databasePath: string, file: string): Restore {
   const path = guardDatabase(databasePath, () => refuseItself(databasePath, file));
   const lock = guardDatabase(path, () => lockForServing(path));
   try {
+    const shown = shownOf(factsOfBackup(file));
     return {
       source: verifyFile(file, 'read'),
-      run: (people) => replaceDatabase(path, file, { ...people, atMs: systemClock.nowMs() }),
+      run: (people) => replaceDatabase(path, { file, shown }, { ...people, atMs: systemClock.nowMs() }),
       release: () => lock.close(),
     };
   } catch (error) {
@@ -76,17 +79,32 @@ function statBackup(file: string): Stats {
   return found;
 }
 
-function replaceDatabase(path: string, file: string, decision: PeopleDecision): Restored {
+/** A backup as it was verified. */
+type Backup = { file: string; shown: Shown };
+
+/** What tells whether a backup is still the file that was verified: the same one, written to by nobody. */
+function factsOfBackup(file: string): Facts {
+  const states = [file, `${file}-wal`].map((path) => {
+    const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+    // To read a database can leave an empty log beside it.
+    if (found === undefined || found.size === 0n) return null;
+    return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].map(String);
+  });
+  return { backup: [states, 'somebody has written to it or replaced it'] };
+}
+
+function replaceDatabase(path: string, backup: Backup, decision: PeopleDecision): Restored {
   return guardDatabase(path, () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    return withUnfinished(path, path, (copy) => replaceByCopy(path, file, copy, decision));
+    return withUnfinished(path, path, (copy) => replaceByCopy(path, backup, copy, decision));
   });
 }
 
-function replaceByCopy(path: string, file: string, temporary: string, decision: PeopleDecision): Restored {
+function replaceByCopy(path: string, { file, shown }: Backup, temporary: string, decision: PeopleDecision): Restored {
   const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
   copyBackup(file, temporary);
-  const dropped = withCopy(temporary, (copy) => dropRestoredNotices(copy, decision.atMs));
+  refuseUnlikeShown(shown, `The backup ${file}`, () => factsOfBackup(file));
+  const dropped = withCopy(temporary, (copy) => dropRestoredNotices(copy, systemClock));
   giveToOwnerOf(like, temporary);
   const { kept, prepared: people } = setAside(path, {
     prepare: (known) => {

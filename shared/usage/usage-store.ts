@@ -1,16 +1,19 @@
+import type { Clock } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open.ts';
 import { prepareWrite } from '../db/write.ts';
+import { USAGE_DAYS } from '../keys/fields.ts';
 import type { Tally } from '../keys/tally.ts';
+import { dayOf } from './usage-counter.ts';
 
 /** Writes counts of requests to the database, on a connection of its own. */
 export type UsageStore = {
   /**
-   * Adds tallies to the stored ones and, unless `lastExpiredDay` is null, deletes some of the rows of that day and before, in
-   * one transaction.
+   * Adds tallies to the stored ones and deletes some of the rows that are kept no longer, none while the clock is not settled,
+   * in one transaction.
    * Waits up to `waitMs` milliseconds for another process's lock, then throws `busy`.
    */
-  add: (tallies: readonly Tally[], lastExpiredDay: number | null, waitMs: number) => void;
+  add: (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>, waitMs: number) => void;
   close: () => void;
 };
 
@@ -34,17 +37,18 @@ export function openUsageStore(path: string): UsageStore {
     `DELETE FROM key_usage WHERE (identifier, day) IN
        (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
   );
-  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], lastExpiredDay: number | null) => {
+  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>) => {
     for (const { identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt } of tallies) {
       addTally.run(identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt);
     }
-    if (lastExpiredDay !== null) prune.run(lastExpiredDay, PRUNE_AT_ONCE);
+    const settledMs = clock.settledMs();
+    if (settledMs !== null) prune.run(dayOf(settledMs) - USAGE_DAYS, PRUNE_AT_ONCE);
   });
   return {
-    add: (tallies, lastExpiredDay, waitMs) =>
+    add: (tallies, clock, waitMs) =>
       guardDatabase(path, () => {
         if (waitMs > 0) sqlite.run(`PRAGMA busy_timeout = ${waitMs}`);
-        addAll(tallies, lastExpiredDay);
+        addAll(tallies, clock);
       }),
     close: () => sqlite.close(),
   };

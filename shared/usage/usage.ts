@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import { USAGE_DAYS } from '../keys/fields.ts';
 import type { Report } from '../limits/ledger.ts';
-import { createUsageCounter, dayOf, giveBackUsage, hasNoUsage, takeUsage, type UsageCounter } from './usage-counter.ts';
+import { createUsageCounter, giveBackUsage, hasNoUsage, takeUsage, type UsageCounter } from './usage-counter.ts';
 import { openUsageStore, type UsageStore } from './usage-store.ts';
 
 /** How often counts are written. With what workers hold back, a crash loses the counts of ten seconds at most. */
@@ -69,10 +68,9 @@ function scheduleSave(usage: Usage, delayMs: number): Timer {
 function trySave(usage: Usage, most: number, waitMs: number): 'saved' | 'locked' | 'failed' {
   const { counter, clock, report } = usage;
   const taken = takeUsage(counter, most);
-  const settledMs = clock.settledMs();
   try {
     usage.store ??= openUsageStore(usage.databasePath);
-    usage.store.add(taken, settledMs === null ? null : dayOf(settledMs) - USAGE_DAYS, waitMs);
+    usage.store.add(taken, clock, waitMs);
   } catch (error) {
     giveBackUsage(counter, taken);
     if (error instanceof AppError && error.code === 'busy') return 'locked';

@@ -95,3 +95,41 @@ describe('profilectl admins', () => {
     expect((await run('admins', 'list')).stdout).toBe('No admins.\n');
   });
 });
+
+describe('while a question about an admin stands', () => {
+  test('another passkey keeps admins remove from removing more than was shown, and it asks again', async () => {
+    const { access, variables, run } = world();
+    const authenticator = enrol(access, 'Grace');
+    const terminal = openTerminal(['admins', 'remove', 'Grace'], variables);
+    await terminal.see('Remove the admin Grace with 1 passkey and all sessions?');
+    const { stdout } = await run('admins', 'invite', 'Grace', '--keep-passkeys');
+    registerAt(access, stdout.trim(), 'Phone');
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('Admin Grace has changed meanwhile: an invitation or a passkey was added, confirmed or ended.');
+    await terminal.see('Remove the admin Grace with 2 passkeys and all sessions?');
+    expect(signIn(access, authenticator).signed.name).toBe('Grace');
+    terminal.type(`y${KEY.enter}`);
+    expect(await terminal.exited).toBe(0);
+    expect(listAdmins(access)).toEqual([]);
+  });
+
+  test('nobody is removed who was added under the same name, and nobody invited', async () => {
+    for (const [verb, question] of [
+      ['remove', 'Remove the admin Grace with 1 passkey'],
+      ['invite', 'End 1 passkey and all sessions of Grace?'],
+    ] as const) {
+      const { access, variables, run } = world();
+      enrol(access, 'Grace');
+      const terminal = openTerminal(['admins', verb, 'Grace'], variables);
+      await terminal.see(question);
+      await run('admins', 'remove', 'Grace', '--yes');
+      const other = enrol(access, 'Grace');
+      terminal.type(`y${KEY.enter}`);
+      await terminal.see('the admin was removed, and another one added under this name');
+      await terminal.see(question);
+      terminal.type(KEY.enter);
+      expect(await terminal.exited).toBe(130);
+      expect(signIn(access, other).signed.name).toBe('Grace');
+    }
+  });
+});

@@ -4,5 +4,5 @@ import { prepareNotices, sendNotices } from '../../shared/notices/deliver.ts';
 
 /** Does in one thread what the server does in two: stores the reminders that are due, and sends what is due. */
 export async function sendDueNotices(deps: ServerDeps, report: Report, withReminders: boolean): Promise<boolean> {
-  return prepareNotices(deps, withReminders ? deps.clock.settledMs() : null) ? sendNotices(deps, report) : false;
+  return prepareNotices(deps, withReminders) ? sendNotices(deps, report) : false;
 }

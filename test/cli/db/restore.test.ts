@@ -17,8 +17,11 @@ import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { migrate } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { prepareRestore } from '../../../shared/upkeep/restore.ts';
+import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
+import { refusal } from '../../support/refusal.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { KEY, openTerminal } from '../../support/terminal.ts';
 import { makeOlderDatabase } from '../../support/upgrade.ts';
@@ -54,6 +57,72 @@ async function world() {
   const aside = () => readdirSync(folder).filter((name) => name.includes('.before-restore-'));
   return { folder, db, file, run, put, names, aside };
 }
+
+describe('a backup that changes while the question stands', () => {
+  /** Another backup, with Ada and Bob. */
+  async function otherBackup({ folder, run }: Awaited<ReturnType<typeof world>>): Promise<string> {
+    const other = join(folder, 'other.sqlite');
+    expect((await run('db', 'backup', other)).code).toBe(0);
+    return other;
+  }
+
+  test.each([
+    ['is replaced by another one', (file: string, other: string) => renameSync(other, file)],
+    ['is written over with another one', (file: string, other: string) => copyFileSync(other, file)],
+    [
+      'gets a log of later changes',
+      (file: string) => {
+        const open = openFile(file, 1000);
+        open.run("UPDATE profiles SET username = 'eve'");
+        const log = readFileSync(`${file}-wal`);
+        open.close();
+        writeFileSync(`${file}-wal`, log);
+      },
+    ],
+  ])('%s: it is not put in, and asked about again', async (_what, change) => {
+    const here = await world();
+    const { db, file, names, aside } = here;
+    const other = await otherBackup(here);
+    const before = await names();
+    const terminal = openTerminal(['db', 'restore', file, '--db', db]);
+    await terminal.see('(1 profile, 0 keys) in the place of');
+    change(file, other);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('has changed meanwhile: somebody has written to it or replaced it. Nothing was done.');
+    await terminal.see('in the place of');
+    terminal.type(KEY.enter);
+    expect(await terminal.exited).toBe(130);
+    expect([await names(), aside()]).toEqual([before, []]);
+  });
+
+  test('is put in with the numbers of the second question after a second yes', async () => {
+    const here = await world();
+    const { db, file, put, names } = here;
+    const other = await otherBackup(here);
+    await put({ id: 3, username: 'eve' });
+    const terminal = openTerminal(['db', 'restore', file, '--db', db]);
+    await terminal.see('(1 profile, 0 keys) in the place of');
+    renameSync(other, file);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('(2 profiles, 0 keys) in the place of');
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('Restored 2 profiles and 0 keys');
+    expect(await terminal.exited).toBe(0);
+    expect(await names()).toEqual(['ada', 'bob']);
+  });
+
+  test('is refused with --yes where it changes between the check and the copy, and the database stays as it was', async () => {
+    const here = await world();
+    const { db, file, names, aside } = here;
+    const other = await otherBackup(here);
+    const restore = prepareRestore(db, file);
+    copyFileSync(other, file);
+    const error = await refusal(() => restore.run({ isPutIn: false, by: onBox('root') }));
+    restore.release();
+    expect(error.code).toBe('changed_since');
+    expect([await names(), aside()]).toEqual([['ada', 'bob'], []]);
+  });
+});
 
 describe('db restore', () => {
   test('puts the backup in place and keeps the old database aside, whole', async () => {

@@ -58,7 +58,7 @@ describe('a code', () => {
     const { browserSecret } = ask();
     const entered = enter(browserSecret, lastCode());
     if (!entered.isSignedIn) throw new Error('not signed in');
-    expect(readSession(access, entered.token)?.person).toEqual({ kind: 'owner', name: 'owner', profileId: 1 });
+    expect(readSession(access, entered.token)?.person).toMatchObject({ kind: 'owner', name: 'owner', profileId: 1 });
     expect(entered.isNewBrowser).toBe(true);
     expect(enter(browserSecret, lastCode())).toEqual({ isSignedIn: false, why: 'wrong' });
   });

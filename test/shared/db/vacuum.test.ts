@@ -69,7 +69,7 @@ describe('that copies of erased texts may be left', () => {
     const { lastSeq } = waiting();
     clock.advance(5);
     eraseProfile(deps, 'user2', onBox('operator'));
-    noteVacuum(deps.db.$client, lastSeq, clock.nowMs());
+    noteVacuum(deps.db.$client, lastSeq, clock);
     expect(waiting()).toMatchObject({ lastSeq: 2, tracesSinceMs: clock.nowMs() });
   });
 

@@ -280,7 +280,7 @@ test('what became of reminders before notices were stored is carried over, and n
       .flat();
   const carriedOver = ['key00000 30 accepted', 'key00000 7 dropped', 'key00001 30 refused', 'key00002 7 accepted'];
   expect(stored()).toEqual(carriedOver);
-  storeReminders(sqlite, 39 * DAY_MS - 6 * DAY_MS);
+  storeReminders(sqlite, { settledMs: () => 39 * DAY_MS - 6 * DAY_MS });
   expect(stored()).toEqual([...carriedOver, 'key00001 7 waiting', 'key00002 7 waiting'].sort());
   sqlite.close();
 });

@@ -122,7 +122,7 @@ test('four hundred days are kept, today among them', async () => {
   const of = (day: number) => ({ identifier, day, ...NOTHING, ok: 1, lastUsedAt: day * DAY_MS });
   store.add(
     Array.from({ length: 450 }, (_, index) => of(today - index)),
-    0,
+    { settledMs: () => null },
     0,
   );
   store.close();

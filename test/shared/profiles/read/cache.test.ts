@@ -102,11 +102,11 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
     const { identifier } = await issue(deps, { profile: 'user2' }, { expiresAtMs: EXPIRY_MS });
     act['what a reminder leaves'] = () => {
       const sqlite = openBeside(deps.config.databasePath);
-      const nowMs = EXPIRY_MS - 60_000;
-      storeReminders(sqlite, nowMs);
-      const claimed = claimNotice(sqlite, nowMs, { identifier, busyLanes: [], isSettled: true });
+      const clock = { nowMs: () => EXPIRY_MS - 60_000, settledMs: () => EXPIRY_MS - 60_000 };
+      storeReminders(sqlite, clock);
+      const claimed = claimNotice(sqlite, clock, { identifier, busyLanes: [], isSettled: true });
       expect(claimed?.kind).toBe('reminder');
-      endNotice(sqlite, claimed as Claimed, { result: 'accepted' }, nowMs);
+      endNotice(sqlite, claimed as Claimed, { result: 'accepted' }, clock);
       sqlite.close();
     };
     act.approve = () => issue(deps, { profile: 'user4' });
