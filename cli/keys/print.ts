@@ -17,7 +17,7 @@ const LABEL_WIDTH = 16;
 export function keyText(key: KeyView, columns: number): string {
   const facts: [string, string][] = [
     ['Identifier', key.identifier],
-    ['State', key.state],
+    ['State', key.refusedFor === null ? key.state : `${key.state}, but refused: ${REFUSED_WORDS[key.refusedFor]}`],
     ...(key.successorOf === null ? [] : [['Successor of', key.successorOf] as [string, string]]),
     ['Profile', key.profile ?? 'erased'],
     ['Name', key.name],
@@ -31,6 +31,12 @@ export function keyText(key: KeyView, columns: number): string {
   ];
   return factsText(facts, columns);
 }
+
+type RefusedFor = NonNullable<KeyView['refusedFor']>;
+
+const REFUSED_WORDS: Record<RefusedFor, string> = { ban: 'its profile is banned' };
+
+const REFUSED_IN_SHORT: Record<RefusedFor, string> = { ban: 'banned' };
 
 /** Labels and values, one pair a line. Values are cleaned of control characters, wrapped at `columns` and indented. */
 export function factsText(facts: readonly [label: string, value: string][], columns: number): string {
@@ -88,7 +94,7 @@ export function keysText(keys: readonly KeyView[], nowMs: number, lastUses?: Rea
   if (keys.length === 0) return 'No keys.';
   const columns: [string, (key: KeyView) => string][] = [
     ['Identifier', (key) => key.identifier],
-    ['State', (key) => key.state],
+    ['State', (key) => (key.refusedFor === null ? key.state : `${key.state} (${REFUSED_IN_SHORT[key.refusedFor]})`)],
     ['Age', (key) => (key.state === 'pending' ? ageText(key.requestedAt, nowMs) : '')],
     ['Profile', (key) => key.profile ?? 'erased'],
     ['Name', (key) => key.name],

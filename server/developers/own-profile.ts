@@ -9,10 +9,10 @@ export function ownProfile({ access, person }: Visit): Owner {
   return readOwnerById(access.db, (person as Extract<Person, { kind: 'owner' }>).profileId);
 }
 
-/** Says of a banned profile what its owner may still do; nothing of any other. */
+/** Says of a banned profile what becomes of its keys and what its owner may still do; nothing of any other. */
 export function bannedNote({ username, banned }: Owner): Html {
   if (!banned) return html``;
-  return html`<p class="note">The profile <bdi>${username}</bdi> is banned. You can look at its keys, withdraw requests and revoke keys, but not request or rename any.</p>`;
+  return html`<p class="note">The profile <bdi>${username}</bdi> is banned. Its keys are refused while the ban lasts, and work again when it is lifted. You can look at its keys, withdraw requests and revoke keys, but not request or rename any.</p>`;
 }
 
 /** The addresses of the owner's pages about keys, as a browser needs them. */

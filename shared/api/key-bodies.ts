@@ -35,6 +35,10 @@ export const Key = z.strictObject({
   requestedAt: time,
   decidedAt: time.nullable(),
   expiresAt: time.nullable(),
+  refusedFor: z
+    .literal('ban')
+    .nullable()
+    .describe('Why it is refused although it is Active: `ban` while its profile is banned; it works again afterwards.'),
   successorOf: Identifier.nullable().describe('The key that this one was requested to replace.'),
   addressChangedAt: time
     .nullable()

@@ -18,7 +18,7 @@ export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /**
  * The kinds of mails that hold no secret, and whom each is for. A new kind is one line here and one in the table of
- * `shared/notices/kinds.ts`, which has its text. All but the last three are about a key.
+ * `shared/notices/kinds.ts`, which has its text. All but the last four are about a key.
  */
 export const NOTICE_KINDS = {
   /** A key was requested. Those that come within an hour of a mail of this kind are told together, at its end. */
@@ -37,6 +37,8 @@ export const NOTICE_KINDS = {
   'new-sign-in': 'owner',
   /** The profile got another e-mail address. */
   address: 'former address',
+  /** The profile, which has Active keys, was banned, or its ban was lifted. */
+  ban: 'owner',
   /** Somebody registered a passkey and waits to be confirmed as an admin. */
   enrolment: 'admins',
 } as const satisfies Record<string, 'admins' | 'owner' | 'former address'>;
@@ -67,6 +69,8 @@ export const KEY_EVENTS = [
   'edited',
   'changed',
   'address changed',
+  'profile banned',
+  'profile unbanned',
   'erased',
   'mail not delivered',
 ] as const;

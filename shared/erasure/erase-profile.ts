@@ -7,7 +7,7 @@ import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { writeProfiles } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
-import { noteAddressChange } from '../keys/address-change.ts';
+import { noteAddressChange, noteBan } from '../keys/profile-change.ts';
 import { type ProfileRef, readProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/shown.ts';
 import type { EffectsOnKeys } from '../profiles/write/pass.ts';
@@ -50,5 +50,6 @@ export function effectsOnKeys(by: Actor): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
     readdress: (tx, sqlite, change, nowMs) => noteAddressChange(tx, sqlite, change, { by, atMs: nowMs }),
+    ban: (tx, sqlite, change, nowMs) => noteBan(tx, sqlite, change, { by, atMs: nowMs }),
   };
 }

@@ -1,7 +1,7 @@
 import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { isVoidedByAddress } from './address-change.ts';
 import type { Attempt } from './attempt.ts';
+import { voidingChange } from './profile-change.ts';
 import { showKey } from './view.ts';
 
 // How an approval ends that has not made its key Active, in sentences for the admin. Somebody else may have decided on the
@@ -43,14 +43,27 @@ export function standingOf(deps: Deps, identifier: string): Standing {
 /** Who or what made an attempt void, as the rest of a sentence, and what to do. */
 export function whatHappened(deps: Deps, { key: { identifier }, owner, number }: Attempt): string {
   const says = `"profilectl keys show ${identifier}" says how.`;
-  if (!isVoidedByAddress(deps.db, identifier, number)) return `key ${identifier} was decided otherwise: ${says}`;
+  const change = voidingChange(deps.db, identifier, number);
+  if (change === null) return `key ${identifier} was decided otherwise: ${says}`;
+  const { happened, advice } = AFTER_CHANGE[change];
   const { state } = showKey(deps, identifier);
   const next =
     state === 'pending'
-      ? `Key ${identifier} is pending still: make sure that its owner is the same, and approve it again.`
+      ? `Key ${identifier} is pending still: ${advice}.`
       : `Key ${identifier} is ${state} by now: ${says}`;
-  return `the e-mail address of ${owner.username} was changed. ${next}`;
+  return `${happened(owner.username)}. ${next}`;
 }
+
+const AFTER_CHANGE = {
+  'address changed': {
+    happened: (username: string) => `the e-mail address of ${username} was changed`,
+    advice: 'make sure that its owner is the same, and approve it again',
+  },
+  'profile banned': {
+    happened: (username: string) => `the profile ${username} was banned`,
+    advice: 'it can be approved once the ban is lifted',
+  },
+};
 
 /** When a key can be approved again whose attempt could not be closed. */
 export function stillOpenText({ approvalLeaseMs }: Deps): string {

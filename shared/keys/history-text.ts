@@ -11,12 +11,15 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
   if (detail.changes !== undefined) return changesText(detail.changes, detail.successor);
   if (detail.successorOf !== undefined) return `successor of ${detail.successorOf}`;
   if (detail.retiresOldAt !== undefined) return `attempt ${detail.attempt}; the old key ends at ${detail.retiresOldAt}`;
-  if (detail.attempt !== undefined && event === 'address changed') return `attempt ${detail.attempt} voided`;
+  if (detail.attempt !== undefined && VOIDING.includes(event)) return `attempt ${detail.attempt} voided`;
   if (detail.attempt !== undefined) return attemptText(detail.attempt, detail.reason);
   if (detail.mail !== undefined) return mailText(detail.mail, detail.to, detail.reason);
   if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
   return detail.reason ?? '';
 }
+
+/** The events that make an attempt void which is under way; their detail names it. */
+const VOIDING: readonly HistoryView['event'][] = ['address changed', 'profile banned'];
 
 /** Without a reason where an owner looks, who is not told what the mail server said. */
 function attemptText(attempt: number, reason: string | undefined): string {

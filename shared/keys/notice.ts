@@ -48,29 +48,48 @@ function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
   return Math.max(nowMs, (last ?? Number.NEGATIVE_INFINITY) + REQUESTS_EVERY_MS);
 }
 
-/** The former address is told of so many changes of one profile's address within a day, and of no further one. */
+/** So many mails of one kind tell of changes of one profile within a day; none tells of further ones. */
 const TOLD_PER_DAY = 3;
+
+type ChangeNotice<About> = { profileId: number; about: About; atMs: number };
 
 /**
  * Stores that the address which a profile had is to be told that it has another one, inside the transaction that changes it.
- * Not more often than some times a day, so that nobody can make the service write to any number of addresses; and once for
- * all lines of an import, which have the same time.
  */
 export function addAddressNotice(
   sqlite: Sqlite,
   { profileId, formerEmail, atMs }: { profileId: number; formerEmail: string; atMs: number },
 ): void {
-  if (!isMailAddress(formerEmail)) return;
+  if (isMailAddress(formerEmail)) addChangeNotice(sqlite, 'address', { profileId, about: { formerEmail }, atMs });
+}
+
+/**
+ * Stores that the owner is to be told that the profile was banned or its ban lifted, and which Active keys it has, inside
+ * the transaction that does so.
+ */
+export function addBanNotice(sqlite: Sqlite, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): void {
+  addChangeNotice(sqlite, 'ban', notice);
+}
+
+/**
+ * Stores a notice of a change of a profile. Not more often than some times a day, so that nobody can make the service write
+ * any number of mails; and once for all lines that one transaction applies, which have the same time.
+ */
+function addChangeNotice(
+  sqlite: Sqlite,
+  kind: 'address' | 'ban',
+  { profileId, about, atMs }: ChangeNotice<NoticeAbout>,
+): void {
   const told = sqlite
-    .query<{ at: number }, [number, number, number]>(
-      "SELECT at FROM notices WHERE profile_id = ? AND kind = 'address' AND at > ? AND at <= ?",
+    .query<{ at: number }, [number, string, number, number]>(
+      'SELECT at FROM notices WHERE profile_id = ? AND kind = ? AND at > ? AND at <= ?',
     )
-    .all(profileId, atMs - DAY_MS, atMs);
+    .all(profileId, kind, atMs - DAY_MS, atMs);
   if (told.length >= TOLD_PER_DAY || told.some(({ at }) => at === atMs)) return;
   sqlite
     .query(
       `INSERT INTO notices (profile_id, kind, recipient, about, at, next_try_at)
-        VALUES ($profileId, 'address', 'former address', json_object('formerEmail', $formerEmail), $at, $at)`,
+        VALUES ($profileId, $kind, $recipient, $about, $at, $at)`,
     )
-    .run({ profileId, formerEmail, at: atMs });
+    .run({ profileId, kind, recipient: NOTICE_KINDS[kind], about: JSON.stringify(about), at: atMs });
 }

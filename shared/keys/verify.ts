@@ -24,9 +24,9 @@ export type VerifiedKey = {
 };
 
 /**
- * Finds the Active key that a secret belongs to. Returns null for anything else, so that the caller can't tell why a secret
+ * Finds the Active key of a profile that is not banned to which a secret belongs. Returns null for anything else, so that the caller can't tell why a secret
  * does not work. A key that was read is cached until the reader sees another commit; then its row is read again and
- * compared, so that a revocation holds from the reader's next view on. The secret is compared on every call. Throws `busy`
+ * compared, so that a revocation or a ban holds from the reader's next view on. The secret is compared on every call. Throws `busy`
  * where the database is locked.
  */
 export type Verifier = (secret: string) => VerifiedKey | null;
@@ -59,6 +59,8 @@ type KeyRow = {
   rateLimits: string;
   expiresAt: number | null;
   secretHash: Uint8Array | null;
+  /** 1 while the profile is banned; null where the key has none any more. */
+  banned: number | null;
 };
 
 /** How many keys are cached at most, which takes a few megabytes. */
@@ -83,7 +85,8 @@ export function prepareVerifier(reader: Reader, clock: Clocks): Verifier {
 function prepareRow(sqlite: Sqlite) {
   return sqlite.prepare<KeyRow, [string]>(
     `SELECT identifier, name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
-      secret_hash AS secretHash FROM api_keys WHERE identifier = ?`,
+      secret_hash AS secretHash, banned
+    FROM api_keys LEFT JOIN profiles ON profiles.id = profile_id WHERE identifier = ?`,
   );
 }
 
@@ -102,7 +105,7 @@ function verifySecret(cache: KeyCache, secret: string): VerifiedKey | null {
   return key.expiresAt !== null && isExpired(key.expiresAt, clock.nowMs()) ? null : key;
 }
 
-/** The key with this identifier, from the cache or the database; null where it is not Active. */
+/** The key with this identifier, from the cache or the database; null where it is refused. */
 function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
   const known = cache.keys.get(identifier);
   if (known?.seenAt === cache.commits) return known;
@@ -117,12 +120,12 @@ function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
 }
 
 /**
- * The key of a row; null where it is not Active. The identifier is taken from the row too: the one that was looked for is
+ * The key of a row; null where it is not Active, or its profile is banned. The identifier is taken from the row too: the one that was looked for is
  * a slice of a header, and would keep the whole header in memory.
  */
 function activeKeyIn({ grants, commits }: KeyCache, row: KeyRow): CachedKey | null {
-  const { state, identifier, name, expiresAt, secretHash } = row;
-  if (state !== 'Active' || secretHash === null) return null;
+  const { state, identifier, name, expiresAt, secretHash, banned } = row;
+  if (state !== 'Active' || secretHash === null || banned === 1) return null;
   const permissions = grantOf<Permission[]>(grants, row.permissions);
   const rateLimits = grantOf<RateLimit[]>(grants, row.rateLimits);
   const key = { identifier, name, permissions, rateLimits, expiresAt, account: undefined, tally: undefined };

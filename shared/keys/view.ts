@@ -27,6 +27,8 @@ export type KeyView = {
   requestedAt: string;
   decidedAt: string | null;
   expiresAt: string | null;
+  /** Why the key is refused although it is Active: its profile is banned. Null where it is not refused, or not Active. */
+  refusedFor: 'ban' | null;
   /** The identifier of the key that this one was requested to replace. */
   successorOf: string | null;
   /** When the profile's address was last changed since this was requested; null where it was not, or once it is decided. */
@@ -140,7 +142,13 @@ function selectViews(db: Db | Tx, where: SQL | undefined) {
   >`CASE WHEN ${apiKeys.state} = 'pending' THEN (SELECT max(at) FROM key_events
     WHERE identifier = ${apiKeys.identifier} AND event = 'address changed') END`;
   return db
-    .select({ key: apiKeys, profile: profiles.username, attempt: keyAttempts, addressChangedAt })
+    .select({
+      key: apiKeys,
+      profile: profiles.username,
+      isBanned: profiles.banned,
+      attempt: keyAttempts,
+      addressChangedAt,
+    })
     .from(apiKeys)
     .leftJoin(profiles, eq(profiles.id, apiKeys.profileId))
     .leftJoin(keyAttempts, and(eq(keyAttempts.identifier, apiKeys.identifier), eq(keyAttempts.number, latest)))
@@ -151,12 +159,16 @@ function selectViews(db: Db | Tx, where: SQL | undefined) {
 type ViewRow = {
   key: ApiKey;
   profile: string | null;
+  /** Null once the profile is erased. */
+  isBanned: boolean | null;
   attempt: StoredAttempt | null;
   /** Milliseconds since 1970. */
   addressChangedAt: number | null;
 };
 
-function viewOf({ key, profile, attempt, addressChangedAt }: ViewRow, nowMs: number, viewer: ActorKind): KeyView {
+function viewOf(row: ViewRow, nowMs: number, viewer: ActorKind): KeyView {
+  const { key, profile, isBanned, attempt, addressChangedAt } = row;
+  const state = stateAt(key, nowMs);
   return {
     identifier: key.identifier,
     profile,
@@ -164,13 +176,14 @@ function viewOf({ key, profile, attempt, addressChangedAt }: ViewRow, nowMs: num
     description: key.description,
     projectUrl: key.projectUrl,
     expectedUsage: key.expectedUsage,
-    state: stateAt(key, nowMs),
+    state,
     requestedPermissions: key.requestedPermissions,
     permissions: key.permissions ?? [],
     rateLimits: key.rateLimits ?? [],
     requestedAt: isoTime(key.requestedAt),
     decidedAt: key.decidedAt === null ? null : isoTime(key.decidedAt),
     expiresAt: key.expiresAt === null ? null : isoTime(key.expiresAt),
+    refusedFor: isBanned === true && state === 'Active' ? 'ban' : null,
     successorOf: key.successorOf,
     addressChangedAt: addressChangedAt === null ? null : isoTime(addressChangedAt),
     attempt: attempt

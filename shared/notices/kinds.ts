@@ -9,7 +9,7 @@ import { rejectionMail, revocationMail } from '../keys/mails.ts';
 import { renamingMail, submissionMail } from '../keys/owner-mails.ts';
 import type { Mail } from '../mail/mail.ts';
 import type { Claimed, NoticeKey } from './claim.ts';
-import { addressMail, enrolmentMail, signInMail } from './people-mails.ts';
+import { addressMail, banMail, enrolmentMail, signInMail } from './people-mails.ts';
 import { reminderMail } from './reminder-mail.ts';
 import { isStepAhead } from './reminders.ts';
 
@@ -45,7 +45,7 @@ const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
 
 /** Writes the mail of a notice; null where what it tells of is no longer so. */
 export function noticeMail(claimed: Claimed, { to, nowMs, config }: Sent): Mail | null {
-  const { key, kind, about, at, profile, recipient } = claimed;
+  const { key, kind, about, at, profile, recipient, isBanned } = claimed;
   const { publicUrl, contact } = config;
   const pages = recipient.startsWith('admin') ? adminPages(config) : ownerPages(config);
   const common = { to, nowMs, atMs: at, publicUrl, contact, pages };
@@ -53,7 +53,8 @@ export function noticeMail(claimed: Claimed, { to, nowMs, config }: Sent): Mail 
   if ('admin' in about) return enrolmentMail({ ...common, ...about });
   if (profile === null) return null;
   if ('agent' in about) return signInMail({ ...common, ...about, profile });
-  return 'formerEmail' in about ? addressMail({ ...common, profile }) : null;
+  if ('formerEmail' in about) return addressMail({ ...common, profile });
+  return 'isBanned' in about && about.isBanned === isBanned ? banMail({ ...common, ...about, profile }) : null;
 }
 
 function composeRequest(key: NoticeKey, claimed: Claimed, common: Common): Mail {

@@ -3,7 +3,7 @@ import { foreign, timeInWords } from '../keys/mail-wording.ts';
 import { notYou } from '../keys/owner-mails.ts';
 import type { Mail } from '../mail/mail.ts';
 
-// Mails that are about no key: about who is signed in, who is reached where, and who is an admin.
+// Mails that are about no key: about who is signed in, who is reached where, who is banned, and who is an admin.
 
 /** Tells the owner that a browser or command line that was not known before has signed in for the profile. */
 export function signInMail(
@@ -41,6 +41,35 @@ export function addressMail(news: { to: string; profile: string; atMs: number; p
       kind: 'paragraph',
       text: `If you changed it, there is nothing to do. If not, somebody may be taking over the profile: tell the people who run ${publicUrl} at once.`,
     },
+  ]);
+}
+
+/** Tells the owner that the profile was banned, so that its keys are refused, or that its ban was lifted. */
+export function banMail(
+  news: {
+    to: string;
+    profile: string;
+    isBanned: boolean;
+    keys: readonly string[];
+    atMs: number;
+    publicUrl: string;
+  } & Asked &
+    Paged,
+): Mail {
+  const { publicUrl, isBanned } = news;
+  const title = isBanned
+    ? 'Your profile was banned, and its API keys are refused'
+    : 'Your profile is not banned any more, and its API keys work again';
+  const text = isBanned
+    ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys to the Profile Lookup API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at them, withdraw requests and revoke keys, but not request or rename any.`
+    : `The ban of your profile at ${publicUrl} was lifted. Its keys to the Profile Lookup API work again with the same secrets. There is nothing to do.`;
+  return compose('ban', { ...news, identifier: '' }, title, [
+    { kind: 'paragraph', text },
+    {
+      kind: 'facts',
+      facts: [fact('Profile', foreign(news.profile)), fact('Keys', ...news.keys), fact('When', timeInWords(news.atMs))],
+    },
+    ...pageLink(news.pages, 'Your keys', '/keys'),
   ]);
 }
 

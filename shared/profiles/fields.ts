@@ -146,7 +146,7 @@ export const PROFILE_FIELDS = {
     absent: 0,
     isKept: true,
     label: 'Banned',
-    meaning: 'Whether the profile is banned. Banned profiles are not on the leaderboard.',
+    meaning: 'Whether the profile is banned. Banned profiles are not on the leaderboard, and their keys are refused.',
   },
   viewsCount: {
     kind: 'count',

@@ -13,6 +13,7 @@ import type { Verifier } from '../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../shared/keys/view.ts';
 import type { Delivery } from '../../shared/mail/mail.ts';
 import { onBox } from '../support/actors.ts';
+import { changeByHand } from '../support/import.ts';
 import { request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { readingOf } from '../support/reading.ts';
@@ -58,6 +59,8 @@ type World = {
   keys: ModelKey[];
   flying: InFlight[];
   mailed: { key: ModelKey; number: number; secret: string }[];
+  /** The names of the profiles that are banned. */
+  banned: Set<string>;
 };
 
 const pick = fc.nat(1000);
@@ -95,6 +98,7 @@ const steps = fc.array(
       weight: 2,
       arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 59_999, 120_000, 400_000) }),
     },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('ban' as const), which: pick, isBanned: fc.boolean() }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
   ),
   { minLength: 20, maxLength: 60, size: 'max' },
@@ -106,7 +110,8 @@ test('whatever happens in whatever order, the promises hold after every step', a
   let count = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
-      const world: World = { deps: base, verify: readingOf(base).verify, keys: [], flying: [], mailed: [] };
+      const { verify } = readingOf(base);
+      const world: World = { deps: base, verify, keys: [], flying: [], mailed: [], banned: new Set() };
       const profiles = [0, 1].map(() => {
         insertProfile(base.db, { id: nextProfile });
         return `user${nextProfile++}`;
@@ -134,6 +139,7 @@ async function take(world: World, step: Step, profiles: string[]): Promise<void>
     world.flying = [];
     return;
   }
+  if (step.do === 'ban') return takeBan(world, profiles[step.which % 2] as string, step.isBanned);
   if (step.do === 'request') return takeRequest(world, profiles[step.which % 2] as string);
   if (step.do === 'land') return takeLanding(world, step.which, step.outcome);
   const key = world.keys[step.which % Math.max(1, world.keys.length)];
@@ -149,7 +155,7 @@ async function takeRequest(world: World, profile: string, successorOf: ModelKey 
   const taken = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state)).length;
   const fields = { profile, ...(successorOf && { successorOf: successorOf.identifier }) };
   const identifier = await outcomeOf(request(world.deps, fields));
-  if (taken >= 3 || (successorOf !== null && successorOf.state !== 'Active'))
+  if (world.banned.has(profile) || taken >= 3 || (successorOf !== null && successorOf.state !== 'Active'))
     return void expect(identifier).toMatchObject({ code: 'refused' });
   expect(identifier).toBeString();
   const fresh = {
@@ -181,7 +187,9 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean, reti
   );
   const first = await Promise.race([done, sent.promise]);
   const isTaken = key.openUntilMs !== null && clock.nowMs() < key.openUntilMs;
-  if (key.state !== 'pending') return void expect(first).toMatchObject({ code: 'refused' });
+  if (key.state !== 'pending' || world.banned.has(key.profile)) {
+    return void expect(first).toMatchObject({ code: 'refused' });
+  }
   if (isTaken) return void expect(first).toMatchObject({ code: 'try_later' });
   expect(first).toStartWith(`plk_${key.identifier}_`);
   key.fence++;
@@ -218,6 +226,19 @@ async function takeLanding(world: World, which: number, outcome: Outcome): Promi
   }
   if (stillOurs) key.openUntilMs = null;
   expireInModel(key);
+}
+
+/** Bans a profile or lifts its ban; a ban voids the approvals of its keys that are under way or have crashed. */
+function takeBan(world: World, profile: string, isBanned: boolean): void {
+  changeByHand(world.deps, profile, () => ({ banned: isBanned }));
+  if (isBanned === world.banned.has(profile)) return;
+  if (isBanned) world.banned.add(profile);
+  else world.banned.delete(profile);
+  for (const key of world.keys) {
+    if (key.profile !== profile || key.openUntilMs === null) continue;
+    key.fence++;
+    key.openUntilMs = null;
+  }
 }
 
 async function takeMove(world: World, key: ModelKey, verb: 'reject' | 'withdraw' | 'revoke' | 'edit'): Promise<void> {
@@ -299,8 +320,10 @@ function checkPromises(world: World, profiles: string[]): void {
     key.history = history;
     for (const { from, to } of history) if (from !== to) expect(LEGAL).toContain(`${from ?? ''}→${to}`);
     expect(history.at(-1)?.to).toBe(shown.state);
+    const isRefused = world.banned.has(key.profile);
+    expect(shown.refusedFor).toBe(isRefused && key.state === 'Active' ? 'ban' : null);
     const works = world.mailed.filter((mail) => mail.key === key && verify(mail.secret) !== null);
-    expect(works.map((mail) => mail.number)).toEqual(key.working === null ? [] : [key.working]);
+    expect(works.map((mail) => mail.number)).toEqual(key.working === null || isRefused ? [] : [key.working]);
   }
   for (const profile of profiles) {
     const holders = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state));

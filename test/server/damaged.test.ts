@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { get, startTestServer, type TestServer } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { expectRefusal, keyFor } from '../support/requests.ts';
+import { expectRefusal, giveKeysTo, keyFor } from '../support/requests.ts';
 
 // Stored values that no command of ours writes: by hand, past the checks, or by a damaged file.
 
@@ -26,8 +26,7 @@ async function world() {
   const server = await startTestServer();
   for (const id of BOARD) insertProfile(server.deps.db, { id, viewsCount: id === 3 ? 9 : 5 });
   const { secret, identifier } = await keyFor(server.deps, ['1000000/1s']);
-  server.deps.db.$client.run('DELETE FROM profile_names WHERE profile_id > 9');
-  server.deps.db.$client.run('UPDATE profiles SET banned = 1 WHERE id > 9');
+  giveKeysTo(server.deps, 9);
   const { $client: sqlite } = server.deps.db;
   const put = (id: number, column: string, value: string | number) => {
     sqlite.run('PRAGMA ignore_check_constraints = ON');

@@ -55,6 +55,22 @@ export async function keyFor(
   return issue(deps, { profile: `user${id}`, permissions: [...permissions] }, { rateLimits: limits });
 }
 
+/**
+ * Gives all keys to the profile with this id, and takes away the profiles that had them, so that these are in no lookup and
+ * not on the leaderboard.
+ */
+export function giveKeysTo({ db }: Pick<Deps, 'db'>, profileId: number): void {
+  const sqlite = db.$client;
+  sqlite.transaction(() => {
+    const holders = sqlite
+      .query('SELECT DISTINCT profile_id FROM api_keys WHERE profile_id <> ?')
+      .values(profileId)
+      .flat();
+    sqlite.run('UPDATE api_keys SET profile_id = ?', [profileId]);
+    sqlite.run('DELETE FROM profiles WHERE id IN (SELECT value FROM json_each(?))', [JSON.stringify(holders)]);
+  })();
+}
+
 /** That an answer is a refusal of the one shape, with this status and these headers; returns its sentence. */
 export async function expectRefusal(
   response: Response,

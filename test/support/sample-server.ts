@@ -5,14 +5,14 @@ import { importProfiles } from '../../shared/profiles/write/import.ts';
 import { onBox } from './actors.ts';
 import { PROJECT } from './cli.ts';
 import { startTestServer } from './http.ts';
-import { keyFor } from './requests.ts';
+import { giveKeysTo, keyFor } from './requests.ts';
 
 /** What is in `METRICS_TOKEN` of the server of {@link startSampleServer}. */
 export const METRICS_TOKEN = 'metrics-token-of-the-tests';
 
 /**
  * A server with the sample profiles and everything configured, behind a trusted proxy on 127.0.0.1, its document, and
- * keys of owners who are not on the leaderboard.
+ * keys that all belong to the profile with the id 8.
  */
 export async function startSampleServer() {
   const variables = { TRUSTED_PROXIES: '127.0.0.1', SECURITY_CONTACT: 'security@example.org', METRICS_TOKEN };
@@ -24,7 +24,6 @@ export async function startSampleServer() {
     lookup: await keyFor(server.deps, ['1000000/1s'], ['api.lookup']),
     leaderboard: await keyFor(server.deps, ['1000000/1s'], ['api.leaderboard']),
   };
-  server.deps.db.$client.run('UPDATE profiles SET banned = 1');
   const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
   await importProfiles(server.deps, sample, {
     merge: false,
@@ -32,5 +31,6 @@ export async function startSampleServer() {
     by: onBox('test'),
     onKeys: effectsOnKeys(onBox('test')),
   });
+  giveKeysTo(server.deps, 8);
   return { server, keys, document: servedDocument(server.deps.config.publicUrl) };
 }

@@ -69,4 +69,5 @@ const VOIDING = {
   withdrawn: 'the request was withdrawn',
   revoked: 'the key was revoked',
   'address changed': 'the address of its owner was changed',
+  'profile banned': 'its profile was banned',
 } as const;

@@ -15,10 +15,13 @@ export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
 
 const STATE_CLASSES: Partial<Record<KeyState, string>> = { pending: 'waiting', Active: 'good' };
 
-/** The state of a key, as a word that stands out. */
-export function stateTag(state: KeyState): Html {
-  return html`<span class="state ${STATE_CLASSES[state] ?? 'over'}">${state}</span>`;
+/** The state of a key, as a word that stands out; a second one where it is refused although it is Active. */
+export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
+  const tag = html`<span class="state ${STATE_CLASSES[state] ?? 'over'}">${state}</span>`;
+  return refusedFor === null ? tag : html`${tag} <span class="state over">${REFUSED_WORDS[refusedFor]}</span>`;
 }
+
+const REFUSED_WORDS: Record<NonNullable<KeyView['refusedFor']>, string> = { ban: 'refused: profile banned' };
 
 /** A fact of a list of facts: what it is called, and the HTML of its value. */
 export type ShownFact = readonly [label: string, value: Html | string];

@@ -34,6 +34,8 @@ const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
   edited: 'Renamed',
   changed: 'Changed',
   'address changed': 'The e-mail address of the profile was changed',
+  'profile banned': 'The profile was banned: its keys are refused meanwhile',
+  'profile unbanned': 'The ban of the profile was lifted: its keys work again',
   erased: 'Erased with its profile',
   'mail not delivered': 'A mail about this key was not delivered',
 };

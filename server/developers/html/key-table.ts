@@ -23,7 +23,7 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
     const never = state === 'Active' ? 'never' : '–';
     const cells = [
       ...(withProfiles ? [profile === null ? 'erased' : written(profile)] : []),
-      stateTag(state),
+      stateTag(key),
       html`${timeText(Date.parse(requestedAt))}${ageAtMs === undefined ? '' : html`<br>${ageText(ageAtMs - Date.parse(requestedAt))}`}`,
       rateLimits.map(formatRateLimit).join(', ') || '–',
       usedAtMs === undefined ? never : timeText(usedAtMs),

@@ -5,8 +5,11 @@ import { written } from '../html/written.ts';
 
 /** The state of a key in its owner's words: what it means, and what happens next. */
 export function stateInWords(key: KeyView, history: readonly HistoryView[]): Html {
-  const { state, expiresAt } = key;
+  const { state, expiresAt, refusedFor } = key;
   if (state === 'pending') return html`<p>${pendingWords(key)}</p>`;
+  if (refusedFor === 'ban') {
+    return html`<p>It is refused, because the profile is banned. It works again with the same secret when the ban is lifted.</p>`;
+  }
   if (state === 'Active') {
     return expiresAt === null
       ? html`<p>It works. ${SECRET_WORDS}</p>`

@@ -23,7 +23,7 @@ export async function keyPage(visit: Visit): Promise<Page> {
   return {
     title: `Key ${identifier}`,
     body: html`<h1>${written(key.name)}</h1>
-<p>Key <code>${identifier}</code> ${stateTag(key.state)}</p>
+<p>Key <code>${identifier}</code> ${stateTag(key)}</p>
 ${bannedNote(owner)}
 ${stateInWords(key, history)}
 ${actions(visit, key, owner.banned)}

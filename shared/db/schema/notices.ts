@@ -9,8 +9,8 @@ import { profiles } from './profiles.ts';
 
 /**
  * What a notice tells of. About a key: the entry of its history, or the step of a reminder (so many days before the expiry
- * that the key had then, milliseconds since 1970). About a profile: from where somebody has signed in, or the address that
- * the profile had before. About nobody's key or profile: the admin who enrolled, and from where. It is
+ * that the key had then, milliseconds since 1970). About a profile: from where somebody has signed in, the address that
+ * the profile had before, or whether it is banned from then on and which Active keys it has. About nobody's key or profile: the admin who enrolled, and from where. It is
  * emptied once a notice that is not about a key is over, since it names an address.
  */
 export type NoticeAbout =
@@ -18,6 +18,7 @@ export type NoticeAbout =
   | { stepDays: number; expiresAt: number }
   | { address: string; agent: string }
   | { formerEmail: string }
+  | { isBanned: boolean; keys: string[] }
   | { admin: string; address: string };
 
 /**

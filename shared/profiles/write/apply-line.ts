@@ -122,6 +122,9 @@ function updateRow(
     writer.countAddressChange(line.id);
     if (held.email !== null) onKeys.readdress(tx, sqlite, { profileId: line.id, formerEmail: held.email }, times.nowMs);
   }
+  if (isReplaced && held !== null && held.banned !== row.banned) {
+    onKeys.ban(tx, sqlite, { profileId: line.id, isBanned: row.banned === 1 }, times.nowMs);
+  }
   // An auth ID that is claimed but not given yet changes the row when the claims are settled.
   return { isWritten: isReplaced, differs: isReplaced || row.authId !== wanted };
 }

@@ -67,6 +67,8 @@ export type EffectsOnKeys = {
   erase: (tx: Tx, id: number, nowMs: number) => boolean;
   /** Called where a profile's e-mail address becomes another one, or none; `formerEmail` is the one that it had. */
   readdress: (tx: Tx, sqlite: Sqlite, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
+  /** Called where a profile that is there is banned, or where its ban is lifted. */
+  ban: (tx: Tx, sqlite: Sqlite, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
   /** Called before a profile is erased: why whoever imports may not do that, or null. Absent where anything may be erased. */
   refuseErasure?: (sqlite: Sqlite, id: number, nowMs: number) => Refusal | null;
   /**

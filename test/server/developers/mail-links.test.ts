@@ -50,6 +50,7 @@ test('every address in a mail of any kind is that of a page, below PUBLIC_URL', 
   await request(access, { profile: ADA.username });
   await importLines(access, [{ ...ADA, email: 'other@example.org' }]);
   await send();
+  await importLines(access, [{ ...ADA, email: 'other@example.org', banned: true }]);
   clock.advance(3_600_000);
   await send();
 

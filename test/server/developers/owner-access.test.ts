@@ -116,7 +116,9 @@ describe('while somebody is signed in', () => {
     const pending = await request(world.access, { profile: 'ada' });
     await importLines(world.access, [{ ...ADA, banned: true }]);
     const list = await see(world);
-    expect(list.body).toContain('is banned. You can look at its keys, withdraw requests and revoke keys');
+    expect(list.body).toContain('is banned. Its keys are refused while the ban lasts');
+    expect(list.body).toContain('You can look at its keys, withdraw requests and revoke keys');
+    expect(list.body).toContain('refused: profile banned');
     expect(list.body).not.toContain('/developers/keys/new');
     const page = (await see(world, `/${active}`)).body;
     expect([page.includes('/revoke"'), page.includes('/rename"'), page.includes('successor-of')]).toEqual([
@@ -124,6 +126,8 @@ describe('while somebody is signed in', () => {
       false,
       false,
     ]);
+    expect(page).toContain('It works again with the same secret when the ban is lifted.');
+    expect(page).toContain('The profile was banned: its keys are refused meanwhile');
     const send = (path: string, form: Record<string, string>) =>
       visit(world, `/developers/keys/${path}`, { cookie: world.cookie, form });
     const fields = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup', successorOf: '' };

@@ -7,7 +7,7 @@ import { onBox } from '../../support/actors.ts';
 import type { components, paths } from '../../support/api-types.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { keyFor } from '../../support/requests.ts';
+import { giveKeysTo, keyFor } from '../../support/requests.ts';
 
 // A client as its author would write it: openapi-typescript makes types of the document (test/support/client-types.ts),
 // openapi-fetch sends the requests, and the type check of the project holds this file to those types. What the types must
@@ -17,7 +17,6 @@ const server = await startTestServer();
 const both = await keyFor(server.deps, ['1000/1m']);
 const lookupOnly = await keyFor(server.deps, ['1000/1m'], ['api.lookup']);
 const narrow = await keyFor(server.deps, ['4/1m']);
-server.deps.db.$client.run('UPDATE profiles SET banned = 1');
 const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
 await importProfiles(server.deps, sample, {
   merge: false,
@@ -25,6 +24,7 @@ await importProfiles(server.deps, sample, {
   by: onBox('test'),
   onKeys: effectsOnKeys(onBox('test')),
 });
+giveKeysTo(server.deps, 7);
 
 const clientOf = ({ secret }: { secret: string }) =>
   createClient<paths>({

@@ -82,6 +82,12 @@ describe('a key that does not work: one answer for all of them', () => {
     deps.clock.advance(1);
     bad.set('revoked', revoked.secret);
     bad.set('expired', expiring.secret);
+    const banned = await keyFor(deps, ['9/1m']);
+    deps.db.$client.run(
+      'UPDATE profiles SET banned = 1 WHERE id = (SELECT profile_id FROM api_keys WHERE identifier = ?)',
+      [banned.identifier],
+    );
+    bad.set('of a banned profile', banned.secret);
     bad.set('unknown', newSecret('00000000', systemRandom));
     bad.set('of an Active key, but another secret', newSecret(secret.slice(4, 12), systemRandom));
     bad.set('mistyped', secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0'));
@@ -98,7 +104,7 @@ describe('a key that does not work: one answer for all of them', () => {
         const answer = await ask(path, `Bearer ${value}`);
         sentences.add(await expectRefusal(answer, 401, { 'WWW-Authenticate': INVALID, RateLimit: null }));
       }
-      expect(bad.size).toBe(11);
+      expect(bad.size).toBe(12);
       expect(sentences.size).toBe(1);
     });
   }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { expectRefusal, keyFor } from '../../support/requests.ts';
+import { expectRefusal, giveKeysTo, keyFor } from '../../support/requests.ts';
 
 const BASE = 'https://example.org/profiles/api/leaderboard';
 const server = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles/' } });
 const { secret } = await keyFor(server.deps, ['1000000/1s'], ['api.leaderboard']);
 const reader = await keyFor(server.deps, ['9/1s']);
-server.deps.db.$client.run('UPDATE profiles SET banned = 1');
 for (let id = 1; id <= 120; id++) insertProfile(server.deps.db, { id, viewsCount: 1_000 - id, banned: id === 60 });
+giveKeysTo(server.deps, 1);
 
 type Body = { leaderboard: { rank: number; id: number }[]; limit: number; offset: number; total: number };
 

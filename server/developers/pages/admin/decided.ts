@@ -22,7 +22,7 @@ export async function decidedNote(visit: Visit): Promise<ShownAttempt> {
   const isApproval = key.state === 'pending' || history.at(-1)?.event === 'approved';
   const attempt = isApproval ? attemptStatus(key, history, linkTo(identifier), 'decided') : null;
   return {
-    body: html`<p>You decided on key ${keyLink(identifier, linkTo)} ${written(key.name)}${ofProfile(key)}. ${stateTag(key.state)}</p>
+    body: html`<p>You decided on key ${keyLink(identifier, linkTo)} ${written(key.name)}${ofProfile(key)}. ${stateTag(key)}</p>
 ${attempt?.body ?? ''}`,
     scripts: attempt?.scripts ?? [],
   };

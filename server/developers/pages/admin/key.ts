@@ -1,4 +1,5 @@
 import { othersDeciding } from '../../../../shared/access/deciding.ts';
+import { readKey, readOwner } from '../../../../shared/keys/record.ts';
 import { shownKey } from '../../../../shared/keys/shown.ts';
 import { usualRateLimits } from '../../../../shared/keys/successor.ts';
 import { USAGE_OUTCOMES } from '../../../../shared/keys/tally.ts';
@@ -55,12 +56,13 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
     title: `Key ${identifier}`,
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
     body: html`${errorSummary(allFaults)}${decided.body}<h1>${key.name === '' ? 'An erased key' : written(key.name)}</h1>
-<p>Key <code>${identifier}</code> ${stateTag(key.state)}</p>
+<p>Key <code>${identifier}</code> ${stateTag(key)}</p>
 ${attempt.body}
 <div id="rest">
 ${linkNote(link)}
 ${whoElse(visit, identifier)}
 ${addressNote(key)}
+${banNote(visit, identifier)}
 ${await nextLinks(visit, key)}
 <h2>What was asked for</h2>
 ${factList([['Profile', key.profile === null ? 'erased' : written(key.profile)], ...requestFacts(key, linkTo)])}
@@ -84,6 +86,12 @@ function whoElse({ access, session }: Visit, identifier: string): Html {
 function addressNote({ addressChangedAt }: KeyView): Html {
   if (addressChangedAt === null) return html``;
   return html`<p class="note">The e-mail address of this profile was changed ${timeText(Date.parse(addressChangedAt))}, after this was requested. The secret would go to the new one: make sure that the owner is still the same.</p>`;
+}
+
+function banNote({ access: { db } }: Visit, identifier: string): Html {
+  const owner = readOwner(db, readKey(db, identifier));
+  if (owner === null || !owner.banned) return html``;
+  return html`<p class="note">The profile <bdi>${owner.username}</bdi> is banned. Its keys are refused while the ban lasts, and none of its requests can be approved.</p>`;
 }
 
 async function nextLinks(visit: Visit, { identifier, state }: KeyView): Promise<Html> {
