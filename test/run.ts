@@ -171,6 +171,9 @@ async function runAll(folder: string): Promise<boolean> {
   else {
     const binary = join(folder, 'bin/profilectl');
     checks.binary = await time('binary', () => run(['cli/build.ts', binary]));
+    // With the caller's whole environment, too.
+    const bun = ['deploy/release/bun-executable.ts', 'linux-x64-baseline', 'linux-arm64'];
+    checks['Bun for other machines'] = await time('Bun', () => run(bun, process.env));
     await time('tests', () => withChromium((browser) => runEach({ TEST_BINARY: binary, ...browser })));
   }
   checks['no secret, code or token is left behind'] = await time('search for secrets', () => nothingLeaked(kept));

@@ -1,16 +1,25 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT, run } from './processes.ts';
-import { BUN_VERSION, type Target } from './targets.ts';
+import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
+
+// `bun deploy/release/bun-executable.ts <target>…` downloads Bun for these targets, so that releases can be made without a network.
 
 /** Where downloaded packages are kept; `bun install` leaves this folder alone. */
 const CACHE = join(PROJECT, 'node_modules/.cache/release');
 
-/**
- * Unpacks Bun's executable for a target into `folder` and returns its path. npm downloads the package, unless it was
- * downloaded before. Throws if its bytes are not those of {@link Target.integrity}.
- */
+/** Unpacks Bun's executable for a target into `folder` and returns its path. Throws what {@link fetchBun} throws. */
 export async function unpackBun(target: Target, folder: string): Promise<string> {
+  const tarball = await fetchBun(target);
+  await run('tar', '--extract', '--gzip', '--file', tarball, '--directory', folder, 'package/bin/bun');
+  return join(folder, 'package/bin/bun');
+}
+
+/**
+ * Has npm download the package of a target, unless it was downloaded before, and returns the path of its tarball. Throws if
+ * its bytes are not those of {@link Target.integrity}.
+ */
+export async function fetchBun(target: Target): Promise<string> {
   const tarball = join(CACHE, `${target.name}-${BUN_VERSION}.tgz`);
   if (!existsSync(tarball)) await download(target, tarball);
   const integrity = `sha512-${new Bun.CryptoHasher('sha512').update(readFileSync(tarball)).digest('base64')}`;
@@ -20,8 +29,7 @@ export async function unpackBun(target: Target, folder: string): Promise<string>
       `${target.package}@${BUN_VERSION} is not the package that deploy/release/targets.ts names: ${integrity}.`,
     );
   }
-  await run('tar', '--extract', '--gzip', '--file', tarball, '--directory', folder, 'package/bin/bun');
-  return join(folder, 'package/bin/bun');
+  return tarball;
 }
 
 async function download(target: Target, tarball: string): Promise<void> {
@@ -34,4 +42,8 @@ async function download(target: Target, tarball: string): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+if (import.meta.main) {
+  for (const target of TARGETS) if (process.argv.slice(2).includes(target.name)) await fetchBun(target);
 }

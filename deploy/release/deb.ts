@@ -18,26 +18,30 @@ const UNITS = /^deploy\/(?:backup\/|import\/)?(profile-lookup[\w-]*\.(?:service|
 const SCRIPTS = /^deploy\/(?:backup|import)\/([\w-]+\.sh)$/;
 
 /**
- * Makes a package for Debian in `folder`, and returns its bytes. `files` are those of {@link releaseFiles}, `seconds` is the
- * time of everything in it.
+ * Makes a package for Debian of an executable file, and returns its bytes. `folder` is for files on the way, `files` are those
+ * of {@link releaseFiles}, `seconds` is the time of everything in it.
  */
 export async function makeDeb(
   folder: string,
   architecture: string,
-  executable: Uint8Array,
+  executable: string,
   files: readonly ReleaseFile[],
   seconds: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const data = createStage(join(folder, 'data'));
   const sums: string[] = [];
   let bytes = 0;
-  const add: Stage['add'] = (path, content, mode) => {
-    data.add(path, content, mode);
+  const count = (path: string, content: string | Uint8Array) => {
     bytes += content.length;
     // The sums of configuration files are dpkg's own.
     if (path !== SETTINGS) sums.push(`${Bun.MD5.hash(content, 'hex')}  ${path}\n`);
   };
-  add('usr/bin/profilectl', executable, EXECUTABLE);
+  const add: Stage['add'] = (path, content, mode) => {
+    data.add(path, content, mode);
+    count(path, content);
+  };
+  data.link('usr/bin/profilectl', executable);
+  count('usr/bin/profilectl', readFileSync(executable));
   for (const file of files) addInstalled(add, file);
   add('usr/share/doc/profile-lookup/copyright', readFileSync(join(PROJECT, 'deploy/release/deb/copyright')));
 

@@ -5,8 +5,13 @@ export const PROJECT = join(import.meta.dir, '../..');
 
 /** Runs a program in the checkout and returns what it prints. Throws if it fails; its errors go to this process's stderr. */
 export async function run(...words: string[]): Promise<string> {
+  return new TextDecoder().decode(await runForBytes(...words));
+}
+
+/** Does the same for a program that prints bytes. */
+export async function runForBytes(...words: string[]): Promise<Uint8Array<ArrayBuffer>> {
   const child = Bun.spawn(words, { cwd: PROJECT, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
-  const [printed, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
+  const [printed, code] = await Promise.all([new Response(child.stdout).arrayBuffer(), child.exited]);
   if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}.`);
-  return printed;
+  return new Uint8Array(printed);
 }

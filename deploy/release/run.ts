@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { type ReleaseFile, releaseFiles } from './contents.ts';
 import { makeDeb } from './deb.ts';
 import { run } from './processes.ts';
 import { makeSbom } from './sbom.ts';
-import { createStage, EXECUTABLE, packStage } from './stage.ts';
+import { createStage, packStage } from './stage.ts';
 import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
 // `bun run release [--target <name>]… [--out <folder>]` makes the files of a release. docs/release.md has more.
@@ -32,18 +32,17 @@ async function makeTarget(
   const bun = await unpackBun(target, folder);
   const file = join(folder, 'profilectl');
   await run(process.execPath, '--no-env-file', 'cli/build.ts', file, sourceCommit(), target.bunTarget, bun);
-  const executable = readFileSync(file);
 
   const name = `${manifest.name}-${manifest.version}-${target.name}`;
   const stage = createStage(join(folder, 'archive'));
-  stage.add(`${name}/profilectl`, executable, EXECUTABLE);
+  stage.link(`${name}/profilectl`, file);
   for (const { path, content, mode } of files) stage.add(`${name}/${path}`, content, mode);
   const made = new Map([[`${name}.tar.gz`, await packStage(stage, name, seconds)]]);
 
   const { debian } = target;
   if (debian !== null) {
     const deb = `${manifest.name}_${manifest.version}_${debian}.deb`;
-    made.set(deb, await makeDeb(join(folder, 'debian'), debian, executable, files, seconds));
+    made.set(deb, await makeDeb(join(folder, 'debian'), debian, file, files, seconds));
   }
   return made;
 }

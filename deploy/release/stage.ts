@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { run } from './processes.ts';
+import { runForBytes } from './processes.ts';
 
 /** The mode of files that are run. */
 export const EXECUTABLE = 0o755;
@@ -12,6 +12,8 @@ export type Stage = {
   folder: string;
   /** Writes a file below the folder, with this mode whatever the umask is. */
   add: (path: string, content: string | Uint8Array, mode?: number) => void;
+  /** Puts an executable file there that already exists on this disk, without a copy of its bytes. */
+  link: (path: string, executable: string) => void;
 };
 
 /** Begins with an empty folder, which it makes. */
@@ -28,7 +30,13 @@ export function createStage(folder: string): Stage {
     writeFileSync(file, content);
     chmodSync(file, mode);
   };
-  return { folder, add };
+  const link = (path: string, executable: string) => {
+    const file = join(folder, path);
+    makeFolder(dirname(file));
+    chmodSync(executable, EXECUTABLE);
+    linkSync(executable, file);
+  };
+  return { folder, add, link };
 }
 
 /**
@@ -36,8 +44,7 @@ export function createStage(folder: string): Stage {
  * which is the time of all of them: names are sorted, everything belongs to root, and the compressor is Bun's own.
  */
 export async function packStage({ folder }: Stage, name: string, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
-  const file = `${folder}.tar`;
   const options = ['--format=ustar', '--sort=name', `--mtime=@${seconds}`, '--owner=0', '--group=0', '--numeric-owner'];
-  await run('tar', '--create', ...options, '--file', file, '--directory', folder, name);
-  return Bun.gzipSync(await Bun.file(file).bytes(), { library: 'libdeflate', level: 6 });
+  const tar = await runForBytes('tar', '--create', ...options, '--file=-', '--directory', folder, name);
+  return Bun.gzipSync(tar, { library: 'libdeflate', level: 6 });
 }
