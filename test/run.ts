@@ -1,8 +1,9 @@
-import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
+import { type Counts, readReport, reportLines, totalsOf } from './support/test-report.ts';
 
 // What `bun run test` does: installs, makes the types of a client, then type check, lint and format check, then every test.
 // `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats what depends on chance four
@@ -37,8 +38,8 @@ const SLOW = [
 /** Tests wait half of their time, for processes and mail servers, so two of them share a core. */
 const PROCESSES = 2 * navigator.hardwareConcurrency;
 
-/** How many of the slowest files are named at the end. */
-const SLOWEST = 10;
+/** What the type check has found of each file, so that the next one looks at changed files and what depends on them. */
+const TYPES = 'node_modules/.cache/types.tsbuildinfo';
 
 /** What the caller has not said of chance is said here, so that all test processes share it. */
 const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (MODE === '--long' ? '1' : '0.25') };
@@ -71,10 +72,6 @@ async function run(words: readonly string[], env: NodeJS.ProcessEnv = testEnviro
   return (await child.exited) === 0;
 }
 
-type Counts = { passed: number; failed: number; skipped: string[]; files: FileTime[] };
-
-type FileTime = { path: string; seconds: number };
-
 /** Runs tests and counts them; whatever they leave behind and print is in `kept` afterwards. */
 async function runTests(kept: string, shared: Record<string, string>, options: readonly string[]): Promise<Counts> {
   const temporary = join(kept, 'tmp');
@@ -99,21 +96,6 @@ async function runTests(kept: string, shared: Record<string, string>, options: r
   // A test process that fails with no failed test (a fault outside any test) is a failure all the same.
   if (!hasPassed && counts.failed === 0) counts.failed++;
   return counts;
-}
-
-/** Reads the totals of a JUnit report, the names of what was skipped, and how long each file took. */
-function readReport(path: string): Counts {
-  const text = readFileSync(path, 'utf8');
-  const total = /<testsuites[^>]* tests="(\d+)"[^>]* failures="(\d+)"[^>]* skipped="(\d+)"/.exec(text);
-  if (total === null) throw new Error('The test report has no totals.');
-  const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
-  const skipped = [...text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
-  if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
-  // A file is a suite that has its own path for a name.
-  const files = [...text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]* time="([\d.]+)"/g)].map(
-    ([, path = '', seconds]) => ({ path, seconds: Number(seconds) }),
-  );
-  return { passed: tests - failed - skippedCount, failed, skipped, files };
 }
 
 /** Whether nothing that lets somebody in is in what was kept; says what was searched, and where something was found. */
@@ -154,7 +136,7 @@ async function runAll(folder: string): Promise<boolean> {
   const checks: Record<string, boolean> = {};
   await time('types', async () => {
     checks['types of a client'] = await run(['test/support/client-types.ts']);
-    checks['type check'] = await run(['x', 'tsc', '-p', '.']);
+    checks['type check'] = await run(['x', 'tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES]);
   });
   checks['lint and format check'] = await time('lint', () => run(['x', 'biome', 'check', '--error-on-warnings', '.']));
   const counts: Counts = { passed: 0, failed: 0, skipped: [], files: [] };
@@ -182,17 +164,10 @@ async function runAll(folder: string): Promise<boolean> {
     if (passed) counts.passed++;
     else counts.failed++;
   }
-  report(counts);
-  return counts.failed === 0 && (process.env.CI !== 'true' || counts.skipped.length === 0);
-}
-
-/** Names what was skipped, the slowest files and the time of each phase; the last line has the totals. */
-function report({ passed, failed, skipped, files }: Counts): void {
-  for (const name of skipped) say(`skipped: ${name}`);
-  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
-  for (const { path, seconds } of slowest) say(`${seconds.toFixed(1).padStart(6)} s ${path}`);
+  for (const line of reportLines(counts)) say(line);
   say(phases.join(', '));
-  say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
+  say(totalsOf(counts));
+  return counts.failed === 0 && (process.env.CI !== 'true' || counts.skipped.length === 0);
 }
 
 say(`TEST_SEED=${CHANCE.TEST_SEED} TEST_ROUNDS=${CHANCE.TEST_ROUNDS}`);

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+
+// What `bun test` writes about a run, and what test/run.ts says of it at the end.
+
+/** How many tests passed and failed, the names of those that were skipped, and how long each file took. */
+export type Counts = { passed: number; failed: number; skipped: string[]; files: FileTime[] };
+
+/** A test file, and how long it took. */
+export type FileTime = { path: string; seconds: number };
+
+/** How many of the slowest files are named at the end. */
+const SLOWEST = 10;
+
+/** Reads the totals of a JUnit report, the names of what was skipped, and how long each file took. */
+export function readReport(path: string): Counts {
+  const text = readFileSync(path, 'utf8');
+  const total = /<testsuites[^>]* tests="(\d+)"[^>]* failures="(\d+)"[^>]* skipped="(\d+)"/.exec(text);
+  if (total === null) throw new Error('The test report has no totals.');
+  const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
+  const skipped = [...text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
+  if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
+  // A file is a suite that has its own path for a name.
+  const files = [...text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]* time="([\d.]+)"/g)].map(
+    ([, path = '', seconds]) => ({ path, seconds: Number(seconds) }),
+  );
+  return { passed: tests - failed - skippedCount, failed, skipped, files };
+}
+
+/** The names of what was skipped, and the slowest files. */
+export function reportLines({ skipped, files }: Counts): string[] {
+  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  return [
+    ...skipped.map((name) => `skipped: ${name}`),
+    ...slowest.map(({ path, seconds }) => `${seconds.toFixed(1).padStart(6)} s ${path}`),
+  ];
+}
+
+/** The last line of a run, which .ci/run reads. */
+export function totalsOf({ passed, failed, skipped }: Counts): string {
+  return `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`;
+}
