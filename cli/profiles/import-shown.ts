@@ -79,9 +79,19 @@ function interruptedText({ lastLine, refused, postponed }: Said, isElsewhere: bo
   return `Interrupted after line ${lastLine}: what stands up to there is in${but}, ${rest}. Import the file again to have all of it.`;
 }
 
-/** Asks before profiles are erased, where somebody can be asked. Throws `cancelled` where that is broken off. */
-export async function confirmPruning(profiles: number, progress: ProgressLine): Promise<boolean> {
+/**
+ * Asks before profiles are erased, where somebody can be asked. Says first what has changed since the question before.
+ * Throws `cancelled` where that is broken off.
+ */
+export async function confirmPruning(
+  profiles: number,
+  changes: readonly string[],
+  progress: ProgressLine,
+): Promise<boolean> {
   progress.clear();
+  if (changes.length > 0) {
+    notice(`The profiles that the file does not name have changed meanwhile: ${changes.join(', ')}. None was erased.`);
+  }
   const { confirm } = await import('../prompts.ts');
   const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
   try {

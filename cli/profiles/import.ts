@@ -159,7 +159,8 @@ async function importSource(
   // With --strict all is one transaction.
   const shown = { clock: deps.clock, json, isPruning: prune !== null, endsAtOnce: strict, isElsewhere: false };
   await showImport(shown, (ears, progress) => {
-    const confirm = async (profiles: number) => prune?.asks !== true || (await confirmPruning(profiles, progress));
+    const confirm = async (profiles: number, changes: readonly string[]) =>
+      prune?.asks !== true || (await confirmPruning(profiles, changes, progress));
     return importProfiles(deps, source, {
       merge,
       strict,

@@ -40,14 +40,14 @@ export function waitingForLock<World extends Deps>(deps: World, ms: number): Wor
   return { ...deps, clock: { ...deps.clock, nowMs, settledMs } };
 }
 
-/** The same dependencies for somebody who waits for the write lock while somebody else does this, once. */
-export function waitingWhile<World extends Deps>(deps: World, others: () => void): World {
+/** The same dependencies for somebody who waits for the write lock while somebody else does this, once it is time. */
+export function waitingWhile<World extends Deps>(deps: World, others: () => void, isTime = () => true): World {
   const { $client } = deps.db;
   let isDone = false;
   const client = new Proxy($client, {
     get: (target, name) => {
       const member = Reflect.get(target, name, target);
-      if (name === 'transaction' && !isDone) {
+      if (name === 'transaction' && !isDone && isTime()) {
         isDone = true;
         others();
       }

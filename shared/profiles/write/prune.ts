@@ -1,19 +1,27 @@
+import { changesSince, shownOf } from '../../shown.ts';
 import { applyBatch } from './import-batch.ts';
 import type { ImportRun } from './import-run.ts';
 import { deletionOf } from './line.ts';
 import { giveTurn, type Pace } from './pace.ts';
+import type { EffectsOnKeys } from './pass.ts';
+import { wholeLine } from './refusal.ts';
+import type { ProfileRow } from './unnamed.ts';
 
 /** How to prune. */
 export type PruneOptions = {
   /** Of the profiles that there were before, so many percent may be erased. */
   limitPercent: number;
-  /** Whether these many profiles shall be erased: a person may be asked. */
-  confirm: (profiles: number) => Promise<boolean>;
+  /**
+   * Whether these many profiles shall be erased: a person may be asked. `changes` says, as clauses, how they have changed since
+   * it was called before.
+   */
+  confirm: (profiles: number, changes: readonly string[]) => Promise<boolean>;
 };
 
 /**
- * Erases the profiles that the whole file has not named, in batches, but none that was written after the file was read. Erases none, and reports why, where a line was
- * refused, the file may have been cut off, there would be too many, or the person says no.
+ * Erases the profiles that the whole file has not named, in batches, but none that was written after the file was read. Erases
+ * none, and reports why, where a line was refused, the file may have been cut off, there would be too many, or the person
+ * says no. Asks again where other profiles would be erased by then than were asked about.
  */
 export async function pruneUnnamed(
   run: ImportRun,
@@ -24,19 +32,36 @@ export async function pruneUnnamed(
   const { unnamed, report, clock, asOfMs } = run;
   const times = () => ({ nowMs: clock.nowMs(), asOfMs });
   if (unnamed === null) return;
-  const count = unnamed.count(times());
-  const why = whyNot(run, unnamed.before, count, limitPercent, isLastLineEnded);
-  if (why !== null) return report.notPruned(`Nothing was pruned: ${why}.`);
-  if (count === 0) return;
-  if (!(await confirm(count))) return report.notPruned('Nothing was pruned.');
+  for (let changes: string[] | null = []; changes !== null; ) {
+    const { count, facts } = unnamed.left(times());
+    const why = whyNot(run, unnamed.before, count, limitPercent, isLastLineEnded);
+    if (why !== null) return report.notPruned(`Nothing was pruned: ${why}.`);
+    if (count === 0) return;
+    if (!(await confirm(count, changes))) return report.notPruned('Nothing was pruned.');
+    changes = changesSince(shownOf(facts), unnamed.left(times()).facts);
+  }
   const next = () => unnamed.take(pace.maxLines(), times());
-  for (let ids = next(); ids.length > 0; ids = next()) {
-    const deletions = ids.map((id) => ({ number: 0, bytes: 0, line: deletionOf(id) }));
-    pace.timed(() => report.pruned(applyBatch(run, deletions, false).deleted));
+  for (let rows = next(); rows.length > 0; rows = next()) {
+    pace.timed(() => report.pruned(erase(run, rows)));
     run.log.afterWrite();
     await giveTurn();
   }
 }
+
+/** Erases profiles, unless another one has got the id by the time that the lock is got. Returns how many. */
+function erase(run: ImportRun, rows: readonly ProfileRow[]): number {
+  const generations = new Map(rows.map(({ id, generation }) => [id, generation]));
+  const refuseErasure: EffectsOnKeys['refuseErasure'] = (sqlite, id, nowMs) => {
+    const row = sqlite.query<ProfileRow, [number]>('SELECT id, generation FROM profiles WHERE id = ?').get(id);
+    if (row !== null && row.generation !== generations.get(id)) return MADE_AGAIN;
+    return run.onKeys.refuseErasure?.(sqlite, id, nowMs) ?? null;
+  };
+  const context = { ...run, onKeys: { ...run.onKeys, refuseErasure } };
+  const deletions = rows.map(({ id }) => ({ number: 0, bytes: 0, line: deletionOf(id) }));
+  return applyBatch(context, deletions, false).deleted;
+}
+
+const MADE_AGAIN = wholeLine('the profile was erased and made again');
 
 /** Why nothing may be pruned, as a clause; null where nothing speaks against it. */
 function whyNot(

@@ -1,5 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Sqlite } from '../../db/connect.ts';
+import type { Facts } from '../../shown.ts';
 import type { Times } from './newer.ts';
+
+/** A profile by its row: another one may get the id after an erasure. */
+export type ProfileRow = { id: number; generation: number };
 
 /** The profiles that were there before an import and that no line of it has named yet. */
 export type Unnamed = {
@@ -7,34 +12,45 @@ export type Unnamed = {
   before: number;
   /** Takes these ids out, because a line names them. */
   name: (ids: readonly number[]) => void;
-  /** How many are left and may be erased. */
-  count: (times: Times) => number;
+  /** How many are left and may be erased, and which, as facts of what somebody is asked about. */
+  left: (times: Times) => { count: number; facts: Facts };
   /** Takes out at most so many of those that are left and may be erased, in the order of their ids, and returns them. */
-  take: (most: number, times: Times) => number[];
+  take: (most: number, times: Times) => ProfileRow[];
 };
 
-/** Lists the ids of all profiles in a temporary table, which SQLite moves to the disk where there are many. */
+/** What SQLite takes for no limit. */
+const NO_LIMIT = -1;
+
+/** Lists all profiles in a temporary table, which SQLite moves to the disk where there are many. */
 export function createUnnamed(sqlite: Sqlite): Unnamed {
   sqlite.run('DROP TABLE IF EXISTS temp.unnamed');
-  sqlite.run('CREATE TEMP TABLE unnamed (id INTEGER PRIMARY KEY)');
-  const before = sqlite.run('INSERT INTO temp.unnamed SELECT id FROM main.profiles').changes;
+  sqlite.run('CREATE TEMP TABLE unnamed (id INTEGER PRIMARY KEY, generation INTEGER NOT NULL)');
+  const before = sqlite.run('INSERT INTO temp.unnamed SELECT id, generation FROM main.profiles').changes;
   const remove = sqlite.prepare('DELETE FROM temp.unnamed WHERE id IN (SELECT value FROM json_each(?))');
   const name = (ids: readonly number[]): void => void remove.run(JSON.stringify(ids));
-  // Those that were written after the file was read are spared.
-  const erasable = 'temp.unnamed JOIN main.profiles USING (id) WHERE NOT (written_at > ? AND written_at <= ?)';
-  const left = sqlite.prepare<{ count: number }, [number, number]>(`SELECT count(*) AS count FROM ${erasable}`);
-  const next = sqlite.prepare<{ id: number }, [number, number, number]>(
-    `SELECT id FROM ${erasable} ORDER BY id LIMIT ?`,
+  // Those that were written after the file was read are spared, and those that were erased and made again.
+  const erasable = sqlite.prepare<ProfileRow, [number, number, number]>(
+    `SELECT id, generation FROM temp.unnamed JOIN main.profiles USING (id, generation)
+       WHERE NOT (written_at > ? AND written_at <= ?) ORDER BY id LIMIT ?`,
   );
   const bounds = ({ asOfMs, nowMs }: Times): [number, number] => [asOfMs ?? nowMs, nowMs];
   return {
     before,
     name,
-    count: (times) => left.get(...bounds(times))?.count ?? 0,
+    left: (times) => {
+      const hash = createHash('sha256');
+      let count = 0;
+      for (const { id, generation } of erasable.iterate(...bounds(times), NO_LIMIT)) {
+        hash.update(`${id} ${generation}\n`);
+        count++;
+      }
+      const clause = 'some were erased, made again or written to';
+      return { count, facts: { profiles: [hash.digest('base64url'), clause] } };
+    },
     take: (most, times) => {
-      const ids = next.all(...bounds(times), most).map(({ id }) => id);
-      name(ids);
-      return ids;
+      const rows = erasable.all(...bounds(times), most);
+      name(rows.map(({ id }) => id));
+      return rows;
     },
   };
 }

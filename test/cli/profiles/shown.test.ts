@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Actor } from '../../../shared/actor.ts';
 import { effectsOnKeys, eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { showKey } from '../../../shared/keys/view.ts';
@@ -6,7 +8,7 @@ import { shownProfile } from '../../../shared/profiles/shown.ts';
 import { changeProfile } from '../../../shared/profiles/write/change.ts';
 import { onBox } from '../../support/actors.ts';
 import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
-import { changeByHand, exportText, importLines } from '../../support/import.ts';
+import { changeByHand, exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
@@ -75,6 +77,31 @@ describe('profiles erase', () => {
     await terminal.see('The profile with the UID 7 was erased.');
     expect(await terminal.exited).toBe(1);
   });
+});
+
+test('profiles import --prune erases nobody who got a UID while the question stood, and asks with the new number', async () => {
+  const { deps, variables, names } = await world();
+  await importLines(deps, [
+    { id: 8, username: 'bob' },
+    { id: 9, username: 'eve' },
+  ]);
+  const file = join(deps.folder, 'profiles.jsonl');
+  writeFileSync(file, jsonLines(ADA));
+  const terminal = openTerminal(['profiles', 'import', '--prune', '--prune-limit', '100%', file], variables);
+  await terminal.see('Erase the 2 profiles that the file does not name for good');
+  await importLines(deps, [{ id: 9, deleted: true }]);
+  await importLines(deps, [{ id: 9, username: 'new' }]);
+  terminal.type(`y${KEY.enter}`);
+  await terminal.see('have changed meanwhile: some were erased, made again or written to. None was erased.');
+  await terminal.see('Erase the one profile that the file does not name for good');
+  expect(names()).toHaveLength(3);
+  terminal.type(`y${KEY.enter}`);
+  await terminal.see('pruned 1 profile');
+  expect(await terminal.exited).toBe(0);
+  expect(names()).toEqual([
+    { id: 7, username: 'ada' },
+    { id: 9, username: 'new' },
+  ]);
 });
 
 test('links from stdin are for the profile that had the name when the command began', async () => {

@@ -3,8 +3,10 @@ import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../../shared/profiles/write/import.ts';
 import type { PruneOptions } from '../../../../shared/profiles/write/prune.ts';
 import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
 import { importLines, namesById } from '../../../support/import.ts';
-import { issue } from '../../../support/keys.ts';
+import { issue, waitingWhile } from '../../../support/keys.ts';
+import { insertProfile } from '../../../support/profiles.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
@@ -62,6 +64,46 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     });
     expect([outcome.imported, outcome.pruned]).toEqual([19, 0]);
     expect(outcome.details.notPruned).toContain('does not end in a line feed');
+  });
+
+  test('asks again where other profiles would be erased by then, and erases nobody who got an id meanwhile', async () => {
+    const deps = await world(20);
+    const asked: [number, readonly string[]][] = [];
+    const confirm: PruneOptions['confirm'] = async (count, changes) => {
+      asked.push([count, changes]);
+      if (asked.length > 1) return true;
+      eraseProfile(deps, 'u19', onBox('other'));
+      eraseProfile(deps, 'u20', onBox('other'));
+      insertProfile(deps.db, { id: 20, username: 'new' });
+      return true;
+    };
+    const { pruned } = await importLines(deps, profiles(17), { strict, ...pruning(100, confirm) });
+    expect(asked).toEqual([
+      [3, []],
+      [1, ['some were erased, made again or written to']],
+    ]);
+    expect(pruned).toBe(1);
+    expect(Object.keys(await namesById(deps)).map(Number)).toEqual([...profiles(17).map(({ id }) => id), 20]);
+  });
+
+  test('erases nobody who got an id while it waited for the write lock', async () => {
+    const deps = await world(20);
+    let isConfirmed = false;
+    const late = waitingWhile(
+      deps,
+      () => {
+        eraseProfile(deps, 'u20', onBox('other'));
+        insertProfile(deps.db, { id: 20, username: 'new' });
+      },
+      () => isConfirmed,
+    );
+    const confirm = async () => {
+      isConfirmed = true;
+      return true;
+    };
+    const { pruned, refused } = await importLines(late, profiles(18), { strict, ...pruning(100, confirm) });
+    expect([pruned, refused]).toEqual([1, []]);
+    expect((await namesById(deps))[20]).toEqual(['new']);
   });
 
   test('asks with the number, and takes no for an answer', async () => {
