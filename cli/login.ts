@@ -6,7 +6,7 @@ import { canAsk, notice, print, printJson } from './output.ts';
 import { readSecret } from './read-secret.ts';
 import { hasBrowser } from './remote/browser.ts';
 import { changeLogins, loginsPath, readLogins } from './remote/hosts.ts';
-import { getTokenByBrowser, getTokenByPaste } from './remote/letting-in.ts';
+import { getTokenByBrowser, getTokenByCode } from './remote/letting-in.ts';
 import { endQuietly, expectServer, identityText, isToken, readIdentity } from './remote/token.ts';
 import { type Host, serverNamed } from './remote/way.ts';
 
@@ -22,7 +22,7 @@ export function addTo(command: Command): void {
       'after',
       `
 The browser opens a page of the server, on which an owner or an admin who is signed in lets this machine in, and comes
-back to an address of this machine. Over SSH, without a display and with --no-browser the page shows a code instead. A
+back to an address of this machine. Over SSH, without a display and with --no-browser the page shows a short code to type here. A
 token lasts 30 days without use and 90 at most, an admin's 12 hours; --with-token takes a backend's token too.
 
 The token is stored in $XDG_CONFIG_HOME/profilectl/hosts.json (~/.config where that is unset), with mode 0600: whoever
@@ -62,7 +62,7 @@ async function getToken(url: string, mayOpen: boolean): Promise<string> {
   const token = isByBrowser ? await getTokenByBrowser(url) : null;
   if (token !== null) return token;
   if (!canAsk()) throw nobodyToAsk(url);
-  return getTokenByPaste(url);
+  return getTokenByCode(url);
 }
 
 function nobodyToAsk(url: string): AppError {

@@ -1,8 +1,10 @@
+import { CODE_TRIES } from '../../shared/access/code-rows.ts';
+import { readCode } from '../../shared/access/code-text.ts';
 import { checkServerUrl } from '../../shared/config/remote.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { notice } from '../output.ts';
-import { askSecret } from '../prompts.ts';
+import { askText } from '../prompts.ts';
 import { type Asking, beginAsking, pageAddress } from './asking.ts';
 import { openBrowser } from './browser.ts';
 import { listenForAnswer, type PageAnswer } from './callback.ts';
@@ -41,18 +43,27 @@ async function waitForCode(url: string, asking: Asking, patienceMs: number) {
   }
 }
 
-/** Prints the address of the server's page, asks for the code that it shows, and returns the token. Throws as above. */
-export async function getTokenByPaste(url: string): Promise<string> {
+/**
+ * Prints the address of the server's page, asks for the code that it shows, again where it does not work, and returns the
+ * token. Throws `invalid_grant` after the last try, `cancelled`, and what `askHost` throws.
+ */
+export async function getTokenByCode(url: string): Promise<string> {
   const asking = beginAsking();
   notice(`Open this page in a browser, and let this machine in there:\n${pageAddress(url, asking, null)}`);
-  for (;;) {
-    const code = (await askSecret('The code that the page shows')).trim();
-    if (CODE.test(code)) return exchangeCode(url, { code, verifier: asking.verifier, redirectUri: null });
-    notice('That is not a code of this page: those have 43 letters, digits, - and _.');
+  for (let triesLeft = CODE_TRIES; ; triesLeft--) {
+    const typed = await askText({
+      message: 'The code that the page shows',
+      hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',
+      fault: (text) => (readCode(text) === null ? 'A code has eight letters and digits, like 7Q2M-X0A1.' : null),
+    });
+    try {
+      return await exchangeCode(url, { code: typed, verifier: asking.verifier, redirectUri: null });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'invalid_grant' || triesLeft === 1) throw error;
+      notice(error.message);
+    }
   }
 }
-
-const CODE = /^[\w-]{43}$/;
 
 function nothingChanged(): string {
   return refusalOf('cancelled').sentence as string;

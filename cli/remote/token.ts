@@ -43,7 +43,7 @@ export async function readIdentity(host: Host): Promise<Identity> {
 
 /**
  * Exchanges the code of the server's page for a token. `redirectUri` is where the browser brought the code, null where the
- * person pasted it.
+ * person typed it.
  */
 export async function exchangeCode(
   url: string,

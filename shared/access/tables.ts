@@ -133,6 +133,7 @@ const CLI_CODES = `CREATE TABLE IF NOT EXISTS cli_codes (
   opened_by TEXT,
   made_at INTEGER NOT NULL,
   token_made TEXT,
+  tries_left INTEGER NOT NULL CHECK (tries_left >= 0),
   CHECK ((profile_id IS NULL) = (address_hash IS NULL) AND (profile_id IS NULL) <> (admin IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS cli_codes_made ON cli_codes (made_at)`;

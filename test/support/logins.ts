@@ -5,7 +5,7 @@ import { hiddenIn } from './admin-pages.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from './cli.ts';
 import { codeIn, goOnIn } from './login.ts';
 import { fetchPage } from './pages.ts';
-import { noteOutput, noteToken } from './secret-search.ts';
+import { noteMail, noteOutput, noteToken } from './secret-search.ts';
 import { tempFolder } from './world.ts';
 
 // `profilectl login` as a process, and the person in the browser who lets it in.
@@ -81,7 +81,7 @@ export async function decideOn(address: string, cookie: string, decision: 'let i
   const answer = await fetchPage({ url: origin }, pathname, { method: 'POST', headers, body });
   const text = await answer.text();
   const [goOn, code] = [goOnIn(text)?.href ?? null, codeIn(text)];
-  if (code !== null) noteToken(code);
+  if (code !== null) (goOn === null ? noteMail : noteToken)(code);
   return { goOn, code };
 }
 

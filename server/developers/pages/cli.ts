@@ -1,4 +1,6 @@
-import { CLI_CODE_MS, makeCliCode } from '../../../shared/access/cli-codes.ts';
+import { makeCliCode } from '../../../shared/access/cli-codes.ts';
+import { CODE_PERIOD_MS, CODE_TRIES } from '../../../shared/access/code-rows.ts';
+import { showCode } from '../../../shared/access/code-text.ts';
 import type { Session } from '../../../shared/access/session-row.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../request/public-path.ts';
@@ -20,7 +22,7 @@ export function cliPage(visit: Visit): Page {
 
 /**
  * `POST /developers/cli`: lets it in, or not, and tells it so: by an address of its own machine, or by a code that the person
- * pastes. Asks again where somebody else is signed in than the page has shown. Throws `bad_parameter` and `too_many_pages`.
+ * types. Asks again where somebody else is signed in than the page has shown. Throws `bad_parameter` and `too_many_pages`.
  */
 export function answerCli(visit: Visit): Outcome {
   const { access, form, session } = visit;
@@ -30,7 +32,7 @@ export function answerCli(visit: Visit): Outcome {
   if (decision === 'refuse') return refused(visit, request);
   if (decision !== 'let in') return show(visit, request);
   const code = makeCliCode(access, (session as Session).signed, request);
-  return request.redirectUri === null ? codeToPaste(code, request) : letIn(visit, request, code);
+  return request.redirectUri === null ? codeToType(code, request) : letIn(visit, request, code);
 }
 
 /** Who is signed in, as the form sends it back. */
@@ -79,12 +81,13 @@ function letIn(visit: Visit, request: CliRequest, code: string): Page {
   };
 }
 
-function codeToPaste(code: string, { machine }: CliRequest): Page {
+function codeToType(code: string, { machine }: CliRequest): Page {
   return {
-    title: 'Paste this code',
-    body: html`<h1>Paste this code</h1>
-<p>Copy it into the terminal in which <code>profilectl login</code> waits on ${written(machine)}. It works once, for ${CLI_CODE_MS / 60_000} minutes, and only there. <strong>Give it to nobody who asks you for it.</strong></p>
-<p><code class="whole">${code}</code></p>`,
+    title: 'Type this code',
+    body: html`<h1>Type this code</h1>
+<p><code class="whole">${showCode(code)}</code></p>
+<p>Type it into the terminal in which <code>profilectl login</code> waits on ${written(machine)}. <strong>Only if you typed that command yourself; nobody will ask you for it.</strong></p>
+<p>It works once, for ${CODE_PERIOD_MS / 60_000} minutes and ${CODE_TRIES} tries, and only there.</p>`,
   };
 }
 

@@ -74,22 +74,56 @@ test('an owner logs in by the browser, is who he is, logs out, and the token is 
   expect(await run(desktop, 'whoami')).toMatchObject({ code: 4, stdout: '' });
 });
 
-test('an admin pastes the code of the page into a hidden prompt, for twelve hours', async () => {
-  const laptop = newLaptop();
-  const terminal = openTerminal(['login', url, '--no-browser', '--json'], laptop.variables);
+/** A code as nobody shows it, so that the search for codes finds what a program wrote and not what is typed here. */
+const typedAs = (code: string | null) => (code as string).toLowerCase().replace('-', ' ');
+
+/** Begins a login without a browser here; returns the terminal that waits for the code, and the address of the page. */
+async function beginByCode(laptop: Laptop, ...words: string[]) {
+  const terminal = openTerminal(['login', url, '--no-browser', ...words], laptop.variables);
   await terminal.see('The code that the page shows');
   const [address = ''] = /https?:\S+\/developers\/cli\?\S+/.exec(terminal.screen()) ?? [];
+  return { terminal, address };
+}
+
+test('an admin types the short code of the page, which is shown meanwhile, and is let in for twelve hours', async () => {
+  const laptop = newLaptop();
+  const { terminal, address } = await beginByCode(laptop, '--json');
   const { cookie } = signInAdmin(world, 'Grace');
   const { goOn, code } = await decideOn(address, cookie, 'let in');
   expect(goOn).toBeNull();
+  expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
   terminal.type(`short${KEY.enter}`);
-  await terminal.see('That is not a code of this page: those have 43 letters, digits, - and _.');
-  await terminal.see('The code that the page shows');
-  terminal.type(`${code}${KEY.enter}`);
+  await terminal.see('A code has eight letters and digits, like 7Q2M-X0A1.');
+  terminal.type('\u007f'.repeat(5));
+  const typed = typedAs(code);
+  terminal.type(typed);
+  await terminal.see(typed);
+  terminal.type(KEY.enter);
   expect(await terminal.exited).toBe(0);
-  expect(terminal.screen()).not.toContain(code as string);
   expect(storedIn(laptop)[url]?.endsAt).toBe(inDays(0.5));
   expect(terminal.screen()).toContain('"kind":"admin","name":"Grace"');
+});
+
+test('a mistyped code is asked for again, five times in all, and the code of another login lets nobody in', async () => {
+  const [laptop, other] = [newLaptop(), newLaptop()];
+  const [own, another] = [await beginByCode(laptop), await beginByCode(other)];
+  const { code } = await decideOn(own.address, world.cookie, 'let in');
+  const { code: foreign } = await decideOn(another.address, world.cookie, 'let in');
+  for (let tries = 1; tries < 5; tries++) {
+    own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
+    await own.terminal.see(
+      new RegExp(`(This code does not work[\\s\\S]*The code that the page shows[\\s\\S]*){${tries}}`),
+    );
+  }
+  own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
+  expect(await own.terminal.exited).toBe(1);
+  expect(existsSync(laptop.file)).toBe(false);
+  // Nobody has spent a try of the other login, which has the page's code and not this one's.
+  another.terminal.type(`${typedAs(code)}${KEY.enter}`);
+  await another.terminal.see(/This code does not work[\s\S]*The code that the page shows/);
+  another.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
+  expect(await another.terminal.exited).toBe(0);
+  expect(storedIn(other)[url]?.endsAt).toBe(inDays(90));
 });
 
 test('no command line of any process has a token, a code or the verifier, and the page can’t be made to give a token without it', async () => {

@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     expect(readPersonToken(world.access, token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
   }, 60_000);
 
-  test('tells profilectl that it is not let in, shows a code to paste, and has nothing that axe finds', async () => {
+  test('tells profilectl that it is not let in, shows a code to type, and has nothing that axe finds', async () => {
     const { told, redirectUri } = listen();
     const { page, troubles } = await openPage(`${OWN}/developers/found`, WIDE);
     await keepCookie(page);
@@ -124,8 +124,8 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
       await look(page, width);
     }
     await page.getByRole('button', { name: 'Let it in' }).click();
-    await heading(page, 'Paste this code');
-    noteToken((await page.locator('code.whole').textContent()) ?? '');
+    await heading(page, 'Type this code');
+    noteMail((await page.locator('code.whole').textContent()) ?? '');
     for (const width of [320, 1280]) {
       await page.setViewportSize({ width, height: 844 });
       await look(page, width);
@@ -173,8 +173,8 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     // The same form of the page itself lets it in.
     await page.goto(OWN + cliPath({ redirect_uri: null }));
     await page.getByRole('button', { name: 'Let it in' }).click();
-    await heading(page, 'Paste this code');
-    noteToken((await page.locator('code.whole').textContent()) ?? '');
+    await heading(page, 'Type this code');
+    noteMail((await page.locator('code.whole').textContent()) ?? '');
     expect(codes()).not.toEqual(before);
   }, 60_000);
 });

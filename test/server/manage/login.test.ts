@@ -134,6 +134,33 @@ describe('POST /manage/v1/token', () => {
     expect((await sendLogin(server, 'token', form)).status).toBe(200);
   });
 
+  test('a code to be typed is tried five times, by its own login only, and what can’t be one spends no try', async () => {
+    const without = { redirect_uri: null, state: null };
+    const { redirect_uri: _none, ...form } = exchangeForm('');
+    const send = (code: string, changes: Record<string, string> = {}) =>
+      sendLogin(server, 'token', { ...form, code, ...changes });
+    const wrongOf = (code: string) => `${code[0] === '7' ? '8' : '7'}${code.slice(1)}`;
+    const first = await consentTo(world, cookie, without);
+    expect(first).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
+    for (let tries = 0; tries < 6; tries++) {
+      // Whoever has read the code, and even the challenge in the address, lacks the secret; their tries are not its own.
+      const stolen = await send(first, { code_verifier: 'w'.repeat(43) });
+      await expectOAuthError(stolen, 400, 'invalid_grant');
+      await expectOAuthError(await send('short'), 400, 'invalid_grant');
+    }
+    for (let tries = 0; tries < 4; tries++) {
+      await expectOAuthError(await send(wrongOf(first)), 400, 'invalid_grant');
+    }
+    expect((await send(first.toLowerCase().replace('-', ' '))).status).toBe(200);
+    clock.advance(61_000);
+    const second = await consentTo(world, cookie, without);
+    for (let tries = 0; tries < 5; tries++) {
+      await expectOAuthError(await send(wrongOf(second)), 400, 'invalid_grant');
+    }
+    await expectOAuthError(await send(second), 400, 'invalid_grant');
+    clock.advance(61_000);
+  });
+
   test('refuses what is missing, sent twice or malformed', async () => {
     const form = exchangeForm(await consentTo(world, cookie));
     const without = (name: string) => Object.entries(form).filter(([one]) => one !== name);

@@ -9,6 +9,7 @@ import {
   MOST_CLI_CODES,
   makeCliCode,
 } from '../../../shared/access/cli-codes.ts';
+import { CODE_PERIOD_MS, CODE_TRIES } from '../../../shared/access/code-rows.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
 import { listPersonTokens, readPersonToken } from '../../../shared/access/person-tokens.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
@@ -29,6 +30,9 @@ import { testClock } from '../../support/world.ts';
 const VERIFIERS = ['a', 'b'].map((letter) => letter.repeat(43));
 const REDIRECTS = [null, 'http://127.0.0.1:4711/callback', 'http://[::1]:4711/callback'];
 
+/** Of these, the one of a code that a person types. */
+const TYPED = 0;
+
 const challengeOf = (verifier: string) => Buffer.from(hashOf(verifier)).toString('base64url');
 const RIGHT = { redirectUri: null, verifier: VERIFIERS[0] as string };
 
@@ -46,7 +50,11 @@ function make(access: Access, signed: Signed, consent: Partial<CliConsent> = {})
 }
 
 /** The token that a code is exchanged for, or null where that is refused. */
-function exchange(access: Access, code: string, changes: Partial<typeof RIGHT & { redirectUri: string | null }> = {}) {
+function exchange(
+  access: Access,
+  code: string,
+  changes: Partial<Omit<typeof RIGHT, 'redirectUri'> & { redirectUri: string | null }> = {},
+) {
   try {
     const made = exchangeCliCode(access, { code, ...RIGHT, ...changes }, CLIENT);
     noteMail(made.token);
@@ -60,6 +68,7 @@ function exchange(access: Access, code: string, changes: Partial<typeof RIGHT & 
 type Step =
   | { do: 'consent'; profile: number; redirect: number; verifier: number }
   | { do: 'exchange'; code: number; redirect: number | 'same'; verifier: number | 'same' }
+  | { do: 'mistype'; code: number; times: number }
   | { do: 'wait'; ms: number }
   | { do: 'move' | 'end all'; profile: number };
 
@@ -73,6 +82,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('consent' as const), profile, redirect, verifier }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('exchange' as const), code, redirect: same, verifier: same }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('exchange' as const), code, redirect, verifier }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('mistype' as const), code, times: fc.constantFrom(1, 3, 5) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 60_000, 150_000) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('move' as const, 'end all'), profile }) },
 );
@@ -85,20 +95,27 @@ type Known = {
   redirect: number;
   verifier: number;
   madeAt: number;
+  triesLeft: number;
   token: string | null;
   isTokenOver: boolean;
   isDropped: boolean;
 };
 
-test('a code becomes one token, by one use with its own secret at its own address, within five minutes; a second use ends it: a model', async () => {
+test('a code becomes one token, by one use with its own secret at its own address, in its time and five tries; a second use ends it: a model', async () => {
   const { access, clock, put } = await world();
   let tokens = 0;
   let reuses = 0;
+  let spent = 0;
   const run = async (steps: readonly Step[]) => {
     access.sessions.sqlite.run('DELETE FROM cli_codes');
     const known: Known[] = [];
     const lives = [0, 0, 0];
     const ofPerson = (one: Known, who: number) => one.profile === who && one.life === lives[who];
+    const spendTry = (by: number) => {
+      const waiting = known.filter((one) => one.redirect === TYPED && one.verifier === by && one.token === null);
+      for (const one of waiting) one.triesLeft--;
+      spent += waiting.some(({ triesLeft, isDropped }) => triesLeft === 0 && !isDropped) ? 1 : 0;
+    };
     const acts = {
       consent: ({ profile: who, redirect: at, verifier: by }: Extract<Step, { do: 'consent' }>) => {
         // So that one is the oldest.
@@ -110,7 +127,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
         });
         known.push({
           ...{ code: made, profile: who, life: lives[who] as number, redirect: at, verifier: by },
-          ...{ madeAt: clock.nowMs(), token: null, isTokenOver: false, isDropped: false },
+          ...{ madeAt: clock.nowMs(), triesLeft: CODE_TRIES, token: null, isTokenOver: false, isDropped: false },
         });
         const open = known.filter((one) => ofPerson(one, who) && one.token === null && !one.isDropped);
         for (const one of open.slice(0, -MOST_CLI_CODES.person)) one.isDropped = true;
@@ -118,20 +135,34 @@ test('a code becomes one token, by one use with its own secret at its own addres
       exchange: ({ code: which, redirect: at, verifier: by }: Extract<Step, { do: 'exchange' }>) => {
         const one = known.at(-1 - which);
         if (one === undefined) return;
-        const isRight = [at === 'same' || at === one.redirect, by === 'same' || by === one.verifier].every(Boolean);
-        const isInTime = clock.nowMs() < one.madeAt + CLI_CODE_MS;
-        const isOpen = one.token === null && !one.isDropped && ofPerson(one, one.profile);
+        const [place, secret] = [at === 'same' ? one.redirect : at, by === 'same' ? one.verifier : by];
+        const isTyped = one.redirect === TYPED;
+        const isRight = place === one.redirect && secret === one.verifier;
+        const isInTime = clock.nowMs() < one.madeAt + (isTyped ? CODE_PERIOD_MS : CLI_CODE_MS);
+        const isOpen = one.token === null && !one.isDropped && ofPerson(one, one.profile) && one.triesLeft > 0;
         const token = exchange(access, one.code, {
-          redirectUri: REDIRECTS[at === 'same' ? one.redirect : at] as null,
-          verifier: VERIFIERS[by === 'same' ? one.verifier : by] as string,
+          redirectUri: REDIRECTS[place] as null,
+          verifier: VERIFIERS[secret] as string,
         });
         expect(token !== null).toBe(isRight && isInTime && isOpen);
-        if (one.token !== null) {
+        // A code that is typed is found by the login's secret, and a browser's by itself.
+        const isFound = isTyped ? isRight : place !== TYPED;
+        if (isTyped && place === TYPED && token === null && !(isFound && one.token !== null)) spendTry(secret);
+        if (one.token !== null && isFound) {
           one.isTokenOver = true;
           reuses++;
         } else if (token !== null) {
           one.token = token;
           tokens++;
+        }
+      },
+      mistype: ({ code: which, times }: Extract<Step, { do: 'mistype' }>) => {
+        const one = known.at(-1 - which);
+        if (one?.redirect !== TYPED) return;
+        const wrong = `${one.code.startsWith('7') ? '8' : '7'}${one.code.slice(1)}`;
+        for (let time = 0; time < times; time++) {
+          expect(exchange(access, wrong, { verifier: VERIFIERS[one.verifier] as string })).toBeNull();
+          spendTry(one.verifier);
         }
       },
       wait: ({ ms }: Extract<Step, { do: 'wait' }>) => clock.advance(ms),
@@ -157,33 +188,40 @@ test('a code becomes one token, by one use with its own secret at its own addres
     }
   };
   await fc.assert(fc.asyncProperty(fc.array(STEP, { minLength: 20, maxLength: 40, size: 'max' }), run), {
-    numRuns: rounds(25),
+    numRuns: rounds(120),
     interruptAfterTimeLimit: 40_000,
   });
   // Otherwise the steps would not try what they are for.
   expect(tokens).toBeGreaterThan(rounds(20));
   expect(reuses).toBeGreaterThan(rounds(5));
+  expect(spent).toBeGreaterThan(rounds(5));
 }, 60_000);
 
-test('a code works until its fifth minute, and not where the clock was set back', async () => {
-  const { access, clock, ada } = await world();
-  const [late, last, back] = [make(access, ada), make(access, ada), make(access, ada)];
-  clock.advance(CLI_CODE_MS - 1);
-  expect(exchange(access, last)).not.toBeNull();
-  clock.advance(1);
-  expect(exchange(access, late)).toBeNull();
-  clock.advance(-DAY_MS);
-  expect(exchange(access, back)).toBeNull();
+test('a code works until its fifth minute, or tenth where it is typed, and not where the clock was set back', async () => {
+  for (const [redirectUri, lengthMs] of [
+    [REDIRECTS[1] as string, CLI_CODE_MS],
+    [null, CODE_PERIOD_MS],
+  ] as const) {
+    const { access, clock, ada } = await world();
+    const [late, last, back] = [0, 0, 0].map(() => make(access, ada, { redirectUri })) as [string, string, string];
+    clock.advance(lengthMs - 1);
+    expect(exchange(access, last, { redirectUri })).not.toBeNull();
+    clock.advance(1);
+    expect(exchange(access, late, { redirectUri })).toBeNull();
+    clock.advance(-DAY_MS);
+    expect(exchange(access, back, { redirectUri })).toBeNull();
+  }
 });
 
 test('a code that was used is remembered for a day: until then a second use ends its token', async () => {
   const { access, clock, ada } = await world();
-  const [early, forgotten] = [make(access, ada), make(access, ada)];
-  const tokens = [exchange(access, early), exchange(access, forgotten)] as string[];
+  const redirectUri = REDIRECTS[1] as string;
+  const [early, forgotten] = [make(access, ada, { redirectUri }), make(access, ada)];
+  const tokens = [exchange(access, early, { redirectUri }), exchange(access, forgotten)] as string[];
   const isAlive = () => tokens.map((token) => readPersonToken(access, token) !== null);
   clock.advance(DAY_MS - 1);
   sweepSessions(access.db, clock, access.sessions);
-  expect(exchange(access, early, { verifier: VERIFIERS[1] as string })).toBeNull();
+  expect(exchange(access, early, { redirectUri, verifier: VERIFIERS[1] as string })).toBeNull();
   expect(isAlive()).toEqual([false, true]);
   clock.advance(1);
   sweepSessions(access.db, clock, access.sessions);
@@ -226,12 +264,12 @@ test('one person has 5 open codes, of which the oldest gives way; all have 1 000
   });
   expect(codes.map((code) => exchange(access, code) !== null)).toEqual([false, ...Array(5).fill(true)]);
   const insert = access.sessions.sqlite.query(
-    "INSERT INTO cli_codes SELECT randomblob(32), 'x', NULL, 'x', NULL, NULL, 'admin' || ?, 1, NULL, ?, NULL",
+    "INSERT INTO cli_codes SELECT randomblob(32), 'x', NULL, 'x', NULL, NULL, 'admin' || ?, 1, NULL, ?, NULL, 5",
   );
   for (let count = 0; count < MOST_CLI_CODES.all - 1; count++) insert.run(count, clock.nowMs());
   make(access, bob);
   expect(await refusal(() => make(access, ada))).toMatchObject({ code: 'too_many_pages' });
-  clock.advance(CLI_CODE_MS);
+  clock.advance(CODE_PERIOD_MS);
   expect(exchange(access, make(access, ada))).not.toBeNull();
 });
 

@@ -11,7 +11,7 @@ import { removeToken } from '../../../shared/access/platform-tokens.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { hashOf } from '../../../shared/access/tokens.ts';
+import { hashOf, newToken } from '../../../shared/access/tokens.ts';
 import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
@@ -91,7 +91,6 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
     }
   };
   const signed = (id: number) => ownerToSign(access, id) as Signed;
-  const verifier = 'v'.repeat(43);
   const begin: Record<Thing['kind'], (id: number) => () => boolean> = {
     session: (id) => {
       const { token } = beginSession(access, signed(id), CLIENT);
@@ -127,6 +126,8 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
     'code for profilectl': (id) => {
       // Used ones count for a day.
       sqlite.run('DELETE FROM cli_codes WHERE token_made IS NOT NULL');
+      // A wrong code is a try of all that wait for the same secret.
+      const verifier = newToken(access.random);
       const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
       const code = makeCliCode(access, signed(id), { codeChallenge, redirectUri: null, machine: 'laptop' });
       return () => doesNotThrow(() => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT));

@@ -80,11 +80,14 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   const signed = signIn(access, enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
   beginSignIn(access);
-  // Two profilectl are let in; one code becomes a token, whose random bytes stand in no code.
+  // Three profilectl are let in; one code becomes a token, whose random bytes stand in no code.
   const { signed: ada } = entered.session;
-  const consent = { codeChallenge: Buffer.from(hashOf('v')).toString('base64url'), redirectUri: null, machine: 'desk' };
+  const redirectUri = 'http://127.0.0.1:4711/callback';
+  const codeChallenge = Buffer.from(hashOf('v')).toString('base64url');
+  const consent = { codeChallenge, redirectUri, machine: 'desk' };
   const [used] = [makeCliCode(access, ada, consent), makeCliCode(access, ada, consent)] as [string, string];
-  const exchange = { code: used, redirectUri: null, verifier: 'v' };
+  const typed = makeCliCode(access, ada, { ...consent, redirectUri: null });
+  const exchange = { code: used, redirectUri, verifier: 'v' };
   const { token } = exchangeCliCode({ ...access, random: notedRandom }, exchange, CLIENT);
   noteMail(token);
   endSession(access, ada, entered.session.id);
@@ -93,15 +96,16 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   const files = bytesOfFiles(access.folder);
   // The search would find what is there: the session is stored by its hash.
   expect([signed.token, token, used].map((text) => files.includes(hashOf(text)))).toEqual([true, true, true]);
+  expect(files.includes(hashOf(codeChallenge, typed))).toBe(true);
   expect(files.includes(token.slice(13, 29))).toBe(false);
   const known = storedAsTheyAre(access);
   const secret = drawn.filter((bytes) => !known.includes(Buffer.from(bytes).toString('hex')));
-  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges, two codes of
-  // profilectl.
+  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges, three codes of
+  // profilectl, of which one is typed.
   expect([
     secret.filter(({ length }) => length === 5).length,
     secret.filter(({ length }) => length === 32).length,
-  ]).toEqual([2, 12]);
+  ]).toEqual([3, 12]);
   const found = secret.flatMap((bytes, number) =>
     formsOf(bytes).some((form) => files.includes(form)) ? [number] : [],
   );
