@@ -17,6 +17,7 @@ import {
   withPasskey,
 } from '../../support/admin-pages.ts';
 import { eraseProfile } from '../../support/erase.ts';
+import { changeByHand } from '../../support/import.ts';
 import { issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { type PageWorld, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 
@@ -362,6 +363,22 @@ test('what can’t be is refused before the passkey is asked for, with what was 
   const root = signInAdmin(noMail, 'Grace');
   const there = await askToDecide(noMail, root, await request(noMail.access, ADA), APPROVAL);
   expect([there.status, textOf(there).includes('MAIL_URL is not set')]).toEqual([422, true]);
+});
+
+test('the page of a key says that its profile is banned, in whatever state the key is', async () => {
+  const world = await adminWorld();
+  const grace = signInAdmin(world, 'Grace');
+  const { identifier: active } = await issue(world.access, ADA);
+  const pending = await request(world.access, ADA);
+  const said = async () =>
+    Promise.all([active, pending].map(async (identifier) => textOf(await keyPageOf(world, grace, identifier))));
+  for (const text of await said()) expect(text).not.toContain('banned');
+  changeByHand(world.access, 'ada', () => ({ banned: true }));
+  const [ofActive, ofPending] = await said();
+  for (const text of [ofActive, ofPending]) expect(text).toContain('The profile ada is banned.');
+  expect(ofActive).toContain('Active refused: profile banned');
+  const refused = await askToDecide(world, grace, pending, APPROVAL);
+  expect([refused.status, textOf(refused).includes('The profile ada is banned')]).toEqual([422, true]);
 });
 
 test('every state of a key has its page, with the forms that are possible in it', async () => {
