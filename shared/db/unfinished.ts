@@ -123,9 +123,10 @@ function leftovers(databasePath: string): Leftover[] {
   return found.filter(({ id, isNote }) => isNote || !noted.has(id));
 }
 
+/** The names of plain files: to open a pipe would wait for somebody who writes to it, and a link leads to another's file. */
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
   } catch {
     return [];
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFile } from '../../shared/db/connect.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
@@ -125,6 +125,10 @@ test('a note that is torn or names another file is removed, and nothing with it;
     `${db}.other.${randomUUID()}.unfinished`,
   ];
   for (const other of others) writeFileSync(other, 'of somebody else');
+  // What is no plain file is no note of ours: a pipe would be waited for.
+  const strange = ['pipe', 'link'].map(() => `${db}.unfinished-${randomUUID()}`) as [string, string];
+  expect(Bun.spawnSync(['mkfifo', strange[0]]).exitCode).toBe(0);
+  symlinkSync(good, strange[1]);
   // A copy that SQLite is writing.
   const busy = `${db}.${randomUUID()}.unfinished`;
   const writer = openFile(busy, 0);
@@ -132,7 +136,7 @@ test('a note that is torn or names another file is removed, and nothing with it;
   writer.run('BEGIN EXCLUSIVE');
   expect((await readStatus()).unfinishedCopies.toSorted()).toEqual(copies.toSorted());
   await startNext.backup();
-  expect(left().toSorted()).toEqual([...others, busy].toSorted());
+  expect(left().toSorted()).toEqual([...others, ...strange, busy].toSorted());
   writer.close();
   expect(existsSync(good)).toBe(true);
 });
