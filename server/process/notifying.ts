@@ -70,9 +70,9 @@ async function search(notifying: Notifying): Promise<void> {
   try {
     const nowMs = deps.clock.monotonicMs();
     const isReminding = nowMs >= notifying.remindAtMs && deps.clock.settledMs() !== null;
-    expireKeys(deps);
     isToPause = prepareNotices(deps, isReminding) ? await notifying.send() : false;
     if (isReminding) notifying.remindAtMs = nowMs + REMIND_MS;
+    expireKeys(deps);
     dropOldErasures(notifying, nowMs);
     notifying.lastFault = null;
   } catch (cause) {

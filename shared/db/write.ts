@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import { noteNoChange } from './changes.ts';
 import type { Db, Sqlite, Tx } from './connect.ts';
 import { guardDatabase } from './faults.ts';
@@ -38,11 +39,14 @@ export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
 }
 
 /**
- * Runs a function inside the transaction that {@link write} has begun. What it has written is undone where it throws, and
- * the transaction goes on. Throws the function's errors.
+ * Like {@link write}, for a function that compares or stores the time: it gets the time at which the lock was got, in
+ * milliseconds since 1970. While a command waits for the lock, a key may expire.
  */
-export function writePart<T>(db: Db, act: () => T): T {
-  return db.$client.transaction(act)();
+export function writeNow<T>(
+  { db, clock }: { db: Db; clock: Pick<Clock, 'nowMs'> },
+  act: (tx: Tx, nowMs: number) => T,
+): T {
+  return write(db, (tx) => act(tx, clock.nowMs()));
 }
 
 /**

@@ -3,14 +3,14 @@ import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
-import { write } from '../db/write.ts';
+import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Delivery } from '../mail/mail.ts';
 import { closingResult, decideBegin, mayActivate } from './approval.ts';
-import { writeKeys } from './expire.ts';
 import { checkKeyRequest } from './fields.ts';
 import { type DecidedGrant, decideGrant, type Grant } from './granted.ts';
+import { stateAt } from './key.ts';
 import {
   type Act,
   type ApiKey,
@@ -45,7 +45,7 @@ export type Attempt = {
 
 /** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
 export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
-  return writeKeys(deps, { identifier: input.identifier }, (tx, nowMs) => {
+  return writeNow(deps, (tx, nowMs) => {
     const key = readKey(tx, input.identifier);
     refuseTaken(tx, key, nowMs);
     refuseUnlikeKey({ ...deps, db: tx }, input.identifier, input.by);
@@ -91,7 +91,8 @@ function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number): { number: num
   refuseTaken(db, key, nowMs);
   const decision = decideBegin(approvable(db, key), nowMs);
   if (decision.kind === 'begin') return decision;
-  throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only pending keys can be approved.`);
+  const state = stateAt(key, nowMs);
+  throw new AppError('refused', `Key ${key.identifier} is ${state}; only pending keys can be approved.`);
 }
 
 /** Throws `try_later` while somebody else approves the key. */

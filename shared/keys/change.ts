@@ -1,9 +1,9 @@
 import type { Actor } from '../actor.ts';
+import { writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits } from '../limits/rate-limit.ts';
 import { ALREADY_SO, type KeyChange } from './differing.ts';
-import { writeKeys } from './expire.ts';
 import { refuseTimePast } from './expiry.ts';
 import { checkPermissions } from './fields.ts';
 import { type NewGrant, setGrant } from './grant.ts';
@@ -23,7 +23,7 @@ import type { KeyView } from './view.ts';
 export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Step {
   const { identifier, by } = input;
   const grant = checkChange(input.change);
-  return writeKeys(deps, { identifier }, (tx, nowMs) => {
+  return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const key = requireActive(readKey(tx, identifier), act.atMs);

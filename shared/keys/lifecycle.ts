@@ -2,12 +2,12 @@ import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys } from '../db/schema/keys.ts';
+import { writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { refuseUnlikeProfile } from '../profiles/shown.ts';
 import { cleanForTerminal } from '../text.ts';
 import { refuseManyToday } from './daily.ts';
-import { writeKeys } from './expire.ts';
 import { checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
 import { hashForm, requestedByForm } from './form-hash.ts';
 import { KEYS_PER_PROFILE } from './key.ts';
@@ -70,7 +70,7 @@ export function requestKey(deps: Deps, request: NewRequest): Step {
   const successorOf = request.successorOf ?? null;
   const formHash = hashForm(request.formId, { ...fields, successorOf });
   const profileId = askingProfile(deps.db, request);
-  return writeKeys(deps, { profileId }, (tx, nowMs) => {
+  return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeProfile(tx, profileId, request.by);
     const sentBefore = requestedByForm(tx, profileId, formHash);
     if (sentBefore !== null) return { identifier: sentBefore, noticeIds: [] };
@@ -156,7 +156,7 @@ function endWithReason(
   by: Actor,
   reason: string | null,
 ): Step {
-  return writeKeys(deps, { identifier }, (tx, nowMs) => {
+  return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const event = moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
@@ -167,7 +167,7 @@ function endWithReason(
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
 export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
-  writeKeys(deps, { identifier }, (tx, nowMs) => {
+  writeNow(deps, (tx, nowMs) => {
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs });
   });
@@ -181,7 +181,7 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Step {
   const { identifier, by } = input;
   const name = checkText(TEXT_RULES.name, input.name);
-  return writeKeys(deps, { identifier }, (tx, nowMs) => {
+  return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const key = readKey(tx, identifier);
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);

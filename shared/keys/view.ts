@@ -64,25 +64,25 @@ export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 
 }
 
 /**
- * A key's history, oldest first, as this kind of viewer may see it. Where the key's time is over it ends with that, though
- * it may not be stored yet. Throws `not_found`.
+ * A key's history, oldest first, as this kind of viewer may see it. That a key has expired stands in it from that moment on,
+ * and in its place, though the server stores it later, perhaps after somebody has renamed the key. Throws `not_found`.
  */
 export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
   const key = readKey(reader.db, identifier);
   const stored = storedHistory(reader, identifier, viewer);
+  const end = stored.findIndex(({ event }) => event === 'expired');
+  if (end !== -1) return withEnd(stored.toSpliced(end, 1), stored[end] as HistoryView, end);
   if (key.expiresAt === null || stateAt(key, reader.clock.nowMs()) === key.state) return stored;
-  // Another process may just have stored it.
-  if (stored.at(-1)?.to === 'expired') return stored;
-  const by = actorText(SERVICE, viewer);
-  const end = {
-    at: isoTime(key.expiresAt),
-    by,
-    event: 'expired',
-    from: 'Active',
-    to: 'expired',
-    detail: null,
-  } as const;
-  return [...stored, end];
+  const unstored = { at: isoTime(key.expiresAt), by: actorText(SERVICE, viewer), detail: null };
+  return withEnd(stored, { ...unstored, event: 'expired', from: 'Active', to: 'expired' }, stored.length);
+}
+
+/** Puts the end of a key's time before those of the entries until `index` that came later and did not move the key. */
+function withEnd(entries: HistoryView[], end: HistoryView, index: number): HistoryView[] {
+  const isLater = ({ from, to, at }: HistoryView) => from === to && at >= end.at;
+  const last = entries.slice(0, index).findLastIndex((entry) => !isLater(entry));
+  const later = entries.slice(last + 1, index).map((entry) => ({ ...entry, from: end.to, to: end.to }));
+  return [...entries.slice(0, last + 1), end, ...later, ...entries.slice(index)];
 }
 
 const eventsOfKey = keepQuery((db) =>

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { expireKeys } from '../../../shared/keys/expire.ts';
-import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { editKey, revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
@@ -61,6 +61,29 @@ test('many keys are stored as expired a hundred at a time, so that requests donâ
     counts.push(stored());
   }
   expect(counts).toEqual([{ n: 100 }, { n: 101 }]);
+  expect(checkDatabase(deps.db).faults).toEqual([]);
+});
+
+test('a history tells that a key has expired in its place, though it was renamed before that was stored', async () => {
+  const { clock, deps, identifier } = await world(1, false);
+  clock.advance(SETTLE_MS / 2);
+  clock.jump(DAY_MS);
+  editKey(deps, { identifier, name: 'Other', by: onBox('owner') });
+  const told = () =>
+    keyHistory(deps, identifier)
+      .slice(-3)
+      .map(({ event, from, to }) => [event, from, to]);
+  const before = told();
+  expect(before).toEqual([
+    ['approved', 'pending', 'Active'],
+    ['expired', 'Active', 'expired'],
+    ['edited', 'expired', 'expired'],
+  ]);
+  clock.settledMs();
+  clock.advance(SETTLE_MS);
+  expireKeys(deps);
+  expect(readKey(deps.db, identifier).state).toBe('expired');
+  expect(told()).toEqual(before);
   expect(checkDatabase(deps.db).faults).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Db } from '../../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
+import { expireKeys } from '../../../shared/keys/expire.ts';
 import { parseExpiry } from '../../../shared/keys/expiry.ts';
 import { editKey, rejectKey, type requestKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
@@ -149,6 +150,7 @@ test('an expired key gives its place back without anybody looking at it first', 
   clock.advance(1);
   await request(deps, { profile });
   expect(showKey(deps, identifier).state).toBe('expired');
+  expireKeys(deps);
   clock.advance(-5000);
   expect(showKey(deps, identifier).state).toBe('expired');
 });
