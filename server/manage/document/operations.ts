@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLI_CLIENT_ID } from '../../../shared/access/cli-client.ts';
-import { Identifier, RateLimits } from '../../../shared/api/key-bodies.ts';
+import { Identifier } from '../../../shared/api/key-bodies.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import { type Headers, ownHeader } from '../../docs/openapi/headers.ts';
 import type { Parameters } from '../../docs/openapi/parameters.ts';
@@ -85,7 +85,6 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
         kind: z.literal('admin'),
         ...token,
         endsAt,
-        defaultRateLimits: RateLimits.describe('What a key is granted where nobody says otherwise.'),
       }),
     ]),
     refusals: [],

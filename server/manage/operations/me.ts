@@ -14,12 +14,10 @@ function platformsView({ identifier, name, rights, isWithoutAddress, eraseLimit 
   return { kind: 'platform', name, token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
 }
 
-/** An owner has the username of today; an admin also what is granted where nobody says otherwise. */
+/** An owner has the username of today. */
 function personsView(access: Access, { identifier, person, endsAtMs }: PersonToken): object {
   const token = { token: identifier, endsAt: isoTime(endsAtMs) };
-  if (person.kind === 'admin') {
-    return { kind: 'admin', name: person.name, ...token, defaultRateLimits: access.config.defaultRateLimits };
-  }
+  if (person.kind === 'admin') return { kind: 'admin', name: person.name, ...token };
   const { username } = readOwnerById(access.db, person.profileId);
   return { kind: 'owner', name: username, ...token, profile: username };
 }
