@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../shared/access/admins.ts';
 import { exchangeCliCode, makeCliCode } from '../../shared/access/cli-codes.ts';
+import { CODE_PERIOD_MS } from '../../shared/access/code-rows.ts';
 import { askCode, enterCode } from '../../shared/access/codes.ts';
 import { invite, readEnrolment } from '../../shared/access/enrolments.ts';
-import { enterHandOver, handOver } from '../../shared/access/hand-over.ts';
+import { enterHandOver, HAND_OVER_MS, handOver } from '../../shared/access/hand-over.ts';
 import type { Signed } from '../../shared/access/session-row.ts';
 import { beginSession, listSessions, noteUse, ownerToSign, readSession } from '../../shared/access/sessions.ts';
 import { sweepSessions } from '../../shared/access/sweep.ts';
@@ -116,7 +117,7 @@ const THINGS: Thing[] = [
   },
   {
     name: 'a code that was mailed',
-    lifeMs: 10 * MINUTE_MS,
+    lifeMs: CODE_PERIOD_MS,
     make: ({ access, codes }) => {
       const typed = { name: 'ada', address: ADA.email, client: CLIENT, knownBrowser: null };
       const { browserSecret } = askCode(access, { ...typed, browserSecret: null });
@@ -126,7 +127,7 @@ const THINGS: Thing[] = [
   },
   {
     name: 'the ticket of a hand-over',
-    lifeMs: MINUTE_MS,
+    lifeMs: HAND_OVER_MS,
     make: ({ access }) => {
       const { address } = handOver(access, { uid: ADA.id }, openerFor(access));
       const ticket = new URL(address).searchParams.get('ticket') ?? '';
@@ -135,7 +136,7 @@ const THINGS: Thing[] = [
   },
   {
     name: 'the code of a profilectl elsewhere',
-    lifeMs: 5 * MINUTE_MS,
+    lifeMs: CODE_PERIOD_MS,
     make: ({ access }) => {
       const code = letIn(access, ADA.id);
       return () => works(() => exchangeCliCode(access, { code, redirectUri: null, verifier: VERIFIER }, CLIENT));
