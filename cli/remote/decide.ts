@@ -119,7 +119,7 @@ function undecided({ key: { identifier, state, attempt } }: Shown, patienceMs: n
 function interruptedText(before: Shown, { key }: Shown): string {
   const { identifier, state, attempt } = key;
   if (attempt?.result === 'open') {
-    return `Interrupted; the server goes on to mail the secret of key ${identifier}. "profilectl keys show ${identifier}" tells how that ends.`;
+    return `Interrupted; the server is still mailing the secret of key ${identifier}. "profilectl keys show ${identifier}" says how that ends.`;
   }
   if (!Bun.deepEquals(before.key, key)) return `Interrupted; key ${identifier} was decided on, and is ${state} now.`;
   return `Interrupted; key ${identifier} is ${state} as before. What is confirmed on the page from now on counts all the same.`;

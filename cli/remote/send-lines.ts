@@ -33,12 +33,12 @@ export type SendOptions = {
   asOfMs?: number | undefined;
   /** Lines that the server refuses are left out, and the others go in; else all go in or nothing. */
   partial: boolean;
-  /** Hears why the lines are sent again, as a sentence. */
+  /** Called with the reason for each retry, a sentence. */
   onWarning: (sentence: string) => void;
   tries?: Tries;
 };
 
-/** A request is sent so often, with pauses that double from the first to the longest. */
+/** How often a request is sent, with pauses that double from the first to the longest. */
 export type Tries = { most: number; firstPauseMs: number; longestPauseMs: number };
 
 /** For some two minutes in all. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Health } from '../../shared/api/bodies.ts';
-import { isoTime } from '../../shared/clock.ts';
+import { DAY_MS, isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Service } from '../process/service.ts';
 import type { Answer } from '../request/answers.ts';
@@ -28,8 +28,8 @@ export function hasContact({ deps: { config } }: Service): boolean {
 
 /** `GET /.well-known/security.txt`: whom to tell of a vulnerability (RFC 9116). */
 export function securityContact({ deps: { clock, config } }: Service): Answer {
-  const midnight = Math.floor(clock.nowMs() / 86_400_000) * 86_400_000;
-  const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * 86_400_000);
+  const midnight = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
+  const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * DAY_MS);
   const lines = [`Contact: ${config.securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
   return { body: `${lines.join('\n')}\n`, headers: { 'Content-Type': 'text/plain; charset=utf-8' } };
 }

@@ -1,11 +1,10 @@
 import type { Sqlite } from '../db/connect.ts';
 import { findProfile, type ProfileRef } from '../profiles/find.ts';
 import type { Access } from './access.ts';
-import { readBinding } from './binding.ts';
 import { forgetBrowsers } from './known-browsers.ts';
 import { PERSON_TOKENS } from './person-tokens.ts';
 import { everyRowOf, openedRows, personsRows, type Rows, type Signed, type Value } from './session-row.ts';
-import { SESSIONS } from './sessions.ts';
+import { ownerToSign, SESSIONS } from './sessions.ts';
 import { flushSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
 import { endRows } from './signed-rows.ts';
 
@@ -47,10 +46,10 @@ export function endAllSignIns(
  */
 export function signOwnerOut(access: Access, username: string): ProfileRef & { ended: EndedSignIns } {
   const profile = findProfile(access.db, username);
-  const binding = readBinding(access.db, profile.id);
+  const owner = ownerToSign(access, profile.id);
   // Erased since: then nothing of it lets anybody in.
-  if (binding === null) return { ...profile, ended: { sessions: 0, logins: 0 } };
-  return { ...profile, ended: endAllSignIns(access, { kind: 'owner', ...binding, openedBy: null }) };
+  if (owner === null) return { ...profile, ended: { sessions: 0, logins: 0 } };
+  return { ...profile, ended: endAllSignIns(access, owner) };
 }
 
 /**

@@ -1,15 +1,15 @@
+import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { networkOf } from '../net.ts';
 import { dropPast } from './periods.ts';
 import { keyedHash } from './tokens.ts';
 
-// How many sign-in mails are sent. What is counted stands in the table mail_counts under a keyed hash: neither a name nor an
+// How many sign-in mails are sent. Each count is stored in the table mail_counts under a keyed hash: neither a name nor an
 // address can be read from the file. What is asked for counts, whether or not it leads to a mail, so that nobody learns
 // from the counts whether a profile and an address belong together.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** At most so many within any such time. */
 export type MailLimit = { most: number; windowMs: number };

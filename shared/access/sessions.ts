@@ -1,7 +1,6 @@
 import type { Sqlite } from '../db/connect.ts';
 import { withShown } from '../profiles/shown.ts';
 import type { Access, Client } from './access.ts';
-import { readAdminGeneration } from './admin-binding.ts';
 import { readBinding } from './binding.ts';
 import {
   columnsOf,
@@ -39,12 +38,6 @@ export const MOST_LISTED = 200;
 export function ownerToSign(access: Access, profileId: number): Signed | null {
   const binding = readBinding(access.db, profileId);
   return binding === null ? null : { kind: 'owner', ...binding, openedBy: null };
-}
-
-/** Who an admin is for a session that begins now; null where there is none of this name, or it is not confirmed. */
-export function adminToSign(access: Access, name: string): Signed | null {
-  const generation = readAdminGeneration(access.db, name);
-  return generation === null ? null : { kind: 'admin', name, generation };
 }
 
 /** Begins a session. The token, 43 characters, is returned this once and stored nowhere. */

@@ -28,7 +28,7 @@ import { dropUsesOfRemoved } from './token-uses.ts';
 /** The tables whose rows belong to an owner. */
 const OWNED = ['sessions', 'person_tokens', 'cli_codes', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
 
-/** What deletes rows whose time is over, from one table each; nothing while the clock is not settled. */
+/** The functions that delete outdated rows, each from one table; nothing while the clock is not settled. */
 const DROPS = [
   dropOldCodes,
   dropOldCounts,

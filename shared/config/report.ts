@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Clock } from '../clock.ts';
+import { type Clock, DAY_MS } from '../clock.ts';
 import { looseModes } from '../db/loose-modes.ts';
 import { AppError, faultOf } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
@@ -94,7 +94,7 @@ function tlsState({ tls }: Config, nowMs: number): { fault: string | null; warni
     const certificate = new X509Certificate(readWanted('TLS_CERT_FILE', tls.certFile));
     const key = createPrivateKey(readWanted('TLS_KEY_FILE', tls.keyFile));
     if (!certificate.checkPrivateKey(key)) throw new Error('the key belongs to another certificate');
-    const daysLeft = Math.floor((Date.parse(certificate.validTo) - nowMs) / 86_400_000);
+    const daysLeft = Math.floor((Date.parse(certificate.validTo) - nowMs) / DAY_MS);
     if (daysLeft >= EXPIRY_WARNING_DAYS) return { fault: null, warning: null };
     const when = daysLeft < 0 ? 'has expired' : `expires in ${daysLeft} days`;
     return { fault: null, warning: `The certificate in ${tls.certFile} ${when}.` };

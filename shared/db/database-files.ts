@@ -49,7 +49,7 @@ function isSqlite(path: string): boolean {
   }
 }
 
-/** Symbolic links that lead to each other end nowhere: so many are followed. */
+/** How many symbolic links are followed: some lead to each other. */
 const MAX_LINKS = 40;
 
 /** Where the path leads, also where nothing is there yet or a symbolic link leads to nothing. */

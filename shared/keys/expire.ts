@@ -23,7 +23,7 @@ export function isInState(state: KeyState, nowMs: number): SQL {
     : stored;
 }
 
-/** So many keys are stored as expired at once at most, which takes the server a few milliseconds. */
+/** The most keys that one transaction stores as expired, which takes the server a few milliseconds. */
 const MOST_AT_ONCE = 100;
 
 /** Keys of any profile that are due, a hundred at most; none while the clock is not settled. */

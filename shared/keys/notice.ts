@@ -48,7 +48,7 @@ function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
   return Math.max(nowMs, (last ?? Number.NEGATIVE_INFINITY) + REQUESTS_EVERY_MS);
 }
 
-/** So many mails of one kind tell of changes of one profile within a day; none tells of further ones. */
+/** The most mails of one kind about changes of one profile within a day. */
 const TOLD_PER_DAY = 3;
 
 type ChangeNotice<About> = { profileId: number; about: About; atMs: number };

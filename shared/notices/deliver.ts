@@ -14,7 +14,7 @@ import { subjectInWords, undeliveredOf } from './undelivered.ts';
 // that did it sends them once, and the server then tries again, with growing pauses, for three days. A crash between the
 // mail server's yes and the note of it sends a mail twice, and none is lost.
 
-/** After so many failures of the mail server in a row it is left alone for a while. */
+/** After this many failures in a row the mail server is left alone for a while. */
 const MAX_FAILURES = 3;
 
 /**

@@ -16,17 +16,17 @@ import { subjectInWords } from './undelivered.ts';
 /** A delivery that takes longer no longer holds up the next one, in milliseconds. */
 const PATIENCE_MS = 1_000;
 
-/** So many deliveries are under way at most. */
+/** The most deliveries that are under way at once. */
 const MOST_OPEN = 16;
 
 /** How often it is looked for what has become due while slow deliveries are under way, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** What came of a try is stored so often, and so far apart, since otherwise the mail goes out again. */
+/** How often storing the result of a delivery is tried, and the pause between: without it the mail goes out again. */
 const STORE_TRIES = 40;
 const STORE_RETRY_MS = 250;
 
-/** Everything that sending needs: dependencies, a connection that may write, the mailer, and who hears what happens. */
+/** Everything that sending needs: dependencies, a connection that may write, the mailer, and a log of what happens. */
 export type Sending = {
   deps: Pick<Deps, 'clock' | 'config'>;
   sqlite: Sqlite;
@@ -35,7 +35,7 @@ export type Sending = {
   isStopping: () => boolean;
   /** Only notices about this key are sent; null for all. */
   identifier: string | null;
-  /** No further delivery begins after so many failures of the mail server in a row. */
+  /** No further delivery begins after this many failures of the mail server in a row. */
   maxFailures: number;
 };
 
@@ -52,8 +52,8 @@ export async function sendAll(sending: Sending): Promise<boolean> {
   const { open, faults } = deliveries;
   for (;;) {
     const claimed = claimNext(sending, deliveries);
-    if (claimed !== null) await settled([begin(sending, deliveries, claimed)], PATIENCE_MS);
-    else if (open.size > 0) await settled([...open.values()], LOOK_AGAIN_MS);
+    if (claimed !== null) await untilAnyEnds([begin(sending, deliveries, claimed)], PATIENCE_MS);
+    else if (open.size > 0) await untilAnyEnds([...open.values()], LOOK_AGAIN_MS);
     else if (faults.length > 0) throw faults[0];
     else return deliveries.failures >= sending.maxFailures;
   }
@@ -90,8 +90,8 @@ function begin(sending: Sending, deliveries: Deliveries, claimed: Claimed): Prom
   return ended;
 }
 
-/** Waits until one of these has ended, for so many milliseconds at most. */
-async function settled(deliveries: readonly Promise<void>[], milliseconds: number): Promise<void> {
+/** Waits until one of these has ended, or this many milliseconds have passed. */
+async function untilAnyEnds(deliveries: readonly Promise<void>[], milliseconds: number): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   try {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Opened } from '../db/connect.ts';
 import { realPath } from '../db/disk.ts';
@@ -21,7 +21,7 @@ export type ErasureStatus = {
 };
 
 /** A running server vacuums 23 hours after the last time, and waits for imports that follow each other. */
-const PATIENCE_MS = 86_400_000;
+const PATIENCE_MS = DAY_MS;
 
 /** Reads it from a database of the newest schema, the names of the files beside it, and the configuration. Throws `busy`. */
 export function readErasureStatus(db: Opened, { mail }: Pick<Config, 'mail'>): ErasureStatus {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { actorText } from '../actor.ts';
-import { isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
 import { diskWarning } from '../db/disk.ts';
 import { guardDatabase } from '../db/faults.ts';
@@ -62,8 +62,6 @@ export type Status = {
   /** Whole sentences: what an operator should look at. */
   warnings: string[];
 };
-
-const DAY_MS = 86_400_000;
 
 /** How old the last backup and the oldest pending request may be. */
 const PATIENCE_DAYS = 7;

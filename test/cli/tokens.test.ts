@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Access } from '../../shared/access/access.ts';
+import { listDecided } from '../../shared/access/decided.ts';
 import { enterHandOver } from '../../shared/access/hand-over.ts';
-import { listPeopleEvents } from '../../shared/access/people-log.ts';
 import { ERASE_LIMIT, readPlatformToken } from '../../shared/access/platform-tokens.ts';
 import { readTokenText } from '../../shared/access/token-text.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
@@ -46,7 +46,7 @@ describe('profilectl tokens', () => {
       isWithoutAddress: false,
     });
     expect(bytesOf(access)).not.toContain(token.slice(13));
-    expect(listPeopleEvents(access.db, 1)).toMatchObject([
+    expect(listDecided(access.db, 1)).toMatchObject([
       { event: 'added', kind: 'platform', name: 'Backend', detail: { token: identifier } },
     ]);
   });

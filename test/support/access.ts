@@ -1,7 +1,9 @@
 import { afterAll } from 'bun:test';
 import type { Access } from '../../shared/access/access.ts';
+import { readAdminGeneration } from '../../shared/access/admin-binding.ts';
 import { handOver } from '../../shared/access/hand-over.ts';
 import { addToken } from '../../shared/access/platform-tokens.ts';
+import type { Signed } from '../../shared/access/session-row.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { onBox } from './actors.ts';
@@ -17,6 +19,12 @@ export function ticketFor(access: Access, uid: number, openedBy = openerFor(acce
 export function openerFor(access: Access, name = `backend ${Bun.randomUUIDv7()}`): string {
   const wanted = { name, rights: ['sign-ins'], isWithoutAddress: false, eraseLimit: 0 };
   return addToken(access, wanted, onBox('root')).identifier;
+}
+
+/** Who an admin is for a session that begins now; null where none of this name has a confirmed passkey. */
+export function adminToSign(access: Access, name: string): Signed | null {
+  const generation = readAdminGeneration(access.db, name);
+  return generation === null ? null : { kind: 'admin', name, generation };
 }
 
 /** A browser that asks, as far as a sign-in is told of. */

@@ -65,29 +65,16 @@ export function textArea(field: FieldParts & { value: string; rows: number; boun
   );
 }
 
-/** One of several answers; the first gets the field's id, where links to the field lead. */
-export function radios(field: FieldParts & { value: string; options: readonly Option[] }): Html {
-  return choices(field, 'radio', [field.value]);
-}
-
-/** Any number of several answers. */
-export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
-  return choices(field, 'checkbox', field.values);
-}
-
 /** An answer that can be chosen. */
 export type Option = { value: string; label: string; hint?: string };
 
-function choices(
-  field: FieldParts & { options: readonly Option[] },
-  type: 'radio' | 'checkbox',
-  chosen: readonly string[],
-): Html {
-  const { name, label, options, faults } = field;
+/** Any number of several answers; the first gets the field's id, where links to the field lead. */
+export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
+  const { name, label, options, values, faults } = field;
   const items = options.map(({ value, label: text, hint }, index) => {
     const id = index === 0 ? name : `${name}-${index}`;
-    const isChecked = chosen.includes(value);
-    return html`<div class="choice"><input id="${id}" name="${name}" type="${type}" value="${value}"${raw(isChecked ? ' checked' : '')}><label for="${id}">${text}${hint ? html` <small>${hint}</small>` : ''}</label></div>`;
+    const isChecked = values.includes(value);
+    return html`<div class="choice"><input id="${id}" name="${name}" type="checkbox" value="${value}"${raw(isChecked ? ' checked' : '')}><label for="${id}">${text}${hint ? html` <small>${hint}</small>` : ''}</label></div>`;
   });
   return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}${items}</fieldset>`;
 }

@@ -98,7 +98,7 @@ function openPipe(path: string): number {
   }
 }
 
-/** So many bytes are enough to see what a file is. */
+/** How many bytes are read to recognise what a file is. */
 const HEAD_BYTES = 4_096;
 
 /** Whether an earlier import may have written this: for nobody else to read, of one name, with lines that want to be JSON. */

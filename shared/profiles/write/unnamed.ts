@@ -14,7 +14,7 @@ export type Unnamed = {
   name: (ids: readonly number[]) => void;
   /** How many are left and may be erased, and which, as facts of what somebody is asked about. */
   left: (times: Times) => { count: number; facts: Facts };
-  /** Takes out at most so many of those that are left and may be erased, in the order of their ids, and returns them. */
+  /** Takes out the first `most` of those that are left and may be erased, in the order of their ids, and returns them. */
   take: (most: number, times: Times) => ProfileRow[];
 };
 

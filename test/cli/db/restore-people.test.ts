@@ -3,8 +3,8 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Access } from '../../../shared/access/access.ts';
 import { inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
+import { listDecided } from '../../../shared/access/decided.ts';
 import { confirmPasskey } from '../../../shared/access/passkeys.ts';
-import { listPeopleEvents } from '../../../shared/access/people-log.ts';
 import { readSession } from '../../../shared/access/sessions.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { openBare } from '../../../shared/db/connect.ts';
@@ -40,9 +40,7 @@ const stateOf = (db: string) =>
   );
 
 const logOf = (db: string) =>
-  withAccess(db, (access) =>
-    listPeopleEvents(access.db, 3).map(({ event, name, detail }) => ({ event, name, detail })),
-  );
+  withAccess(db, (access) => listDecided(access.db, 3).map(({ event, name, detail }) => ({ event, name, detail })));
 
 /**
  * A database whose backup has Grace with two passkeys and Mallory, who is signed in. Since then Mallory was removed, Grace

@@ -105,7 +105,7 @@ describe('Ctrl-C says what stands', () => {
       while (showKey(own.access, identifier).attempt === null) await Bun.sleep(10);
       terminal.type(KEY.ctrlC);
       expect(await terminal.exited).toBe(130);
-      expect(plain(terminal.screen())).toContain(`the server goes on to mail the secret of key ${identifier}`);
+      expect(plain(terminal.screen())).toContain(`the server is still mailing the secret of key ${identifier}`);
       letGo();
       await confirmed;
       while (showKey(own.access, identifier).state !== 'Active') await Bun.sleep(10);

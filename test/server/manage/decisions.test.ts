@@ -1,7 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import type { Signed } from '../../../shared/access/session-row.ts';
-import { adminToSign, ownerToSign } from '../../../shared/access/sessions.ts';
+import { ownerToSign } from '../../../shared/access/sessions.ts';
+import { adminToSign } from '../../support/access.ts';
 
 import { onBox } from '../../support/actors.ts';
 import { adminWorld, signInAdmin } from '../../support/admin-pages.ts';

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin, inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { beginSignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
+import { listDecided } from '../../../shared/access/decided.ts';
 import { beginRegistration, readEnrolment, register } from '../../../shared/access/enrolments.ts';
 import { confirmPasskey, listPasskeys, removePasskey } from '../../../shared/access/passkeys.ts';
-import { listPeopleEvents } from '../../../shared/access/people-log.ts';
 import { relyingPartyOf } from '../../../shared/access/relying-party.ts';
 import { readSession } from '../../../shared/access/sessions.ts';
 import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
@@ -51,7 +51,7 @@ describe('an admin', () => {
     expect(readSession(access, token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
     expect(signed.name).toBe('Grace');
     expect(listAdmins(access)).toMatchObject([{ state: 'confirmed', passkeys: [{ lastUsedAt: expect.any(String) }] }]);
-    expect(listPeopleEvents(access.db, 10).map(({ event, by }) => `${by}: ${event}`)).toEqual([
+    expect(listDecided(access.db, 10).map(({ event, by }) => `${by}: ${event}`)).toEqual([
       'root (on the box): passkey confirmed',
       'admin Grace: passkey registered',
       'root (on the box): added',
