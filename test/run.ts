@@ -29,7 +29,7 @@ const SLOW = [
   'test/server/manage/feed*.test.ts',
   'test/server/{freshness,docs/examples,request/big-answers}.test.ts',
   'test/server/developers/{platform,restored}.test.ts',
-  'test/shared/{limits/threads,db/{database-files,log-keeper},keys/approval-protocol}.test.ts',
+  'test/shared/{limits/{threads,lost-file},db/{database-files,log-keeper},keys/approval-protocol}.test.ts',
   'test/shared/profiles/write/{as-of-model,import-order}.test.ts',
   'test/shared/{mail,notices}/**',
   '**/*browser.test.ts',

@@ -10,6 +10,7 @@ import { beginSession, listSessions, noteUse, ownerToSign, readSession } from '.
 import { sweepSessions } from '../../shared/access/sweep.ts';
 import { hashOf } from '../../shared/access/tokens.ts';
 import { DAY_MS, SETTLE_MS } from '../../shared/clock.ts';
+import { dropErasedProfiles } from '../../shared/db/erasures.ts';
 import { expireKeys } from '../../shared/keys/expire.ts';
 import { USAGE_DAYS } from '../../shared/keys/fields.ts';
 import { revokeKey } from '../../shared/keys/lifecycle.ts';
@@ -22,6 +23,7 @@ import { keyUsage } from '../../shared/usage/usage-view.ts';
 import { CLIENT, countingCodes, openerFor, testAccess } from '../support/access.ts';
 import { onBox } from '../support/actors.ts';
 import { secretOf } from '../support/admins.ts';
+import { eraseProfile } from '../support/erase.ts';
 import { importLines } from '../support/import.ts';
 import { issue, mails } from '../support/keys.ts';
 import { sendDueNotices } from '../support/notices.ts';
@@ -57,6 +59,7 @@ async function makeWorld() {
     countUsage(usage.counter, { identifier }, null);
     expect(saveUsage(usage)).toBe(true);
     expireKeys(access);
+    dropErasedProfiles(access.db, clock);
     await sendNotices({ ...access, mailer: async () => null }, () => {});
   };
   return { access, clock, codes, usage, identifier, stir };
@@ -171,6 +174,15 @@ const THINGS: Thing[] = [
       countUsage(usage.counter, { identifier }, 'not_found');
       saveUsage(usage);
       return () => keyUsage(access, identifier, USAGE_DAYS).days.some(({ notFound }) => notFound > 0);
+    },
+  },
+  {
+    name: 'the UID of a profile that was erased',
+    lifeMs: 40 * DAY_MS,
+    isStored: true,
+    make: ({ access }) => {
+      eraseProfile(access, 'ada', onBox('root'));
+      return () => access.db.$client.query('SELECT 1 FROM erased_profiles WHERE id = ?').get(ADA.id) !== null;
     },
   },
   {

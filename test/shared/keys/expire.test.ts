@@ -163,6 +163,6 @@ test('a key is Active, expired or stored as such as a model says, however the cl
       }
       expect(checkDatabase(deps.db).faults).toEqual([]);
     }),
-    { numRuns: rounds(120) },
+    { numRuns: rounds(60) },
   );
 }, 60_000);
