@@ -75,6 +75,8 @@ function addInstalled(add: Stage['add'], { path, content, mode }: ReleaseFile): 
   if (path === 'deploy/settings.example') add(SETTINGS, content, 0o640);
   if (page !== undefined) add(`usr/share/man/man1/${page}.gz`, gzip(content));
   else if (path in COMPLETIONS) add(COMPLETIONS[path as keyof typeof COMPLETIONS], content);
+  // Small installations leave out everything in /usr/share/doc.
+  else if (path.startsWith('deploy/')) add(`usr/share/profile-lookup/${path}`, content, mode);
   else add(`usr/share/doc/profile-lookup/${path}`, content, mode);
 }
 

@@ -7,6 +7,7 @@ import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
 import { createDebianRoot, type DebianRoot, NO_DEBIAN_ROOT } from '../support/debian-root.ts';
 import { get } from '../support/http.ts';
+import { CANNOT_FOLLOW, followPage, pageBlocks, prepareForPage } from '../support/install-page.ts';
 import { rounds } from '../support/rounds.ts';
 import { startServerProcess } from '../support/server-process.ts';
 
@@ -218,6 +219,54 @@ describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian tha
 
     await inside('dpkg', '--install', '/tmp/package.deb');
     expect(await inside(...AS_SERVICE, 'profilectl', ...SETTINGS, 'profiles', 'count')).toBe('1\n');
+  }, 60_000);
+});
+
+/** The secret in the mail of an approval, which is one of the files in this folder. */
+function mailedSecret(mails: string): string {
+  const name = readdirSync(mails).find((one) => one.includes('-approval-')) ?? '';
+  return /plk_\w{8}_\w{38}/.exec(readFileSync(join(mails, name), 'utf8'))?.[0] ?? '';
+}
+
+describe.skipIf(CANNOT_FOLLOW !== null)('docs/install.md, its commands run in order on a Debian', () => {
+  const WITHOUT = 'Without the package';
+  const READY = '{"status":"ok"}';
+  let root: DebianRoot;
+
+  beforeAll(() => {
+    root = createDebianRoot(join(FOLDER, 'page'));
+    const archive = join(OUT, `${archiveOf(AMD64)}.tar.gz`);
+    prepareForPage(root, [debOf('amd64'), archive, join(OUT, 'SHA256SUMS')]);
+  }, 120_000);
+
+  test('from the package to a lookup and a backup that was restored', async () => {
+    const blocks = pageBlocks().filter(({ heading }) => heading !== WITHOUT);
+    const printed = await followPage(
+      root,
+      blocks.map(({ text }) => text),
+      mailedSecret,
+    );
+    const under = (heading: string) => printed.filter((_, at) => blocks[at]?.heading === heading).join('');
+    expect(under('1. The program')).toContain(`profile-lookup_${VERSION}_amd64.deb: OK\n`);
+    expect(under('1. The program')).toContain(`\n${VERSION} (`);
+    expect(under('2. Settings')).toMatch(/PUBLIC_URL +https:\/\/api\.example\.org .*Written to the folder \S+\.\n$/s);
+    expect(under('3. Profiles')).toStartWith('Imported 2 lines;');
+    expect(under('4. The server, and HTTPS by Caddy')).toEndWith(READY);
+    expect(under('5. The first key')).toMatch(/\bpending\b.*\b\w{8} Active\n\{"id":7,"username":"ada",[^\n]*\}$/s);
+    expect(under('6. The first admin')).toContain('https://api.example.org/developers/enrol#');
+    expect(under('7. Backups')).toContain('created restic repository');
+    expect(under('8. What to watch')).toMatch(/^Restore test \d+s ago, of .*^No warnings\.$/ms);
+  }, 60_000);
+
+  test('from the archive to a server with HTTPS', async () => {
+    const remove =
+      'dpkg --purge profile-lookup\nuserdel profile-lookup\nrm -r /var/lib/profile-lookup /etc/profile-lookup\n';
+    const all = pageBlocks();
+    const wanted = [WITHOUT, '2. Settings', '3. Profiles', '4. The server, and HTTPS by Caddy'];
+    const blocks = wanted.flatMap((heading) => all.filter((block) => block.heading === heading));
+    const printed = await followPage(root, [remove, ...blocks.map(({ text }) => text)], mailedSecret);
+    expect(printed.at(-1)).toEndWith(READY);
+    expect(existsSync(join(root.folder, 'usr/bin/profilectl'))).toBe(false);
   }, 60_000);
 });
 

@@ -32,6 +32,12 @@ export function createDebianRoot(folder: string): DebianRoot {
   mkdirSync(folder, { recursive: true });
   // It is the root folder of all users inside.
   chmodSync(folder, 0o755);
+  for (const name of ['bin', 'sbin', 'lib', 'lib64']) {
+    mkdirSync(join(folder, 'usr', name), { recursive: true });
+    symlinkSync(`usr/${name}`, join(folder, name));
+  }
+  for (const name of ['proc', 'dev', 'tmp']) mkdirSync(join(folder, name));
+  chmodSync(join(folder, 'tmp'), 0o1777);
   const names = basePackages();
   copyFiles(names, folder);
   copyDatabase(names, folder);
@@ -39,7 +45,10 @@ export function createDebianRoot(folder: string): DebianRoot {
   for (const name of ['passwd', 'group']) {
     cpSync(join(folder, `usr/share/base-passwd/${name}.master`), join(folder, 'etc', name));
   }
+  // Those of this machine were made by libpam-runtime's own script.
+  for (const path of globSync('/etc/pam.d/common-*')) cpSync(path, join(folder, path));
   output('mknod', '-m', '666', join(folder, 'dev/null'), 'c', '1', '3');
+  output('mknod', '-m', '666', join(folder, 'dev/urandom'), 'c', '1', '9');
 
   const words = (...more: string[]) => {
     const inside = 'mount -t proc proc "$1/proc" && folder=$1 && shift && exec chroot "$folder" "$@"';
@@ -60,8 +69,8 @@ function output(...words: string[]): string {
   return stdout.toString();
 }
 
-/** The essential and required packages of this machine, and what they depend on. */
-function basePackages(): string[] {
+/** All packages of this machine, each by its name and by what else it provides. */
+function installedPackages(): Map<string, Installed> {
   const fields = ['Package', 'Architecture', 'Essential', 'Priority', 'Pre-Depends', 'Depends', 'Provides'];
   const format = `${fields.map((field) => `\${${field}}`).join('\t')}\n`;
   const architectures = ['all', output('dpkg', '--print-architecture').trim()];
@@ -76,10 +85,34 @@ function basePackages(): string[] {
     const found = { name, needs, isBase: essential === 'yes' || priority === 'required' };
     for (const known of [name, ...namesIn(provides)]) if (!installed.has(known)) installed.set(known, found);
   }
-  const wanted = new Set([...installed.values()].filter(({ isBase }) => isBase));
+  return installed;
+}
+
+/** The names of these packages, and of all that they depend on. */
+function withDependencies(installed: Map<string, Installed>, packages: Iterable<Installed>): string[] {
+  const wanted = new Set(packages);
   // The set grows while it is gone through.
   for (const { needs } of wanted) for (const need of needs) addIfThere(wanted, installed.get(need));
   return [...wanted].map(({ name }) => name);
+}
+
+/** The essential and required packages of this machine, and what they depend on. */
+function basePackages(): string[] {
+  const installed = installedPackages();
+  return withDependencies(
+    installed,
+    [...installed.values()].filter(({ isBase }) => isBase),
+  );
+}
+
+/** Copies the files of a package of this machine, and of all that it needs beyond the base, into a folder. */
+export function copyPackage(name: string, folder: string): void {
+  const installed = installedPackages();
+  const found = installed.get(name);
+  if (found === undefined) throw new Error(`the package ${name} is not installed on this machine`);
+  const base = new Set(basePackages());
+  const names = withDependencies(installed, [found]).filter((one) => !base.has(one));
+  copyFiles(names, folder);
 }
 
 function addIfThere<T>(set: Set<T>, value: T | undefined): void {
@@ -87,19 +120,16 @@ function addIfThere<T>(set: Set<T>, value: T | undefined): void {
 }
 
 function copyFiles(names: readonly string[], folder: string): void {
-  for (const name of ['bin', 'sbin', 'lib', 'lib64']) {
-    mkdirSync(join(folder, 'usr', name), { recursive: true });
-    symlinkSync(`usr/${name}`, join(folder, name));
-  }
-  for (const name of ['proc', 'dev', 'tmp']) mkdirSync(join(folder, name), { recursive: true });
+  mkdirSync(folder, { recursive: true });
   const paths = output('dpkg-query', '--listfiles', ...names)
     .split('\n')
     .filter((path) => path.startsWith('/') && path !== '/.' && !UNREAD.test(path))
     .map((path) => path.replace(MERGED, '/usr/$1').slice(1));
-  const list = join(folder, 'tmp/files');
-  writeFileSync(list, [...new Set(paths)].sort().join('\n'));
+  const list = [...new Set(paths)].sort().join('\n');
   const options = '--no-recursion --ignore-failed-read --warning=none';
-  output('sh', '-c', `tar -C / -c ${options} -T "$1" 2>/dev/null | tar -C "$2" -x -p`, 'sh', list, folder);
+  const copy = `tar -C / -c ${options} -T - 2>/dev/null | tar -C "$1" -x -p`;
+  const { success, stderr } = Bun.spawnSync(['sh', '-c', copy, 'sh', folder], { stdin: Buffer.from(list) });
+  if (!success) throw new Error(`the files of packages can't be copied: ${stderr}`);
 }
 
 /** Copies what dpkg knows of these packages: the names of their files, their scripts and their entries. */
