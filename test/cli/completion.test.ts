@@ -50,6 +50,7 @@ describe('what may come next', () => {
       '--rate-limit',
       '--expires',
       '--retire-old',
+      '--wait',
       '--version',
       '--json',
       '--yes',

@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { cleanEnvironment, PROJECT, profilectlWords } from './cli.ts';
 import { noteOutput } from './secret-search.ts';
 
-/** `profilectl` in a pseudo-terminal of 100 by 40. */
+/** `profilectl` in a pseudo-terminal. */
 export type Terminal = {
   /** Waits until the text has appeared on the screen since the last wait; fails after 10 s with what is there. */
   see: (text: string | RegExp) => Promise<void>;
@@ -21,11 +21,15 @@ export const KEY = { enter: '\r', space: ' ', down: '\u001b[B', ctrlC: '\u0003',
 
 const PATIENCE_MS = 10_000;
 
+/** Room for the longest question with paths of a test run, which would be wrapped at another place each time. */
+const WIDE = 300;
+
 /** Starts `profilectl` in a terminal: from source, or as `command` says. */
 export function openTerminal(
   words: readonly string[],
   variables: Record<string, string> = {},
   command: (words: readonly string[]) => string[] = profilectlWords,
+  columns = WIDE,
 ): Terminal {
   let printed = '';
   let seenUpTo = 0;
@@ -35,7 +39,7 @@ export function openTerminal(
     env: cleanEnvironment({ TERM: 'xterm', ...variables }),
     cwd: PROJECT,
     terminal: {
-      cols: 100,
+      cols: columns,
       rows: 40,
       data: (_terminal, bytes) => {
         printed += decoder.decode(bytes, { stream: true });

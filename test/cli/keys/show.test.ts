@@ -4,7 +4,7 @@ import { columnsOf, wrapLine } from '../../../cli/output.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
-import { profilectl } from '../../support/cli.ts';
+import { profilectl, profilectlWords } from '../../support/cli.ts';
 import { changeByHand } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -41,7 +41,7 @@ describe('keys show', () => {
     const identifier = await request(deps, { name: 'Long', description: `${DESCRIPTION} ${LONG}` });
     const off = await profilectl(['keys', 'show', identifier], { variables });
     expect(off.stdout).toContain(` ${LONG.split('\n')[0]}\n`);
-    const terminal = openTerminal(['keys', 'show', identifier], variables);
+    const terminal = openTerminal(['keys', 'show', identifier], variables, profilectlWords, 100);
     await terminal.see('Last attempt');
     expect(await terminal.exited).toBe(0);
     const lines = terminal.screen().replaceAll('\r', '').split('\n');

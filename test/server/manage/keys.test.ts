@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { settleBackground } from '../../../server/developers/background.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
@@ -101,6 +102,8 @@ describe('every operation, every kind of token, every key', () => {
       const [ada, bea] = [await newOwner(), await newOwner()];
       const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
       const abouts = [own, others, NOBODYS];
+      // What earlier ones have begun is written by then.
+      await settleBackground(world.pages.background);
       const before = traces();
       for (const about of abouts) {
         await expectRefused(await ask(operation, about, platform), 403, 'forbidden');
