@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { startServer } from '../../server/main.ts';
@@ -109,6 +109,15 @@ const STAGES: Kill[] = [
   'activated',
 ];
 
+/** Whether a process has a file open; Linux only. */
+function isOpenIn(pid: number, path: string): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((name) => readlinkSync(`/proc/${pid}/fd/${name}`) === path);
+  } catch {
+    return false; // It has closed a file or ended meanwhile.
+  }
+}
+
 /** Runs one approval as a process and kills it; resolves when it is dead. */
 async function approveAndKill(world: World, identifier: string, kill: Kill): Promise<void> {
   const lock = openDatabase(world.config.databasePath, 'use');
@@ -131,11 +140,12 @@ async function approveAndKill(world: World, identifier: string, kill: Kill): Pro
   const reached = (): boolean => {
     if ('seen' in smtp) return smtp.seen.includes(kill as SmtpStage);
     if (kill === 'accepted, before activation') return smtp.received.length > 0;
+    // It waits for the lock as soon as it has the database open.
+    if (kill === 'before it begins') return isOpenIn(child.pid, world.config.databasePath);
     return kill === 'activated' && showKey(world, identifier).state === 'Active';
   };
-  // The random instants, and the one that nothing announces, are times; the others are seen.
-  const fixedMs = typeof kill === 'number' ? kill : kill === 'before it begins' ? 250 : null;
-  if (fixedMs !== null) setTimeout(at.resolve, fixedMs);
+  // The random instants are times; the others are seen.
+  if (typeof kill === 'number') setTimeout(at.resolve, kill);
   else {
     const watch = setInterval(() => {
       if (!reached() && child.exitCode === null) return;

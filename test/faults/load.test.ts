@@ -14,7 +14,7 @@ import { testDeps } from '../support/world.ts';
 // A server process under load, while other processes do to its database whatever operators do.
 
 const PROFILES = 3_000;
-const VERSIONS = 4;
+const VERSIONS = 1 + rounds(3);
 
 /** A profile as the import of one version leaves it; every field tells the version. */
 function profile(id: number, version: number) {

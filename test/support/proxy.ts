@@ -130,13 +130,19 @@ async function run(
   void gather(child.stderr);
   const proxy = { httpsPort, httpPort, printed: () => printed };
   for (let tries = 0; ; tries++) {
-    const isUp = await through(proxy, '/healthz').then(
-      () => true,
-      () => false,
-    );
-    if (isUp) return proxy;
+    if ((await accepts(httpsPort)) && (await accepts(httpPort))) return proxy;
     if (child.exitCode !== null || tries > 500) throw new Error(`${program} did not start: ${printed}`);
     await Bun.sleep(20);
+  }
+}
+
+/** Whether somebody listens there. No request is sent: the server behind the proxy may not be up yet. */
+async function accepts(port: number): Promise<boolean> {
+  try {
+    (await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } })).end();
+    return true;
+  } catch {
+    return false;
   }
 }
 
