@@ -98,10 +98,10 @@ export const PORTAL_REFUSALS = {
     headers: retryAfter,
     when: 'another request puts profiles in',
   },
-  /** Something is not any more as the page showed on which an admin decided. */
+  /** Something is not any more as it was shown to whoever has confirmed it. */
   changed_since: {
     status: 409,
-    sentence: 'This has changed since the page showed it; look at it again. Nothing was done.',
+    sentence: 'This has changed since it was shown; look at it again. Nothing was done.',
   },
   /** An admin begins to use a passkey too often. */
   too_many_challenges: {

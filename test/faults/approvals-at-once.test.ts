@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/db/open.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
-import { request } from '../support/keys.ts';
+import { profilectl } from '../support/cli.ts';
+import { mailedSecrets, request } from '../support/keys.ts';
 import { startLineChild } from '../support/line-child.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { rounds, seededRandom } from '../support/rounds.ts';
@@ -12,6 +13,9 @@ import { testDeps } from '../support/world.ts';
 // Processes that approve the same key at the same moment, while another one holds the write lock.
 
 const PROCESSES = 8;
+
+/** Longer than commands take to begin. */
+const HELD_FROM_COMMANDS_MS = 2_000;
 const HELD_MS = 100;
 
 test('eight approvals of one key that wait for a lock: one mail, one Active key, the others say who is at it', async () => {
@@ -49,3 +53,28 @@ test('eight approvals of one key that wait for a lock: one mail, one Active key,
   }
   other.close();
 }, 300_000);
+
+test('eight commands that wait for a lock of two seconds: one mail, and the seven others say why they did nothing', async () => {
+  const deps = testDeps();
+  insertProfile(deps.db, { id: 1 });
+  const identifier = await request(deps);
+  const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+  const other = openDatabase(deps.config.databasePath, 'use').$client;
+  other.run('BEGIN IMMEDIATE');
+  const [runs] = await Promise.all([
+    Promise.all(
+      Array.from({ length: PROCESSES }, () => profilectl(['keys', 'approve', identifier, '--yes'], { variables })),
+    ),
+    Bun.sleep(HELD_FROM_COMMANDS_MS).then(() => void other.run('COMMIT')),
+  ]);
+  other.close();
+  expect(mailedSecrets(deps, identifier)).toHaveLength(1);
+  expect(runs.filter(({ code }) => code === 0)).toHaveLength(1);
+  for (const { stderr } of runs.filter(({ code }) => code !== 0)) {
+    expect(stderr).toMatch(
+      /has been approving key|has changed meanwhile: it is Active now|is Active; only pending keys/,
+    );
+    expect(stderr).not.toMatch(/pending still|[Aa]pprove again/);
+  }
+  expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 1, result: 'accepted' } });
+}, 60_000);
