@@ -7,16 +7,22 @@ export type Random = (bytes: number) => Uint8Array;
 /** The machine's cryptographic randomness. */
 export const systemRandom: Random = (bytes) => crypto.getRandomValues(new Uint8Array(bytes));
 
-/**
- * Returns `length` random base62 characters, each of the 62 equally likely: bytes of 248 and more are thrown away, so
- * there is no modulo bias.
- */
+/** Returns `length` random base62 characters, each of the 62 equally likely. */
 export function randomBase62(length: number, random: Random): string {
+  return randomText(BASE62, length, random);
+}
+
+/**
+ * Returns `length` random characters of an alphabet of at most 256, each equally likely: bytes from the largest multiple of
+ * its size upwards are thrown away (of 62 characters, 248 and more), so there is no modulo bias.
+ */
+export function randomText(alphabet: string, length: number, random: Random): string {
+  const end = 256 - (256 % alphabet.length);
   let text = '';
   while (text.length < length) {
-    for (const byte of random(length - text.length)) {
-      if (byte < 248) text += BASE62[byte % 62];
+    for (const byte of random(length)) {
+      if (byte < end) text += alphabet[byte % alphabet.length];
     }
   }
-  return text;
+  return text.slice(0, length);
 }

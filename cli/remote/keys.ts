@@ -1,7 +1,7 @@
 import { DAY_MS, systemClock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
-import { noSuchKey } from '../../shared/keys/record.ts';
+import { noSuchKey } from '../../shared/keys/unknown.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import type { Operation } from '../../shared/operations.ts';
 import type { ListInput, ListOutput } from '../../shared/usage/listed.ts';

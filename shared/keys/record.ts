@@ -10,6 +10,7 @@ import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
 import type { Approvable } from './approval.ts';
 import { canMove, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
+import { unknownKey } from './unknown.ts';
 
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
@@ -19,11 +20,6 @@ export type Owner = { id: number; username: string; banned: boolean; email: stri
 
 /** Who did what and when: the head of each event. */
 export type Act = { by: Actor; atMs: number };
-
-/** The refusal of an identifier that names no key, or none that the person may see. */
-export function noSuchKey(): AppError {
-  return new AppError('not_found', 'There is no key with this identifier.');
-}
 
 /** The refusal of a name that no profile has, or none that the person may see. */
 export function noSuchProfile(): AppError {
@@ -38,10 +34,11 @@ const keyByIdentifier = keepQuery((db) =>
     .prepare(),
 );
 
-/** The key with this identifier. Throws `not_found`. */
-export function readKey(db: Db | Tx, identifier: string): ApiKey {
+/** The key with this identifier; with `profileId`, only if it is a key of this profile. Throws `not_found`. */
+export function readKey(db: Db | Tx, identifier: string, profileId?: number): ApiKey {
   const key = keyByIdentifier(db).get({ identifier });
-  if (key === undefined) throw noSuchKey();
+  const isSeen = key !== undefined && (profileId === undefined || key.profileId === profileId);
+  if (!isSeen) throw unknownKey(db, identifier, profileId);
   return key;
 }
 

@@ -1,11 +1,17 @@
-import { BASE62, type Random, randomBase62 } from '../random.ts';
+import { BASE62, type Random, randomBase62, randomText } from '../random.ts';
 
 const SECRET = /^plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
 
-/** A new identifier: 8 base62 characters, safe to show and log. */
+/** The characters of new identifiers: those of base62 that nobody confuses with another when reading them aloud or typing. */
+const EASILY_READ = BASE62.replace(/[0O1Il]/g, '');
+
+/**
+ * A new identifier: 8 base62 characters, safe to show and log. `0`, `O`, `1`, `I` and `l` look alike and are left out; older
+ * identifiers may have them, so whatever reads identifiers accepts all of base62.
+ */
 export function newIdentifier(random: Random): string {
-  return randomBase62(8, random);
+  return randomText(EASILY_READ, 8, random);
 }
 
 /** A new secret for an identifier: `plk_<identifier>_<32 random base62><6 base62 of the CRC-32 of all before it>`. */

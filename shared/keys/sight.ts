@@ -1,6 +1,6 @@
 import type { Person } from '../actor.ts';
 import type { Db } from '../db/connect.ts';
-import { noSuchKey, noSuchProfile, readKey, readOwnerByName } from './record.ts';
+import { noSuchProfile, readKey, readOwnerByName } from './record.ts';
 
 /** Throws `not_found` where the input is about a key or a profile that does not exist, or that is not the owner's own. */
 export function checkSight(
@@ -8,9 +8,10 @@ export function checkSight(
   actor: Person,
   about: { identifier?: unknown; successorOf?: unknown; profile?: unknown; profileId?: unknown },
 ): void {
-  const isOthers = (profileId: number | null) => actor.kind === 'owner' && profileId !== actor.profileId;
+  const ownId = actor.kind === 'owner' ? actor.profileId : undefined;
+  const isOthers = (profileId: number) => ownId !== undefined && profileId !== ownId;
   for (const identifier of [about.identifier, about.successorOf]) {
-    if (typeof identifier === 'string' && isOthers(readKey(db, identifier).profileId)) throw noSuchKey();
+    if (typeof identifier === 'string') readKey(db, identifier, ownId);
   }
   if (typeof about.profileId === 'number') {
     if (isOthers(about.profileId)) throw noSuchProfile();

@@ -9,7 +9,8 @@ import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, stateAt } from './key.ts';
 import { identifiersOf, type KeyFilter, matching, type Part } from './part.ts';
-import { type ApiKey, noSuchKey, readKey, type StoredAttempt } from './record.ts';
+import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
+import { unknownKey } from './unknown.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
 export type KeyView = {
@@ -59,7 +60,7 @@ export type Reader = {
 /** One key, as this kind of viewer may see it. Throws `not_found`. */
 export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): KeyView {
   const row = viewOfKey(reader.db).all({ identifier })[0];
-  if (row === undefined) throw noSuchKey();
+  if (row === undefined) throw unknownKey(reader.db, identifier);
   return viewOf(row, reader.clock.nowMs(), viewer);
 }
 

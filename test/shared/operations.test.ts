@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import type { Person } from '../../shared/actor.ts';
 import { withdrawKey } from '../../shared/keys/lifecycle.ts';
+import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { OPERATIONS, type Operation, perform } from '../../shared/operations.ts';
 import { onBox } from '../support/actors.ts';
+import { insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
 import { DESCRIPTION, issue, mails, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { refusal } from '../support/refusal.ts';
@@ -194,6 +196,71 @@ describe('an owner', () => {
     expect((await refusal(act('show', PEOPLE.owner, { identifier }))).code).toBe('not_found');
     await act('show', PEOPLE.operator, { identifier });
   });
+});
+
+describe('an identifier that differs only in letter case from a key’s', () => {
+  const ofOneKey = Object.keys(ALLOWED).filter((name) => 'identifier' in OPERATIONS[name as Name].input) as Name[];
+
+  test('is refused with that key’s by every operation, to those who see the key, and as an unknown one to others', async () => {
+    const { deps, inputFor, act, traces } = await world();
+    const input = await inputFor('show', OWN);
+    const [own, others] = [input.identifier as string, await request(deps, { profile: 'user2' })];
+    const before = traces();
+    expect(ofOneKey.length).toBeGreaterThanOrEqual(9);
+    for (const name of ofOneKey) {
+      for (const kind of [...ALLOWED[name].own]) {
+        const sentenceFor = async (identifier: string) => {
+          const { code, message } = await refusal(act(name, PEOPLE[kind], { ...input, identifier }));
+          return [name, kind, code, message];
+        };
+        const refused = (sentence: string) => [name, kind, 'not_found', sentence];
+        expect(await sentenceFor(otherCase(own))).toEqual(refused(unknownButAlike(own)));
+        const seesAll = ALLOWED[name].others.includes(kind);
+        const sentence = seesAll ? unknownButAlike(others) : UNKNOWN_KEY;
+        expect(await sentenceFor(otherCase(others))).toEqual(refused(sentence));
+        expect(await sentenceFor('00000000')).toEqual(refused(UNKNOWN_KEY));
+      }
+    }
+    expect(traces()).toBe(before);
+  });
+
+  test('is refused in the same way as the identifier of the key to succeed', async () => {
+    const { deps, inputFor, act } = await world();
+    const own = await request(deps, { profile: 'user1' });
+    const input = await inputFor('request', OWN);
+    const messageFor = async (kind: Kind, name: Name, more: object) =>
+      (await refusal(act(name, PEOPLE[kind], { ...input, ...more }))).message;
+    const successorOf = otherCase(own);
+    expect(await messageFor('owner', 'request', { successorOf })).toBe(unknownButAlike(own));
+    expect(await messageFor('operator', 'request', { successorOf })).toBe(unknownButAlike(own));
+    const others = await request(deps, { profile: 'user2' });
+    expect(await messageFor('owner', 'request', { successorOf: otherCase(others) })).toBe(UNKNOWN_KEY);
+  });
+
+  test('is refused to an owner in the same way where another profile has exactly this one', async () => {
+    const { deps, act } = await world();
+    const template = await request(deps, { profile: 'user1' });
+    insertKeyAs(deps.db, 'aBcdefgh', OWN, template);
+    insertKeyAs(deps.db, 'Abcdefgh', OTHERS, template);
+    const messageFor = async (kind: Kind, identifier: string) =>
+      (await refusal(act('show', PEOPLE[kind], { identifier }))).message;
+    for (const identifier of ['Abcdefgh', 'ABCDEFGH']) {
+      expect(await messageFor('owner', identifier)).toBe(unknownButAlike('aBcdefgh'));
+    }
+    expect(await messageFor('operator', 'ABCDEFGH')).toBe(
+      'There is no key with this identifier, but Abcdefgh and aBcdefgh differ from it only in letter case.',
+    );
+  });
+});
+
+test('an older identifier, which has characters that new ones don’t, works as ever: its key is shown, approved and verified', async () => {
+  const { deps, act } = await world();
+  const identifier = '0O1Il0O1';
+  insertKeyAs(deps.db, identifier, OWN, await request(deps, { profile: 'user1' }));
+  await act('approve', PEOPLE.admin, { identifier });
+  expect(showKey(deps, identifier).state).toBe('Active');
+  const [secret = ''] = /plk_0O1Il0O1_[0-9A-Za-z]{38}/.exec(mails(deps).at(-1) ?? '') ?? [];
+  expect(identifierOfSecret(secret)).toBe(identifier);
 });
 
 test('a history names who acted: with names for those who run the service, without for owners', async () => {

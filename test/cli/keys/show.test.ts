@@ -5,6 +5,7 @@ import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl, profilectlWords } from '../../support/cli.ts';
+import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { changeByHand } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -74,6 +75,27 @@ describe('keys show', () => {
     expect([columnsOf(stream(true, 80)), columnsOf(stream(true, 0))]).toEqual([80, 100]);
     expect(columnsOf(stream(false, 80))).toBe(Number.POSITIVE_INFINITY);
   });
+});
+
+test('an identifier that differs only in letter case from a key’s is refused with that one, by commands that look and by those that act', async () => {
+  const identifier = await request(deps, { name: 'Alike' });
+  const typed = otherCase(identifier);
+  const asking = [
+    ['show', typed],
+    ['usage', typed],
+    ['withdraw', typed],
+    ['approve', typed],
+    ['edit', typed, '--name', 'New'],
+  ];
+  for (const words of asking) {
+    const done = await profilectl(['keys', ...words], { variables });
+    expect(done).toEqual({ code: 1, stdout: '', stderr: `${unknownButAlike(identifier)}\n` });
+  }
+  const json = await profilectl(['keys', 'show', typed, '--json'], { variables });
+  expect(JSON.parse(json.stderr)).toEqual({ error: unknownButAlike(identifier) });
+  const none = await profilectl(['keys', 'show', '00000000'], { variables });
+  expect(none).toEqual({ code: 1, stdout: '', stderr: `${UNKNOWN_KEY}\n` });
+  withdrawKey(deps, { identifier, by: onBox('ada') });
 });
 
 test('a pending request says when the address of its profile was changed, in its lines and in its history', async () => {

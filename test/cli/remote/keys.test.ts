@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Deps } from '../../../shared/deps.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
+import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { confirming, type Decider, profilectlAt, REASON, remoteWorld } from '../../support/remote.ts';
@@ -15,7 +16,7 @@ const LIMIT_MS = 120_000;
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 
-const { access, server, ownerToken } = await remoteWorld();
+const { access, server, adminToken, ownerToken } = await remoteWorld();
 
 /** A database of the box, with the same profile. */
 async function box() {
@@ -207,6 +208,23 @@ describe('at a server', () => {
       const own = await issue(access, { profile: 'ada' });
       expect(await at(ownerToken, ['keys', 'revoke', own.identifier])).toMatchObject({ code: 0 });
       expect(showKey(access, own.identifier).state).toBe('revoked');
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'an identifier that differs only in letter case is refused with the own key’s, and another’s as an unknown one',
+    async () => {
+      await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
+      const [own, others] = [await request(access, { profile: 'ada' }), await request(access, { profile: 'bea' })];
+      const show = (token: string, identifier: string) => at(token, ['keys', 'show', identifier]);
+      const refused = (sentence: string) => ({ code: 1, stdout: '', stderr: `${sentence}\n` });
+      expect(await show(ownerToken, otherCase(own))).toEqual(refused(unknownButAlike(own)));
+      expect(await show(adminToken, otherCase(others))).toEqual(refused(unknownButAlike(others)));
+      for (const identifier of [otherCase(others), others, '00000000']) {
+        expect(await show(ownerToken, identifier)).toEqual(refused(UNKNOWN_KEY));
+      }
+      await at(ownerToken, ['keys', 'withdraw', own]);
     },
     LIMIT_MS,
   );

@@ -3,6 +3,7 @@ import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
 import { removeAdmin } from '../../../shared/access/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { adminWorld, signInAdmin } from '../../support/admin-pages.ts';
+import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { issue, request } from '../../support/keys.ts';
 import { type PageWorld, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 
@@ -26,12 +27,13 @@ const ask = (world: PageWorld, path: string, { method, fields = {} }: (typeof AD
     ...(method === 'POST' && { form: Object.entries(FORM).filter(([name]) => name in fields) }),
   });
 
-/** A world with two keys of Ada, and the paths of a route for each of them and for one that nobody has. */
+/** A world with two keys of Ada, and the paths of a route for each of them and for two identifiers that nobody has. */
 async function worldWithKeys() {
   const world = await adminWorld();
   const admin = signInAdmin(world, 'Grace');
   const { identifier } = await issue(world.access, { profile: 'ada' });
-  const identifiers = [NOBODYS, identifier, await request(world.access, { profile: 'ada' })];
+  const pending = await request(world.access, { profile: 'ada' });
+  const identifiers = [NOBODYS, identifier, pending, otherCase(pending)];
   const pathsOf = ({ path }: (typeof ADMINS)[number]) => identifiers.map((one) => path.replace(/:\w+/, one));
   return { world, admin, identifiers, pathsOf };
 }
@@ -68,6 +70,23 @@ test('the links in the head of a page are those of who sees it, and each leads t
     expect(await linksFor(cookie)).toEqual([...links]);
     for (const path of links) expect([path, (await visit(world, path, { cookie })).status]).toEqual([path, 200]);
   }
+});
+
+test('an identifier that differs only in letter case from a key’s is refused with that one, by every page and form', async () => {
+  const { world, admin, identifiers } = await worldWithKeys();
+  const before = traces(world);
+  const ofOneKey = ADMINS.filter(({ path }) => path.startsWith('/developers/admin/keys/:identifier'));
+  expect(ofOneKey.length).toBeGreaterThanOrEqual(2);
+  for (const route of ofOneKey) {
+    for (const identifier of identifiers.slice(1, 3)) {
+      const at = (one: string) => ask(world, route.path.replace(':identifier', one), route, admin.cookie);
+      const { status, body } = await at(otherCase(identifier));
+      expect([route.path, status]).toEqual([route.path, 404]);
+      expect(body).toContain(unknownButAlike(identifier));
+      expect((await at(NOBODYS)).body).toContain(UNKNOWN_KEY);
+    }
+  }
+  expect(traces(world)).toBe(before);
 });
 
 test('nobody, and an admin who was removed, is sent to sign in from every page, and no form of his does anything', async () => {

@@ -10,6 +10,7 @@ import { endFoundKey } from '../../../shared/keys/found.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { eraseProfile } from '../../support/erase.ts';
+import { otherCase, unknownButAlike } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, keysListed, request } from '../../support/keys.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld } from '../../support/owner-pages.ts';
@@ -50,7 +51,9 @@ test('another’s key is answered to the byte as one that nobody has, by every p
     const at = (identifier: string) => ask(world, route.path.replace(':identifier', identifier), route);
     const unknown = withoutOwn(await at(NOBODYS), NOBODYS);
     expect([route.path, unknown.status, unknown.refusal]).toEqual([route.path, 404, 'not_found']);
-    for (const identifier of [active, pending]) expect(withoutOwn(await at(identifier), identifier)).toEqual(unknown);
+    for (const identifier of [active, pending, otherCase(active), otherCase(pending)]) {
+      expect(withoutOwn(await at(identifier), identifier)).toEqual(unknown);
+    }
   }
   const successor = async (identifier: string) => [
     withoutOwn(
@@ -64,8 +67,25 @@ test('another’s key is answered to the byte as one that nobody has, by every p
   ];
   const unknown = await successor(NOBODYS);
   expect(unknown.map(({ status }) => status)).toEqual([404, 404]);
-  for (const identifier of [active, pending]) expect(await successor(identifier)).toEqual(unknown);
+  for (const identifier of [active, pending, otherCase(active)]) expect(await successor(identifier)).toEqual(unknown);
   expect((await visit(world, '/developers/keys', { cookie: world.cookie })).body).not.toContain('Secret plan');
+  expect(traces(world)).toBe(before);
+});
+
+test('an identifier that differs only in letter case from that of an own key is refused with the own one, by every page and form', async () => {
+  const world = await ownerWorld();
+  const identifier = await request(world.access, { profile: ADA.username });
+  const before = traces(world);
+  const typed = otherCase(identifier);
+  const answers = [
+    await visit(world, `/developers/keys/new?successor-of=${typed}`, { cookie: world.cookie }),
+    await visit(world, '/developers/keys/new', { cookie: world.cookie, form: { name: '', successorOf: typed } }),
+  ];
+  for (const route of OF_ONE_KEY) answers.push(await ask(world, route.path.replace(':identifier', typed), route));
+  for (const { status, refusal, body } of answers) {
+    expect([status, refusal]).toEqual([404, 'not_found']);
+    expect(body).toContain(unknownButAlike(identifier));
+  }
   expect(traces(world)).toBe(before);
 });
 

@@ -5,6 +5,7 @@ import { ownerToSign } from '../../../shared/access/sessions.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { enrol, signIn } from '../../support/admins.ts';
+import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { call, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
@@ -127,6 +128,39 @@ describe('every operation, every kind of token, every key', () => {
       }
     });
   }
+});
+
+describe('an identifier that differs only in letter case from a key’s', () => {
+  const ofOneKey = Object.keys(ASKED).filter((name) => name !== 'list' && name !== 'request');
+
+  test('is refused with that key’s to those who see the key, and another’s is to the byte an unknown one', async () => {
+    const [ada, bea] = [await newOwner(), await newOwner()];
+    const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
+    const alike = (about: About): About => ({
+      ...about,
+      pending: otherCase(about.pending),
+      active: otherCase(about.active),
+    });
+    for (const operation of ofOneKey) {
+      // The operation's path says which of the profile's two keys it is about.
+      const wanted = (about: About) =>
+        unknownButAlike(ASKED[operation]?.path(about).includes(about.active) ? about.active : about.pending);
+      const refused = async (about: About, token: string) =>
+        expectRefused(await ask(operation, alike(about), token), 404, 'not_found');
+      if (ANSWERS[operation]?.owner[0] !== 403) {
+        expect(await refused(own, ada.token)).toBe(wanted(own));
+        const [other, none] = [
+          await ask(operation, alike(others), ada.token),
+          await ask(operation, NOBODYS, ada.token),
+        ];
+        expect(await bytesOf(other)).toBe(await bytesOf(none));
+      }
+      if (ANSWERS[operation]?.admin[0] !== 403) {
+        for (const about of [own, others]) expect(await refused(about, grace)).toBe(wanted(about));
+        expect(await expectRefused(await ask(operation, NOBODYS, grace), 404, 'not_found')).toBe(UNKNOWN_KEY);
+      }
+    }
+  });
 });
 
 describe('an owner', () => {

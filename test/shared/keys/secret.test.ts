@@ -68,7 +68,47 @@ test('randomness is uniform over the alphabet: bytes that would favour its begin
   const bytes = [255, 248, 247, 0, 61, 62];
   const text = randomBase62(4, (count) => Uint8Array.from(bytes.splice(0, count)));
   expect(text).toBe('z0z0');
-  expect(newIdentifier(systemRandom)).toMatch(/^[0-9A-Za-z]{8}$/);
+});
+
+/** Random bytes that are the given ones first, and then all bytes in turn. */
+function replaying(bytes: readonly number[]) {
+  let next = 0;
+  return (count: number) => Uint8Array.from({ length: count }, () => bytes[next++] ?? next % 256);
+}
+
+test('a new identifier has 8 characters, none of which looks like another, whatever the randomness', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(255), { maxLength: 40 }), (bytes) => {
+      expect(newIdentifier(replaying(bytes))).toMatch(/^[2-9A-HJ-NP-Za-km-z]{8}$/);
+    }),
+  );
+});
+
+test('each of the 57 characters of new identifiers is made by as many bytes as any other, and the rest are thrown away', () => {
+  const counts = new Map<string, number>();
+  let thrownAway = 0;
+  for (let byte = 0; byte < 256; byte++) {
+    let calls = 0;
+    const identifier = newIdentifier((count) => new Uint8Array(count).fill(calls++ === 0 ? byte : 0));
+    if (calls > 1) thrownAway++;
+    else counts.set(identifier, (counts.get(identifier) ?? 0) + 1);
+  }
+  const alphabet = [...'23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'];
+  expect([...counts.keys()].sort()).toEqual(alphabet.map((character) => character.repeat(8)));
+  expect(new Set(counts.values())).toEqual(new Set([4]));
+  expect(thrownAway).toBe(256 - 57 * 4);
+});
+
+test('new identifiers of the machine’s randomness have each of the 57 characters equally often', () => {
+  const counts = new Map<string, number>();
+  const each = 2000;
+  for (let made = 0; made < (57 * each) / 8; made++) {
+    for (const character of newIdentifier(systemRandom)) counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  expect(counts.size).toBe(57);
+  const chiSquared = [...counts.values()].reduce((sum, count) => sum + (count - each) ** 2 / each, 0);
+  // With 56 degrees of freedom, uniform randomness exceeds 170 less than once in 10^12 runs; modulo bias makes it over 1000.
+  expect(chiSquared).toBeLessThan(170);
 });
 
 test('only the SHA-256 is kept, and only the secret itself matches it', () => {

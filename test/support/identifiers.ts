@@ -1,0 +1,25 @@
+import type { Db } from '../../shared/db/connect.ts';
+
+/** Puts a pending request of a profile with this very identifier in; what else it has is that of a stored key. */
+export function insertKeyAs(db: Db, identifier: string, profileId: number, template: string): void {
+  db.$client.run(
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+       SELECT ?, ?, name, description, 'pending', requested_permissions, requested_at FROM api_keys WHERE identifier = ?`,
+    [identifier, profileId, template],
+  );
+}
+
+/** The identifier with each letter in the other case: the one of a key that exists names none. */
+export function otherCase(identifier: string): string {
+  return identifier.replace(/[A-Za-z]/g, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+}
+
+/** The sentence for an identifier that no key has. */
+export const UNKNOWN_KEY = 'There is no key with this identifier.';
+
+/** The sentence for one that differs only in letter case from this key's, which the asker may see. */
+export function unknownButAlike(identifier: string): string {
+  return `There is no key with this identifier, but ${identifier} differs from it only in letter case.`;
+}
