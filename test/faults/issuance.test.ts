@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { startServer } from '../../server/main.ts';
@@ -10,6 +10,7 @@ import { onBox } from '../support/actors.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { DESCRIPTION, keysListed, mailedSecrets, mails, request } from '../support/keys.ts';
+import { isOpenIn } from '../support/open-files.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { rounds } from '../support/rounds.ts';
 import { type SmtpStage, startBrokenSmtp, startSmtp } from '../support/smtp.ts';
@@ -108,15 +109,6 @@ const STAGES: Kill[] = [
   'accepted, before activation',
   'activated',
 ];
-
-/** Whether a process has a file open; Linux only. */
-function isOpenIn(pid: number, path: string): boolean {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((name) => readlinkSync(`/proc/${pid}/fd/${name}`) === path);
-  } catch {
-    return false; // It has closed a file or ended meanwhile.
-  }
-}
 
 /** Runs one approval as a process and kills it; resolves when it is dead. */
 async function approveAndKill(world: World, identifier: string, kill: Kill): Promise<void> {

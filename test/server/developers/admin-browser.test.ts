@@ -139,6 +139,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const answer = await call(server, `/manage/v1/keys/${identifier}/approve`, token, { method: 'POST' });
     const { address } = (await answer.json()) as { address: string };
     await button(page, 'Sign out').click();
+    await page.getByText('You are signed out.').waitFor();
     const script = encodeURIComponent('<script>mark()</script><img src=x onerror=mark()>');
     const link = `${address}?operation=approve&rateLimits=7/1m,70/1h&expires=${script}`;
     await page.goto(link);
