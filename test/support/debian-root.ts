@@ -29,6 +29,8 @@ const MERGED = /^\/(bin|sbin|lib|lib32|lib64|libx32)(?=\/|$)/;
 
 /** Makes it in a new folder, which is the caller's to remove. */
 export function createDebianRoot(folder: string): DebianRoot {
+  // Other users inside read what is written here. Threads that open databases at once may have left another umask behind.
+  process.umask(0o022);
   mkdirSync(folder, { recursive: true });
   // It is the root folder of all users inside.
   chmodSync(folder, 0o755);
