@@ -19,18 +19,21 @@ const MODE = process.argv[2];
 const ALONE = ['test/faults/power-cut.test.ts'];
 
 /**
- * What `test:fast` leaves out: what starts a browser, commands, servers or threads, waits for mails or slow clients, or
- * tries every order of events.
+ * What `test:fast` leaves out: what starts a browser, commands, servers or threads, waits for mails or slow clients, tries
+ * many orders of events, or takes more than a second of a processor.
  */
 const SLOW = [
   'test/{binary,journey,starting}.test.ts',
   'test/{cli,deploy,faults,release}/**',
   'test/server/process/**',
-  'test/server/manage/feed*.test.ts',
-  'test/server/{freshness,docs/examples,request/big-answers}.test.ts',
+  'test/server/manage/{feed,foreign-clients}*.test.ts',
+  'test/server/{damaged,freshness,docs/examples,request/big-answers}.test.ts',
   'test/server/developers/{platform,restored}.test.ts',
-  'test/shared/{limits/{threads,lost-file},db/{database-files,log-keeper},keys/approval-protocol}.test.ts',
-  'test/shared/profiles/write/{as-of-model,import-order}.test.ts',
+  'test/shared/access/mail-limits.test.ts',
+  'test/shared/db/{database-files,log-keeper,upgrade}.test.ts',
+  'test/shared/keys/{approval-protocol,ban,expire,shown}.test.ts',
+  'test/shared/limits/{limits,lost-file,threads}.test.ts',
+  'test/shared/profiles/write/{as-of-model,changes,import-order}.test.ts',
   'test/shared/{mail,notices}/**',
   '**/*browser.test.ts',
 ];
