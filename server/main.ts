@@ -100,6 +100,8 @@ export async function serve(
   options: ServerOptions = {},
   onListening?: (server: RunningServer) => void,
 ): Promise<void> {
+  // One for all threads. Each that opens a file sets it and puts back what it found, which another may just have set.
+  process.umask(0o077);
   const server = await startServer(deps, options);
   const { promise: asked, resolve } = Promise.withResolvers<unknown>();
   // A certificate that can't be used is logged where it is read, and the server goes on with the old one.

@@ -1,5 +1,15 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
@@ -34,6 +44,10 @@ test('whatever the umask, all that an import, an approval and a server write is 
     expect(await profilectl(['keys', 'approve', identifier], { variables })).toMatchObject({ code: 0 });
     const server = await startServerProcess(variables);
     await get(server, '/api/lookup/uid/1', 'plk_guess');
+    // Its threads share one umask, so that none can create a file while another has put a looser one back.
+    if (process.platform === 'linux') {
+      expect(readFileSync(`/proc/${server.pid}/status`, 'utf8')).toContain('\nUmask:\t0077\n');
+    }
     const seen = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
       const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
       return [entry.name.replace(/^\d{8}T.*$/, 'a mail'), entry.isDirectory() ? 'folder' : 'file', mode.toString(8)];

@@ -27,7 +27,7 @@ const OTHERS = '/x-other-requests';
 /** Builds an OpenAPI 3.1 document. Both documents are made here. */
 export function buildDocument(source: DocumentSource): OpenApi {
   const { title, summary, description, publicUrl, prefix, tags, paths, others, securitySchemes } = source;
-  const made = createDocument({
+  const built = createDocument({
     openapi: '3.1.0',
     info: {
       title,
@@ -40,7 +40,9 @@ export function buildDocument(source: DocumentSource): OpenApi {
     tags: Object.entries(tags).map(([name, meaning]) => ({ name, description: meaning })),
     paths: { ...paths, [OTHERS]: { get: { responses: others.responses } } },
     components: { securitySchemes },
-  }) as unknown as OpenApi;
+  });
+  // As it is sent: JSON.
+  const made: OpenApi = JSON.parse(JSON.stringify(built));
   const { [OTHERS]: other, ...operations } = made.paths;
   const responses = other?.get?.responses ?? {};
   return { ...made, paths: operations, 'x-other-requests': { description: others.description, responses } };
