@@ -38,8 +38,8 @@ export function addTo(command: Command): void {
 /** Runs the server for a person at a terminal: it says where it listens and what is missing, and logs in words. */
 async function serveInWords(deps: ServerDeps, options: ServerOptions): Promise<void> {
   const { serve } = await import('../server/main.ts');
-  const { openLogOutput } = await import('../server/watching/log-output.ts');
-  const { inWords } = await import('../server/watching/log-words.ts');
+  const { openLogOutput } = await import('../server/observability/log-output.ts');
+  const { inWords } = await import('../server/observability/log-words.ts');
   const { configWarnings } = await import('../shared/config/report.ts');
   const { config, clock } = deps;
   await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {

@@ -1,14 +1,14 @@
 import { Elysia } from 'elysia';
+import { leaderboardPage } from './api/leaderboard.ts';
+import { linksBy, profileBy, profilesOfMany } from './api/lookup.ts';
+import { ownKey } from './api/own-key.ts';
+import { docs, home, openApi, tryIt, tryItScript, tryItStyle } from './docs/routes.ts';
 import { TRY_PATHS } from './docs/try/paths.ts';
+import { answerExchange, type Route } from './http/chain.ts';
+import type { Exchange } from './http/exchange.ts';
+import { hasContact, health, readiness, securityContact } from './observability/health.ts';
+import { hasMetrics, metrics } from './observability/scrape.ts';
 import type { Service } from './process/service.ts';
-import { answerExchange, type Route } from './request/chain.ts';
-import type { Exchange } from './request/exchange.ts';
-import { docs, home, openApi, tryIt, tryItScript, tryItStyle } from './routes/document.ts';
-import { hasContact, health, readiness, securityContact } from './routes/health.ts';
-import { ownKey } from './routes/key.ts';
-import { leaderboardPage } from './routes/leaderboard.ts';
-import { linksBy, profileBy, profilesOfMany } from './routes/lookup.ts';
-import { hasMetrics, metrics } from './routes/metrics.ts';
 
 /** All routes. Tests try every refusal on every entry, and the OpenAPI document is made of this list. */
 export const ROUTES: readonly Route[] = [

@@ -5,13 +5,13 @@ import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
 import { createPlatform } from './developers/thread/platform.ts';
+import { openExchange } from './http/chain.ts';
+import { createLog } from './observability/log.ts';
+import { type LogOutput, openLogOutput } from './observability/log-output.ts';
+import type { Metrics } from './observability/metrics.ts';
 import { type Fetch, reloadListener, startListening, stopListening } from './process/listener.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from './process/running-server.ts';
 import { closeService, createService, type Service } from './process/service.ts';
-import { openExchange } from './request/chain.ts';
-import { createLog } from './watching/log.ts';
-import { type LogOutput, openLogOutput } from './watching/log-output.ts';
-import type { Metrics } from './watching/metrics.ts';
 
 const STDOUT = 1;
 
@@ -81,7 +81,7 @@ async function startOneThread(
 
 async function metricsOf(deps: ServerDeps): Promise<Metrics | null> {
   if (deps.config.metricsToken === null) return null;
-  const { createMetrics } = await import('./watching/metrics.ts');
+  const { createMetrics } = await import('./observability/metrics.ts');
   return createMetrics(deps);
 }
 

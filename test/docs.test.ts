@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../cli/program.ts';
 import { ROUTES } from '../server/app.ts';
-import { ERROR_STATUSES } from '../server/request/refusals.ts';
+import { ERROR_STATUSES } from '../server/http/refusals.ts';
 import { VARIABLES } from '../shared/config/variables.ts';
 import { KEY_STATES } from '../shared/db/key-columns.ts';
 import { effectsOnKeys } from '../shared/erasure/erase-profile.ts';

@@ -1,5 +1,5 @@
 import { OPERATIONS } from '../../shared/operations.ts';
-import { publicPath } from '../request/public-path.ts';
+import { publicPath } from '../http/public-path.ts';
 import { performHere } from './perform.ts';
 import type { Visit } from './visit.ts';
 

@@ -1,9 +1,9 @@
 import { AppError } from '../../shared/errors.ts';
+import { HSTS } from '../http/answers.ts';
+import { checkArrival, finishExchange } from '../http/chain.ts';
+import { blockOf } from '../http/client-address.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { PageAsker, Service } from '../process/service.ts';
-import { HSTS } from '../request/answers.ts';
-import { checkArrival, finishExchange } from '../request/chain.ts';
-import { blockOf } from '../request/client-address.ts';
-import type { Exchange } from '../request/exchange.ts';
 import { type ReadBody, readBody } from './body.ts';
 import { PASSED_HEADERS, type PageAnswer, type PageRequest } from './messages.ts';
 import { refusePage } from './refusals.ts';

@@ -1,7 +1,7 @@
 import type { Person } from '../../shared/actor.ts';
 import { type Owner, readOwnerById } from '../../shared/keys/record.ts';
 import { type Html, html } from '../html.ts';
-import { publicPath } from '../request/public-path.ts';
+import { publicPath } from '../http/public-path.ts';
 import type { Visit } from './visit.ts';
 
 /** The profile of the owner who is signed in. Throws `not_found` where it has just been erased. */

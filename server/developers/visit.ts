@@ -4,7 +4,7 @@ import type { Person } from '../../shared/actor.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import type { ErrorDetails } from '../../shared/refusal.ts';
 import type { Html } from '../html.ts';
-import type { Throttle } from '../request/throttle.ts';
+import type { Throttle } from '../http/throttle.ts';
 import type { Background } from './background.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';

@@ -1,9 +1,9 @@
 import { AppError } from '../../shared/errors.ts';
 import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/write/feed.ts';
 import type { PageAnswer } from '../developers/messages.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { cantStart } from '../process/own-program.ts';
 import type { Service } from '../process/service.ts';
-import type { Exchange } from '../request/exchange.ts';
 import { type CutOff, keepPace } from './arrival.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
 import { FEED_PATH } from './operations/profiles.ts';

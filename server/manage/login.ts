@@ -3,8 +3,8 @@ import { AppError } from '../../shared/errors.ts';
 import { readPairs } from '../developers/form.ts';
 import type { PageRequest } from '../developers/messages.ts';
 import type { Pages } from '../developers/visit.ts';
-import { blockOf } from '../request/client-address.ts';
-import { countFailure, type Throttle } from '../request/throttle.ts';
+import { blockOf } from '../http/client-address.ts';
+import { countFailure, type Throttle } from '../http/throttle.ts';
 import type { Answered } from './call.ts';
 
 // The two paths that take a form instead of a token: a person's token is made there, and ended. What they refuse, they

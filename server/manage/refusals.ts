@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
 import type { PageAnswer } from '../developers/messages.ts';
-import { shownOf } from '../request/refusals.ts';
-import { describeFault } from '../watching/log.ts';
+import { shownOf } from '../http/refusals.ts';
+import { describeFault } from '../observability/log.ts';
 
 /** How a request is logged that was refused before it was known what it asks for, or that asks for nothing there is. */
 export const ANYTHING = '/manage/*';

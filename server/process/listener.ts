@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { prepareRefusals, refuse } from '../request/refusals.ts';
+import { prepareRefusals, refuse } from '../http/refusals.ts';
 
 /** Answers a request that came from this peer. */
 export type Fetch = (request: Request, peer: string) => Response | Promise<Response>;

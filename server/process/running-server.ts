@@ -3,8 +3,8 @@ import type { AppError } from '../../shared/errors.ts';
 import type { Platform } from '../developers/thread/platform.ts';
 import { startWaking } from '../developers/thread/waking.ts';
 import type { ArrivalPace } from '../manage/arrival.ts';
-import type { Log } from '../watching/log.ts';
-import type { LogOutput } from '../watching/log-output.ts';
+import type { Log } from '../observability/log.ts';
+import type { LogOutput } from '../observability/log-output.ts';
 import { type Notifying, startNotifying, stopNotifying } from './notifying.ts';
 import { startVacuuming, stopVacuuming, type Vacuuming, type VacuumOptions } from './vacuuming.ts';
 

@@ -13,15 +13,15 @@ import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
 import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
 import type { FormsInReading } from '../developers/body.ts';
 import type { PageAnswer, PageRequest } from '../developers/messages.ts';
+import { type Answers, prepareAnswers } from '../http/answers.ts';
+import { requestIds } from '../http/exchange.ts';
+import { prepareRefusals, type Refusals } from '../http/refusals.ts';
+import { createThrottleMemory, joinThrottle, type Throttle } from '../http/throttle.ts';
+import { checkTransport, type Transport } from '../http/transport.ts';
+import { createUnsentMemory, joinUnsent, type Unsent } from '../http/unsent.ts';
 import { type ArrivalPace, FEED_PACE } from '../manage/arrival.ts';
-import { type Answers, prepareAnswers } from '../request/answers.ts';
-import { requestIds } from '../request/exchange.ts';
-import { prepareRefusals, type Refusals } from '../request/refusals.ts';
-import { createThrottleMemory, joinThrottle, type Throttle } from '../request/throttle.ts';
-import { checkTransport, type Transport } from '../request/transport.ts';
-import { createUnsentMemory, joinUnsent, type Unsent } from '../request/unsent.ts';
-import { createLog, type Log } from '../watching/log.ts';
-import type { Metrics } from '../watching/metrics.ts';
+import { createLog, type Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { type Collector, createCollector } from './collector.ts';
 
 /** What a thread that answers requests works with: everything that is prepared once. */

@@ -1,7 +1,7 @@
 import { isVacuumDue, prepareVacuum } from '../../shared/db/vacuum.ts';
 import type { ServerDeps } from '../../shared/deps.ts';
 import { AppError, fileRefusal } from '../../shared/errors.ts';
-import type { Log } from '../watching/log.ts';
+import type { Log } from '../observability/log.ts';
 import { cantStart } from './own-program.ts';
 
 /** How a server runs `profilectl db vacuum`: the words of that command, and how often it looks whether one is due. */

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createPlatform } from '../../server/developers/thread/platform.ts';
 import { startServer } from '../../server/main.ts';
-import { createLog } from '../../server/watching/log.ts';
+import { createLog } from '../../server/observability/log.ts';
 import { beginDecision, type SignedAdmin } from '../../shared/access/assertions.ts';
 import { closeAccess, openAccess } from '../../shared/access/open.ts';
 import { systemClock } from '../../shared/clock.ts';

@@ -1,4 +1,4 @@
-import { countFailure, joinThrottle } from '../../server/request/throttle.ts';
+import { countFailure, joinThrottle } from '../../server/http/throttle.ts';
 import { type Clock, openThreadClock } from '../../shared/clock.ts';
 import type { RateLimit } from '../../shared/limits/rate-limit.ts';
 import { takeLock } from '../../shared/limits/threads/lock.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { ROUTES } from '../../server/app.ts';
-import type { Route } from '../../server/request/chain.ts';
+import type { Route } from '../../server/http/chain.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
 import { parseRateLimit } from '../../shared/limits/rate-limit.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { type Html, html, raw } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import type { Page } from '../visit.ts';
 import style from './page.css' with { type: 'text' };
 

@@ -3,7 +3,7 @@ import { CODE_PERIOD_MS, CODE_TRIES } from '../../../shared/access/code-rows.ts'
 import { showCode } from '../../../shared/access/code-text.ts';
 import type { Session } from '../../../shared/access/session-row.ts';
 import { type Html, html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { type CliRequest, cliAnswer, cliParameters, readCliRequest } from '../cli-request.ts';
 import { oneValue } from '../form.ts';
 import { hiddenField } from '../html/fields.ts';

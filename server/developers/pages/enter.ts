@@ -1,7 +1,7 @@
 import { enterHandOver, readHandOver } from '../../../shared/access/hand-over.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { readCookie, signInFault } from '../cookies.ts';
 import { oneValue } from '../form.ts';
 import { formTo, hiddenField } from '../html/fields.ts';

@@ -1,9 +1,9 @@
 import { AppError } from '../../../shared/errors.ts';
 import { endFoundKey } from '../../../shared/keys/found.ts';
 import { html } from '../../html.ts';
-import { blockOf } from '../../request/client-address.ts';
-import { publicPath } from '../../request/public-path.ts';
-import { countFailure, type Throttle } from '../../request/throttle.ts';
+import { blockOf } from '../../http/client-address.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { countFailure, type Throttle } from '../../http/throttle.ts';
 import { oneValue } from '../form.ts';
 import { formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';

@@ -1,5 +1,5 @@
 import { html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { signInFault } from '../cookies.ts';
 import type { Page, Visit } from '../visit.ts';
 

@@ -2,7 +2,7 @@ import { canMove } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';

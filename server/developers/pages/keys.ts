@@ -1,7 +1,7 @@
 import { KEYS_PER_PROFILE, PLACE_HOLDERS } from '../../../shared/keys/key.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { keyTable } from '../html/key-table.ts';
 import { bannedNote, ownKeyPath, ownProfile } from '../own-profile.ts';
 import { performHere } from '../perform.ts';

@@ -6,7 +6,7 @@ import { checkProfile } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { allValues, oneValue } from '../form.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import {

@@ -9,7 +9,7 @@ import type { ListedSession, Session } from '../../../shared/access/session-row.
 import { endSession, listSessions, MOST_LISTED } from '../../../shared/access/sessions.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type Html, html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { readCookie, removeCookie } from '../cookies.ts';
 import { timeText } from '../html/time.ts';
 import { written } from '../html/written.ts';

@@ -1,6 +1,6 @@
 import { enterCode } from '../../../shared/access/codes.ts';
 import { html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { readCookie, signInFault } from '../cookies.ts';
 import { oneValue } from '../form.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';

@@ -1,7 +1,7 @@
 import { CODE_PERIOD_MS } from '../../../shared/access/code-rows.ts';
 import { askCode } from '../../../shared/access/codes.ts';
 import { html } from '../../html.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { readCookie, setCookie, signInFault } from '../cookies.ts';
 import { oneValue } from '../form.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';

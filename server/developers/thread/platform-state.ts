@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts';
 import type { Config } from '../../../shared/config/config.ts';
-import type { Log } from '../../watching/log.ts';
+import type { Log } from '../../observability/log.ts';
 import type { PageAnswer } from '../messages.ts';
 
 /** What the platform thread works with, and where it tells what went wrong. */

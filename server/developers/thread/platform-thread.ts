@@ -3,7 +3,7 @@ import type { Config } from '../../../shared/config/config.ts';
 import { createMailDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { sendNotices } from '../../../shared/notices/deliver.ts';
-import { describeFault } from '../../watching/log.ts';
+import { describeFault } from '../../observability/log.ts';
 import type { FromPlatform, PlatformEvent, ToPlatform } from '../messages.ts';
 import { createPages, stopPages } from '../pages.ts';
 import { startSweeping } from '../sweeping.ts';

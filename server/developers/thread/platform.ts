@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import type { Log } from '../../watching/log.ts';
+import type { Log } from '../../observability/log.ts';
 import type { FromPlatform, MailsEnd, PageAnswer, PageRequest, ToPlatform } from '../messages.ts';
 import type { PlatformParts, State, Thread } from './platform-state.ts';
 

@@ -1,5 +1,5 @@
 import { DOCUMENTED_CODES, type DocumentedCode, type ErrorCode } from '../../../shared/errors.ts';
-import type { Route } from '../../request/chain.ts';
+import type { Route } from '../../http/chain.ts';
 
 // Which refusals the routes of the API have, and which of them tell where the key's rate limits stand.
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HSTS } from '../../request/answers.ts';
+import { HSTS } from '../../http/answers.ts';
 
 // The response headers of both documents, as zod schemas. `named` makes one an entry of the document's `components`.
 

@@ -12,11 +12,11 @@ import { AppError } from '../../../shared/errors.ts';
 import type { VerifiedKey } from '../../../shared/keys/verify.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
 import sample from '../../../shared/sample/profiles.jsonl' with { type: 'text' };
+import type { Answer } from '../../http/answers.ts';
+import type { Route } from '../../http/chain.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { admit, openQuota, type Quota } from '../../http/quota.ts';
 import { closeService, createService, type Service } from '../../process/service.ts';
-import type { Answer } from '../../request/answers.ts';
-import type { Route } from '../../request/chain.ts';
-import type { Exchange } from '../../request/exchange.ts';
-import { admit, openQuota, type Quota } from '../../request/quota.ts';
 
 /** Returns what a route answers to a target (path and query) from a client with a new key. */
 export type AskSample = (route: Route, target: string) => (Answer & { body: string }) | AppError;

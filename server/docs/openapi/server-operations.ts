@@ -1,4 +1,4 @@
-import { METRICS_REFUSALS } from '../../routes/metrics.ts';
+import { METRICS_REFUSALS } from '../../observability/scrape.ts';
 import type { OperationDoc } from './operation-doc.ts';
 import { IF_NONE_MATCH } from './parameters.ts';
 

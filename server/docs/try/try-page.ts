@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import type { Config } from '../../../shared/config/config.ts';
-import { publicPath } from '../../request/public-path.ts';
+import { publicPath } from '../../http/public-path.ts';
 import type { Page } from '../page/page.ts';
 import { TRY_PATHS } from './paths.ts';
 import ours from './swagger-ui.browser.js' with { type: 'text' };

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../shared/errors.ts';
 import type { Tally } from '../../../shared/keys/tally.ts';
 import type { SharedLimits } from '../../../shared/limits/threads/worker.ts';
 import type { PageAnswer, PageRequest } from '../../developers/messages.ts';
-import type { Counts } from '../../watching/counts.ts';
+import type { Counts } from '../../observability/counts.ts';
 import type { Tls } from '../listener.ts';
 
 /** What a worker starts with. All of it is the same for all workers, but for the number, which the worker writes into its locks. */

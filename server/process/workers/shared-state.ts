@@ -4,11 +4,11 @@ import { type MainThreadLimits, openMainThreadLimits } from '../../../shared/lim
 import { closeUsage, openUsage, type Usage } from '../../../shared/usage/usage.ts';
 import { addUsage } from '../../../shared/usage/usage-counter.ts';
 import type { Platform } from '../../developers/thread/platform.ts';
-import { createThrottleMemory, freeThrottleLocksOf } from '../../request/throttle.ts';
-import { createUnsentMemory, freeUnsentOf } from '../../request/unsent.ts';
-import type { Log } from '../../watching/log.ts';
-import type { LogOutput } from '../../watching/log-output.ts';
-import type { TotalMetrics } from '../../watching/metrics.ts';
+import { createThrottleMemory, freeThrottleLocksOf } from '../../http/throttle.ts';
+import { createUnsentMemory, freeUnsentOf } from '../../http/unsent.ts';
+import type { Log } from '../../observability/log.ts';
+import type { LogOutput } from '../../observability/log-output.ts';
+import type { TotalMetrics } from '../../observability/metrics.ts';
 import type { FromWorker, Start } from './messages.ts';
 import { tell, type WorkerHandle } from './worker-handle.ts';
 import { orderAll, type WorkerPool } from './worker-pool.ts';
@@ -43,7 +43,9 @@ export async function openSharedState(
   const { clock, config } = deps;
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const metrics =
-    config.metricsToken === null ? null : (await import('../../watching/metrics.ts')).createMetrics(deps, restarts);
+    config.metricsToken === null
+      ? null
+      : (await import('../../observability/metrics.ts')).createMetrics(deps, restarts);
   const throttle = createThrottleMemory(deps.random);
   const unsent = createUnsentMemory(config.workers);
   const limits = openMainThreadLimits(config.databasePath, clock, report, config.workers + 1);

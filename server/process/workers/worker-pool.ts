@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts';
 import type { AppError } from '../../../shared/errors.ts';
-import type { Log } from '../../watching/log.ts';
+import type { Log } from '../../observability/log.ts';
 import type { FromWorker, Order, Start } from './messages.ts';
 import { giveOrder, serveWith, startWorker, type WorkerHandle } from './worker-handle.ts';
 

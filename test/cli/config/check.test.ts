@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkTransport } from '../../../server/request/transport.ts';
+import { checkTransport } from '../../../server/http/transport.ts';
 import { exposureFault } from '../../../shared/config/network.ts';
 import { VARIABLES } from '../../../shared/config/variables.ts';
 import { PROJECT, profilectl } from '../../support/cli.ts';

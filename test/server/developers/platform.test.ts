@@ -7,7 +7,7 @@ import { NICENESS } from '../../../server/developers/thread/give-way.ts';
 import { createPlatform } from '../../../server/developers/thread/platform.ts';
 import type { PlatformParts } from '../../../server/developers/thread/platform-state.ts';
 import { startWaking } from '../../../server/developers/thread/waking.ts';
-import { createLog } from '../../../server/watching/log.ts';
+import { createLog } from '../../../server/observability/log.ts';
 import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { write } from '../../../shared/db/write.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { createApp } from '../../../server/app.ts';
+import { openExchange } from '../../../server/http/chain.ts';
+import { createThrottleMemory, joinThrottle } from '../../../server/http/throttle.ts';
+import { createUnsentMemory, joinUnsent } from '../../../server/http/unsent.ts';
 import { createService } from '../../../server/process/service.ts';
-import { openExchange } from '../../../server/request/chain.ts';
-import { createThrottleMemory, joinThrottle } from '../../../server/request/throttle.ts';
-import { createUnsentMemory, joinUnsent } from '../../../server/request/unsent.ts';
 import { closeReader } from '../../../shared/db/reader.ts';
 import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { createSharedBuffers } from '../../../shared/limits/threads/memory.ts';

@@ -6,7 +6,7 @@ import {
   createThrottleMemory,
   freeThrottleLocksOf,
   joinThrottle,
-} from '../../../server/request/throttle.ts';
+} from '../../../server/http/throttle.ts';
 import { openThreadClock } from '../../../shared/clock.ts';
 import type { Account } from '../../../shared/limits/account.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';

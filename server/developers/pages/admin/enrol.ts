@@ -1,7 +1,7 @@
 import { beginRegistration, readEnrolment, register } from '../../../../shared/access/enrolments.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { html } from '../../../html.ts';
-import { publicPath } from '../../../request/public-path.ts';
+import { publicPath } from '../../../http/public-path.ts';
 import { oneValue } from '../../form.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../../html/fields.ts';
 import { notePage } from '../../html/note-page.ts';

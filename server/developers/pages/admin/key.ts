@@ -6,7 +6,7 @@ import { USAGE_OUTCOMES } from '../../../../shared/keys/tally.ts';
 import type { KeyView } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { type Html, html } from '../../../html.ts';
-import { publicPath } from '../../../request/public-path.ts';
+import { publicPath } from '../../../http/public-path.ts';
 import { adminKeyPath, nextRequest, QUEUE_PATH } from '../../admin-path.ts';
 import type { Form } from '../../form.ts';
 import { attemptStatus } from '../../html/attempt.ts';

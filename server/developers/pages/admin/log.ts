@@ -3,7 +3,7 @@ import type { KeyEventName } from '../../../../shared/db/key-columns.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { detailText } from '../../../../shared/keys/history-text.ts';
 import { type Html, html } from '../../../html.ts';
-import { publicPath } from '../../../request/public-path.ts';
+import { publicPath } from '../../../http/public-path.ts';
 import { adminKeyPath } from '../../admin-path.ts';
 import { keyLink } from '../../html/key-facts.ts';
 import { timeText } from '../../html/time.ts';

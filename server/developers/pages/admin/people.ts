@@ -1,6 +1,6 @@
 import { type AdminView, listAdmins, type PasskeyView } from '../../../../shared/access/admins.ts';
 import { type Html, html } from '../../../html.ts';
-import { publicPath } from '../../../request/public-path.ts';
+import { publicPath } from '../../../http/public-path.ts';
 import { timeText } from '../../html/time.ts';
 import { written } from '../../html/written.ts';
 import type { Page, Visit } from '../../visit.ts';

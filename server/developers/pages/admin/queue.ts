@@ -7,7 +7,7 @@ import type { KeyView } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import type { ListOutput } from '../../../../shared/usage/listed.ts';
 import { type Html, html, raw } from '../../../html.ts';
-import { publicPath } from '../../../request/public-path.ts';
+import { publicPath } from '../../../http/public-path.ts';
 import { adminKeyPath } from '../../admin-path.ts';
 import { errorSummary, NO_FAULTS, textField } from '../../html/fields.ts';
 import { keyTable } from '../../html/key-table.ts';

@@ -4,7 +4,7 @@ import type { Decision } from '../../../../shared/access/decision.ts';
 import { listPasskeys, removePasskey } from '../../../../shared/access/passkeys.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { html } from '../../../html.ts';
-import { publicPath } from '../../../request/public-path.ts';
+import { publicPath } from '../../../http/public-path.ts';
 import { removeCookie } from '../../cookies.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../../html/fields.ts';
 import { assertionIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';

@@ -1,7 +1,7 @@
 import { beginSignIn, signInByPasskey } from '../../../../shared/access/assertions.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { html } from '../../../html.ts';
-import { publicPath } from '../../../request/public-path.ts';
+import { publicPath } from '../../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../../html/fields.ts';
 import { notePage } from '../../html/note-page.ts';
 import { nextOf, withNext } from '../../next.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { admit, levelsOf, openQuota, showLevels } from '../../../server/request/quota.ts';
+import { admit, levelsOf, openQuota, showLevels } from '../../../server/http/quota.ts';
 import type { VerifiedKey } from '../../../shared/keys/verify.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { get, startTestServer } from '../../support/http.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { createLog } from '../../../server/watching/log.ts';
-import type { LogOutput } from '../../../server/watching/log-output.ts';
-import { inWords } from '../../../server/watching/log-words.ts';
+import { createLog } from '../../../server/observability/log.ts';
+import type { LogOutput } from '../../../server/observability/log-output.ts';
+import { inWords } from '../../../server/observability/log-words.ts';
 
 function logOf() {
   const written: string[] = [];

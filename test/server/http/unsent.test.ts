@@ -8,7 +8,7 @@ import {
   joinUnsent,
   releaseHold,
   UNSENT_BYTES,
-} from '../../../server/request/unsent.ts';
+} from '../../../server/http/unsent.ts';
 
 const KEYS = [
   'k7Qm2XaB',

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { Health } from '../../shared/api/bodies.ts';
 import { DAY_MS, isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
+import type { Answer } from '../http/answers.ts';
 import type { Service } from '../process/service.ts';
-import type { Answer } from '../request/answers.ts';
 
 const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLog } from '../../../server/watching/log.ts';
-import { openLogOutput } from '../../../server/watching/log-output.ts';
+import { createLog } from '../../../server/observability/log.ts';
+import { openLogOutput } from '../../../server/observability/log-output.ts';
 import { LOG_LEVELS } from '../../../shared/config/config.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { prepare } from '../../support/requests.ts';
@@ -112,7 +112,7 @@ describe('writing', () => {
   /** A process that logs to a reader of ours, and reports on stderr how far it got. */
   function logger(body: string) {
     const script = `
-      const { openLogOutput } = await import('${join(import.meta.dir, '../../../server/watching/log-output.ts')}');
+      const { openLogOutput } = await import('${join(import.meta.dir, '../../../server/observability/log-output.ts')}');
       const output = openLogOutput(1);
       ${body}
       console.error('done');

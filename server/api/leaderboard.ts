@@ -1,8 +1,8 @@
 import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
+import { answerOf, type MaybeBig } from '../http/big-answers.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { queryParameters, wholeNumber } from '../http/parameters.ts';
 import type { Service } from '../process/service.ts';
-import { answerOf, type MaybeBig } from '../request/big-answers.ts';
-import type { Exchange } from '../request/exchange.ts';
-import { queryParameters, wholeNumber } from '../request/parameters.ts';
 
 /** `GET /api/leaderboard?limit=&offset=`: one page, with a Link header to the next and the previous page (RFC 8288). */
 export function leaderboardPage(service: Service, exchange: Exchange): MaybeBig {

@@ -1,11 +1,11 @@
 import { AppError } from '../../shared/errors.ts';
+import type { LateAnswer } from '../http/answers.ts';
+import { credentialsOf } from '../http/authenticate.ts';
+import { blockOf } from '../http/client-address.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { countFailure } from '../http/throttle.ts';
 import type { Service } from '../process/service.ts';
-import type { LateAnswer } from '../request/answers.ts';
-import { credentialsOf } from '../request/authenticate.ts';
-import { blockOf } from '../request/client-address.ts';
-import type { Exchange } from '../request/exchange.ts';
-import { countFailure } from '../request/throttle.ts';
-import type { Metrics } from '../watching/metrics.ts';
+import type { Metrics } from './metrics.ts';
 
 /** The refusals of a request without METRICS_TOKEN's value, or with another token. The OpenAPI document shows them too. */
 export const METRICS_REFUSALS = {

@@ -1,10 +1,10 @@
 import { etagOf } from '../../shared/etag.ts';
-import type { Page } from '../docs/page/page.ts';
-import { TRY_PATHS } from '../docs/try/paths.ts';
+import type { Answer, KeptAnswer } from '../http/answers.ts';
+import type { Route } from '../http/chain.ts';
+import { publicPath } from '../http/public-path.ts';
 import type { Service } from '../process/service.ts';
-import type { Answer, KeptAnswer } from '../request/answers.ts';
-import type { Route } from '../request/chain.ts';
-import { publicPath } from '../request/public-path.ts';
+import type { Page } from './page/page.ts';
+import { TRY_PATHS } from './try/paths.ts';
 
 type Handler = NonNullable<Route['answer']>;
 
@@ -13,33 +13,33 @@ const CACHED = 'public, max-age=300';
 
 /** `GET /openapi.json`: the OpenAPI document. */
 export const openApi: Handler = madeOnce(async ({ deps: { config } }) => {
-  const { servedDocument } = await import('../docs/served.ts');
+  const { servedDocument } = await import('./served.ts');
   return { body: JSON.stringify(servedDocument(config.publicUrl, config.contact)) };
 });
 
 /** `GET /docs`: the OpenAPI document as a page for people. */
 export const docs: Handler = madeOnce(async ({ deps: { config } }) => {
-  const { docsPage } = await import('../docs/page/page.ts');
-  const { servedDocument } = await import('../docs/served.ts');
+  const { docsPage } = await import('./page/page.ts');
+  const { servedDocument } = await import('./served.ts');
   const links = { document: publicPath(config, '/openapi.json'), tryIt: config.publicUrl + TRY_PATHS.page };
   return pageAnswer(docsPage(servedDocument(config.publicUrl, config.contact), links));
 });
 
 /** `GET /docs/try`: a page for sending requests with a key of one's own. */
 export const tryIt: Handler = madeOnce(async ({ deps: { config } }) => {
-  const { tryPage } = await import('../docs/try/try-page.ts');
+  const { tryPage } = await import('./try/try-page.ts');
   return pageAnswer(await tryPage(config));
 });
 
 /** The script of that page. */
 export const tryItScript: Handler = madeOnce(async () => {
-  const { tryScript } = await import('../docs/try/try-page.ts');
+  const { tryScript } = await import('./try/try-page.ts');
   return { body: await tryScript(), headers: { 'Content-Type': 'text/javascript; charset=utf-8' } };
 });
 
 /** The style sheet of that page. */
 export const tryItStyle: Handler = madeOnce(async () => {
-  const { tryStyle } = await import('../docs/try/try-page.ts');
+  const { tryStyle } = await import('./try/try-page.ts');
   return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
 });
 

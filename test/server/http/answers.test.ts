@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { matches } from '../../../server/request/answers.ts';
+import { matches } from '../../../server/http/answers.ts';
 import { etagOf } from '../../../shared/etag.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';

@@ -1,6 +1,6 @@
 import { isoTime } from '../../shared/clock.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/config/config.ts';
-import type { Exchange } from '../request/exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 /** The server's log: one JSON object on each line. What clients send (paths, queries, headers) is never in it. */
 export type Log = {

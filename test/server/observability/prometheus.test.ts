@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { printFamilies } from '../../../server/watching/prometheus.ts';
+import { printFamilies } from '../../../server/observability/prometheus.ts';
 
 test('metrics are printed in Prometheus’ text format, whatever characters a label holds', () => {
   const text = printFamilies([

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
-import { createMetrics } from '../../../server/watching/metrics.ts';
+import { createMetrics } from '../../../server/observability/metrics.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
+import { answerOf } from '../../../server/http/big-answers.ts';
+import type { Exchange } from '../../../server/http/exchange.ts';
+import { createUnsentMemory, joinUnsent, UNSENT_BYTES } from '../../../server/http/unsent.ts';
 import { createCollector } from '../../../server/process/collector.ts';
 import type { Service } from '../../../server/process/service.ts';
-import { answerOf } from '../../../server/request/big-answers.ts';
-import type { Exchange } from '../../../server/request/exchange.ts';
-import { createUnsentMemory, joinUnsent, UNSENT_BYTES } from '../../../server/request/unsent.ts';
 import { etagOf, PIECE_BYTES } from '../../../shared/etag.ts';
 import type { LongBody } from '../../../shared/profiles/read/long-body.ts';
 import { get, startTestServer, takeApart } from '../../support/http.ts';

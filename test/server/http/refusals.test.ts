@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { ROUTES } from '../../../server/app.ts';
-import { ERROR_STATUSES } from '../../../server/request/refusals.ts';
+import { ERROR_STATUSES } from '../../../server/http/refusals.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';

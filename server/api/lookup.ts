@@ -1,13 +1,13 @@
 import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
 import { type Asked, type Found, parseUid, type Way } from '../../shared/profiles/read/lookup.ts';
+import type { Answer } from '../http/answers.ts';
+import { answerOf, type MaybeBig } from '../http/big-answers.ts';
+import type { Route } from '../http/chain.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { pathParameter, queryParameters, queryValues } from '../http/parameters.ts';
+import { publicPath } from '../http/public-path.ts';
+import { admit, type Quota } from '../http/quota.ts';
 import type { Service } from '../process/service.ts';
-import type { Answer } from '../request/answers.ts';
-import { answerOf, type MaybeBig } from '../request/big-answers.ts';
-import type { Route } from '../request/chain.ts';
-import type { Exchange } from '../request/exchange.ts';
-import { pathParameter, queryParameters, queryValues } from '../request/parameters.ts';
-import { publicPath } from '../request/public-path.ts';
-import { admit, type Quota } from '../request/quota.ts';
 
 /** Makes the handler that answers with one SimplifiedProfile, found by username, UID or auth ID. */
 export function profileBy(way: Way): NonNullable<Route['answer']> {
