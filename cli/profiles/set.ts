@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { KINDS } from '../../shared/profiles/field-kinds.ts';
 import { FIELD_LIST, type ProfileFieldName } from '../../shared/profiles/field-values.ts';
-import { KINDS } from '../../shared/profiles/fields.ts';
 import type { Changes } from '../../shared/profiles/write/change.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { changeOne } from './change.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { KINDS, type Kind } from '../../shared/profiles/field-kinds.ts';
 import { type ExportedProfile, FIELD_LIST, type InLine } from '../../shared/profiles/field-values.ts';
-import { KINDS, type Kind } from '../../shared/profiles/fields.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../context.ts';
 import { print, printJsonText, table } from '../output.ts';

@@ -1,4 +1,5 @@
-import { type ColumnForm, KINDS, type Kind, LINK_FIELDS, PROFILE_FIELDS, type ProfileField } from './fields.ts';
+import { type ColumnForm, KINDS, type Kind } from './field-kinds.ts';
+import { LINK_FIELDS, PROFILE_FIELDS, type ProfileField } from './fields.ts';
 
 // Types of rows and lines, and lists of fields, all derived from the tables of fields.
 

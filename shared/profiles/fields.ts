@@ -1,33 +1,8 @@
+import type { Kind } from './field-kinds.ts';
+
 // The tables of the fields of profiles and of links. The code that reads, stores, exports, shows and documents fields is
-// made from these tables. A new field of an existing kind needs an entry here, a column in `shared/db/schema.ts` and a migration.
-
-/**
- * The kinds of values. `form` is how a column holds the value: `json` as compact JSON text, `flag` as 0 or 1, `time` as
- * milliseconds since 1970. A kind of the form `rows` has a table of its own. `nullable` tells whether null is a value.
- */
-export const KINDS = {
-  uid: { form: 'number', nullable: false },
-  name: { form: 'text', nullable: false },
-  names: { form: 'rows', nullable: false },
-  authId: { form: 'text', nullable: true },
-  email: { form: 'text', nullable: true },
-  text: { form: 'text', nullable: false },
-  textOrNull: { form: 'text', nullable: true },
-  badges: { form: 'json', nullable: false },
-  assets: { form: 'json', nullable: false },
-  openObject: { form: 'json', nullable: false },
-  flag: { form: 'flag', nullable: false },
-  count: { form: 'number', nullable: false },
-  countOrNull: { form: 'number', nullable: true },
-  time: { form: 'time', nullable: false },
-  links: { form: 'rows', nullable: false },
-} as const;
-
-/** The name of a kind of values. */
-export type Kind = keyof typeof KINDS;
-
-/** How a column holds a value. */
-export type ColumnForm = Exclude<(typeof KINDS)[Kind]['form'], 'rows'>;
+// made from these tables. A new field of an existing kind needs an entry here, a column in `shared/db/schema/profiles.ts`
+// and a migration.
 
 /** One row of the table of fields of a profile. */
 export type ProfileField = {
@@ -172,6 +147,14 @@ export const PROFILE_FIELDS = {
     absent: 1,
     label: 'Followers shown',
     meaning: 'Whether clients see followersCount.',
+  },
+  showOnLeaderboard: {
+    kind: 'flag',
+    column: 'show_on_leaderboard',
+    isPublic: false,
+    absent: 1,
+    label: 'On the leaderboard',
+    meaning: 'Whether the leaderboard may list the profile. Clients see nothing of it.',
   },
   createdAt: {
     kind: 'time',

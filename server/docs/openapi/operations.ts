@@ -107,7 +107,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getLeaderboard',
     summary: 'Read a page of the leaderboard',
     description:
-      'The top 10 000 profiles by views, then by UID, without banned ones. `Link` leads to the neighbouring pages; beyond its end the board is empty.',
+      'The top 10 000 profiles by views, then by UID, without banned ones and those that don’t want to be listed. `Link` leads to the neighbouring pages; beyond its end the board is empty.',
     parameters: { query: PAGE, header: IF_NONE_MATCH },
     body: 'LeaderboardPage',
     mayBeBig: true,

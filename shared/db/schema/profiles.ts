@@ -22,6 +22,8 @@ export const profiles = sqliteTable(
     followersCount: integer('followers_count').notNull(),
     /** Private: decides whether `followersCount` is shown. */
     showFollowersCount: integer('show_followers_count', { mode: 'boolean' }).notNull(),
+    /** Private: decides whether the leaderboard may list the profile. */
+    showOnLeaderboard: integer('show_on_leaderboard', { mode: 'boolean' }).notNull().default(true),
     createdAt: integer('created_at').notNull(),
     /** Private: the identity that the platform's sign-in gave. */
     authId: text('auth_id'),
@@ -45,10 +47,12 @@ export const profiles = sqliteTable(
   },
   (t) => [
     uniqueIndex('profiles_auth_id').on(t.authId),
-    index('profiles_board').on(sql`${t.viewsCount} DESC`, t.id).where(sql`banned = 0`),
+    index('profiles_board').on(sql`${t.viewsCount} DESC`, t.id).where(sql`banned = 0 AND show_on_leaderboard = 1`),
+    index('profiles_banned').on(t.id).where(sql`banned = 1`),
     check('profiles_id', sql`${t.id} BETWEEN 1 AND 9007199254740991`),
     check('profiles_banned', sql`${t.banned} IN (0, 1)`),
     check('profiles_show_followers_count', sql`${t.showFollowersCount} IN (0, 1)`),
+    check('profiles_show_on_leaderboard', sql`${t.showOnLeaderboard} IN (0, 1)`),
     check('profiles_views_count', sql`${t.viewsCount} BETWEEN 0 AND 9007199254740991`),
     check('profiles_followers_count', sql`${t.followersCount} BETWEEN 0 AND 9007199254740991`),
     check('profiles_badges', sql`json_type(${t.badges}) = 'array'`),

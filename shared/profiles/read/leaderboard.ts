@@ -31,21 +31,24 @@ const TOO_BIG: Block = { bytes: new Uint8Array(), starts: [] };
 /** The limit of the cache of blocks: enough for a whole leaderboard of usual profiles. */
 const BLOCKS_BYTES = 16 * 1024 * 1024;
 
+/** The profiles that the leaderboard lists: the condition of the index profiles_board. */
+const IS_LISTED = 'banned = 0 AND show_on_leaderboard = 1';
+
+/** Reads the first profiles of the leaderboard in order; SQLite needs the index profiles_board alone for that. */
+export const READ_ORDER = `SELECT id, views_count FROM profiles WHERE ${IS_LISTED} ORDER BY views_count DESC, id LIMIT ?`;
+
 /** If more profiles have changed, reading the whole order (about a millisecond) is faster than reading their views. */
 const MAX_PARTIAL_REORDER = 250;
 
 /**
- * Prepares the leaderboard: the first `size` profiles by viewsCount, then id, without banned ones. Entries are read when a
- * page with them is requested, and again after the profile, its place or its rank has changed.
+ * Prepares the leaderboard: the first `size` profiles by viewsCount, then id, without those that are
+ * banned or don't want to be listed. Entries are read when a page with them is requested, and again after the profile, its place or its rank has changed.
  */
 export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOARD_SIZE): Leaderboard {
   const { sqlite } = reader;
-  // SQLite reads this from the index profiles_board alone, without the rows of profiles.
-  const readOrder = sqlite.prepare<[id: number, viewsCount: number], [number]>(
-    'SELECT id, views_count FROM profiles WHERE banned = 0 ORDER BY views_count DESC, id LIMIT ?',
-  );
+  const readOrder = sqlite.prepare<[id: number, viewsCount: number], [number]>(READ_ORDER);
   const readStandings = sqlite.prepare<[id: number, viewsCount: number], [string]>(
-    'SELECT id, views_count FROM profiles WHERE banned = 0 AND id IN (SELECT value FROM json_each(?))',
+    `SELECT id, views_count FROM profiles WHERE ${IS_LISTED} AND id IN (SELECT value FROM json_each(?))`,
   );
   let order: Order = [];
   // The profiles that have changed since the order was read; null if any may have.
@@ -93,7 +96,7 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
 }
 
 /**
- * The new order after these profiles have `changed`. `standings` are those of them that exist and are not banned. Returns
+ * The new order after these profiles have `changed`. `standings` are those of them that exist and are listed. Returns
  * `order` itself if none of them was or is on the board. Returns null if the whole order has to be read, because a full
  * board has lost profiles and it is not known which ones follow.
  */

@@ -1,5 +1,5 @@
+import type { ColumnForm } from '../field-kinds.ts';
 import { type Column, LINK_LIST, PUBLIC_LIST } from '../field-values.ts';
-import type { ColumnForm } from '../fields.ts';
 
 // SQL that writes the public fields of a profile as JSON text, made of the table of fields. Everything that clients see of
 // profiles comes from here, and lookups read no other column.

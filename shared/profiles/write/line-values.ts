@@ -1,7 +1,7 @@
 import { parseIsoTime } from '../../iso-time.ts';
 import { isMailAddress } from '../../mail/address.ts';
+import type { Kind } from '../field-kinds.ts';
 import { LINK_LIST, type Stored, type StoredLink } from '../field-values.ts';
-import type { Kind } from '../fields.ts';
 import { authIdFault, foldName, nameFault } from '../name.ts';
 
 // Readers of one value of an import line: each returns what is stored, or throws a LineFault that names the field and the

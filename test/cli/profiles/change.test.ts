@@ -48,6 +48,7 @@ describe('profiles set', () => {
       'displayName=Ada = "Countess"',
       'viewsCount=12',
       'banned=true',
+      'showOnLeaderboard=false',
       'customize={"theme":"dark"}',
       'createdAt=2024-05-01T00:00:00Z',
     ]);
@@ -56,6 +57,7 @@ describe('profiles set', () => {
       displayName: 'Ada = "Countess"',
       viewsCount: 12,
       banned: true,
+      showOnLeaderboard: false,
       customize: { theme: 'dark' },
       createdAt: '2024-05-01T00:00:00.000Z',
     });

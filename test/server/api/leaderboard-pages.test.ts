@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { LeaderboardPage } from '../../../shared/api/bodies.ts';
+import { exportProfile } from '../../../shared/profiles/export.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { changeByHand, importLines } from '../../support/import.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { giveKeysTo, keyFor } from '../../support/requests.ts';
 
@@ -9,6 +11,7 @@ import { giveKeysTo, keyFor } from '../../support/requests.ts';
 const server = await startTestServer();
 const { db } = server.deps;
 const { secret } = await keyFor(server.deps, ['1000000/1s'], ['api.leaderboard']);
+const lookupKey = await keyFor(server.deps, ['1000000/1s'], ['api.lookup']);
 
 // 100, 90, 90, 90, 80, 80, 70 … 70, 5, 0
 const VIEWS = [100, 90, 90, 90, 80, 80, 70, 70, 70, 70, 5, 0];
@@ -88,6 +91,57 @@ describe('a board that changes between two pages', () => {
     ]);
     db.$client.run('UPDATE profiles SET banned = 0 WHERE id = 2');
   });
+});
+
+describe('a profile that does not want to be listed', () => {
+  const { deps } = server;
+  const PATHS = ['username/user2', 'uid/2', 'uid/2/links', 'username/user2/links'].map((path) => `/api/lookup/${path}`);
+  const WAYS: Record<string, (showOnLeaderboard: boolean) => unknown> = {
+    'profiles set': (showOnLeaderboard) => changeByHand(deps, 'user2', () => ({ showOnLeaderboard })),
+    'an import that merges': (showOnLeaderboard) => importLines(deps, [{ id: 2, showOnLeaderboard }], { merge: true }),
+    'one that replaces, in which false is written and true is absent': async (showOnLeaderboard) => {
+      const { showOnLeaderboard: _, ...line } = JSON.parse(exportProfile(db, { uid: 2 }));
+      await importLines(deps, [showOnLeaderboard ? line : { ...line, showOnLeaderboard }]);
+    },
+  };
+
+  /** What lookups of profile 2 answer: status, body, and headers but those that differ between any two answers. */
+  async function lookups(): Promise<string> {
+    const answers = await Promise.all(
+      PATHS.map(async (path) => {
+        const answer = await get(server, path, lookupKey.secret);
+        const headers = [...answer.headers].filter(([name]) => !/^(x-request-id|ratelimit|date$)/.test(name));
+        return [path, answer.status, await answer.text(), headers];
+      }),
+    );
+    return JSON.stringify(answers);
+  }
+
+  test.each(Object.entries(WAYS))(
+    'leaves the board before ranking and comes back, by %s; lookups stay the same to the byte',
+    async (_, set) => {
+      const [board, said] = [await page(5, 0), await lookups()];
+      expect(said).toContain('"username\\":\\"user2');
+      await set(false);
+      // Running servers apply what a transaction has changed 10 ms after its commit.
+      await Bun.sleep(10);
+      expect(await page(5, 0)).toMatchObject({
+        ranks: [
+          [1, 1],
+          [3, 2],
+          [4, 2],
+          [5, 4],
+          [6, 4],
+        ],
+        total: 11,
+      });
+      expect(await lookups()).toBe(said);
+      await set(true);
+      await Bun.sleep(10);
+      expect(await page(5, 0)).toEqual(board);
+      expect(await lookups()).toBe(said);
+    },
+  );
 });
 
 test('HEAD has the links to the neighbours too, and 304 as well', async () => {

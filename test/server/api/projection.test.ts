@@ -30,7 +30,9 @@ function fill(table: string, columns: readonly string[], where: string, isJson =
 
 test('no route tells a private column, in body or headers', async () => {
   const hidden = COLUMN_LIST.filter(({ isPublic }) => !isPublic);
-  expect(hidden.map(({ name }) => name)).toEqual(expect.arrayContaining(['authId', 'email', 'showFollowersCount']));
+  expect(hidden.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['authId', 'email', 'showFollowersCount', 'showOnLeaderboard']),
+  );
   insertProfile(db, { ...SUBJECT, followersCount: 424_242, showFollowersCount: false, viewsCount: 9 });
   db.insert(links).values({ profileId: SUBJECT.id, position: 31_337, id: 'l1', name: 'n', link: 'https://x' }).run();
   // The lookups need the auth ID as it is; it is one of the markers below.

@@ -112,6 +112,7 @@ describe('a database of the first version, upgraded', () => {
     expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
     const lines = (await exportText(deps)).trimEnd().split('\n');
     expect(lines).toHaveLength(49);
+    for (const line of lines) expect(line).toContain('"showOnLeaderboard":true,');
     deps.db.$client.close();
   });
 

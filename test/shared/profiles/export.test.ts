@@ -40,6 +40,7 @@ describe('export, import into an empty database, export', () => {
         discordID: fc.option(text),
         viewsCount: count,
         showFollowersCount: fc.boolean(),
+        showOnLeaderboard: fc.boolean(),
         links: fc.array(
           fc.record(
             { id: text, name: text, link: text, title: text, clicksCount: count },

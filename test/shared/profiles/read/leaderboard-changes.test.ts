@@ -86,6 +86,8 @@ describe('after whatever others have committed', () => {
     views: (id: number, value: number) => merge([{ id, username: `u${id}`, viewsCount: value }]),
     ban: (id: number) => merge([{ id, username: `u${id}`, banned: true }]),
     unban: (id: number) => merge([{ id, username: `u${id}`, banned: false }]),
+    leave: (id: number) => merge([{ id, username: `u${id}`, showOnLeaderboard: false }]),
+    return: (id: number) => merge([{ id, username: `u${id}`, showOnLeaderboard: true }]),
     insert: (id: number, value: number) =>
       importLines(deps, [{ id: PROFILES + id, username: `new${id}`, viewsCount: value, createdAt }]),
     links: (id: number, value: number) =>
@@ -116,7 +118,10 @@ describe('after whatever others have committed', () => {
   };
   /** By hand, or of what is no profile: nothing is noted. */
   const byHand = (id: number, value: number) =>
-    sqlite.run('UPDATE profiles SET views_count = ?, banned = ? WHERE id = ?', [value, value % 2, id]);
+    sqlite.run('UPDATE profiles SET views_count = ?, banned = ?, show_on_leaderboard = ? WHERE id = ?', [
+      ...[value, value % 2, value % 3 === 0 ? 0 : 1],
+      id,
+    ]);
 
   const commit: fc.Arbitrary<Commit> = fc.record({
     how: fc.constantFrom(...(Object.keys(commits) as (keyof typeof commits)[])),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { BOARD_SIZE } from '../../../../shared/profiles/read/board-bounds.ts';
 import type { Body } from '../../../../shared/profiles/read/body.ts';
 import type { CachedProfile } from '../../../../shared/profiles/read/cache.ts';
-import { type BoardPage, boardIn, type Order } from '../../../../shared/profiles/read/leaderboard.ts';
+import { type BoardPage, boardIn, type Order, READ_ORDER } from '../../../../shared/profiles/read/leaderboard.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { rounds } from '../../../support/rounds.ts';
@@ -103,6 +103,18 @@ describe('the end of the board', () => {
     expect(last.leaderboard.at(-1)).toMatchObject({ id: 10_000, viewsCount: 0, rank: 9_990 });
     expect(last.leaderboard[0]).toMatchObject({ id: 9_951, rank: 9_951 });
     expect(ranksOf(read(2, 9_999))).toEqual([[10_000, 9_990]]);
+  });
+
+  test('is the ten thousandth profile that is listed, and nothing but the index is read to find it', () => {
+    const { db, read } = boardOf([]);
+    db.$client.run(`
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BOARD_SIZE + 500})
+      INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+          followers_count, show_followers_count, show_on_leaderboard, created_at)
+        SELECT i, 'u' || i, 'u', '[]', '{}', '{}', '{}', 0, 90000 - i, 0, 1, i % 100 <> 0, 0 FROM n`);
+    expect(read(1, 9_999)).toMatchObject({ leaderboard: [{ id: 10_101, rank: 10_000 }], total: BOARD_SIZE });
+    const plan = db.$client.query(`EXPLAIN QUERY PLAN ${READ_ORDER}`).all(1) as { detail: string }[];
+    expect(plan.map(({ detail }) => detail)).toEqual(['SCAN profiles USING COVERING INDEX profiles_board']);
   });
 
   test('an empty board', () => {

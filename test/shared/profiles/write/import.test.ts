@@ -25,7 +25,7 @@ describe('a line', () => {
     expect(await exportText(deps)).toBe(
       '{"id":7,"username":"Ada","aliases":[],"authId":null,"email":null,"displayName":"Ada","badges":[],"assets":{},' +
         '"customize":{},"discordID":null,"discordClean":{},"banned":false,"viewsCount":0,"followersCount":0,' +
-        '"showFollowersCount":true,"createdAt":"2026-02-03T04:05:06.789Z","links":[]}\n',
+        '"showFollowersCount":true,"showOnLeaderboard":true,"createdAt":"2026-02-03T04:05:06.789Z","links":[]}\n',
     );
   });
 
@@ -54,6 +54,7 @@ describe('a line', () => {
       authId: 'x|1',
       email: 'a@example.org',
       viewsCount: 5,
+      showOnLeaderboard: false,
     };
     await importLines(deps, [{ ...before, banned: true, links: [{ id: 'l', name: 'n', link: 'x' }] }]);
     const full = await profile(deps, 7);
@@ -65,6 +66,7 @@ describe('a line', () => {
       [{ links: [{ id: 'l', name: 'n', link: 'y' }] }, { links: [{ id: 'l', name: 'n', link: 'y' }] }],
       [{ links: [] }, { links: [] }],
       [{ customize: { a: 1 } }, { customize: { a: 1 } }],
+      [{ showOnLeaderboard: true }, { showOnLeaderboard: true }],
     ] as const) {
       await importLines(deps, [{ id: 7, ...change }], { merge: true });
       expect(await profile(deps, 7)).toEqual(Object.assign(full, changed));
