@@ -1,11 +1,18 @@
 import type { Command, Option } from 'commander';
+import { adminNames } from '../shared/access/passkeys.ts';
+import { tokenNames } from '../shared/access/platform-tokens.ts';
 import type { Db } from '../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../shared/db/key-columns.ts';
+import { openDatabase } from '../shared/db/open.ts';
 import { PLATFORM_RIGHTS } from '../shared/db/people-columns.ts';
+import { withTables } from '../shared/db/tables.ts';
 import { AppError } from '../shared/errors.ts';
-import type { KeyName } from '../shared/keys/names.ts';
+import { type KeyName, keyNames } from '../shared/keys/names.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf, type Globals } from './context.ts';
+import { keyNamesAt } from './remote/key-names.ts';
+import { pathOf } from './remote/place.ts';
+import { wayFor } from './remote/way.ts';
 
 /** A word that may come next on a command line, with a short description. */
 export type Candidate = { value: string; about: string };
@@ -104,14 +111,10 @@ const STATES: Record<string, KeyState[]> = {
 
 async function identifiers(place: Place, states: readonly KeyState[]): Promise<Candidate[]> {
   return unlessRefused(async () => {
-    const { pathOf } = await import('./remote/place.ts');
-    const { wayFor } = await import('./remote/way.ts');
     const way = await wayFor(place, pathOf(place.command));
     if (way.kind === 'box') {
-      const { keyNames } = await import('../shared/keys/names.ts');
       return readDatabase(place, (db) => keyNames(db, states).map(keyCandidate));
     }
-    const { keyNamesAt } = await import('./remote/key-names.ts');
     return (await keyNamesAt(way.host, states)).map(keyCandidate);
   });
 }
@@ -120,13 +123,11 @@ function keyCandidate({ identifier, state, profile, name }: KeyName): Candidate 
   return { value: cleanForTerminal(identifier), about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`) };
 }
 
-async function admins(place: Place): Promise<Candidate[]> {
-  const { adminNames } = await import('../shared/access/passkeys.ts');
+function admins(place: Place): Promise<Candidate[]> {
   return fromDatabase(place, (db) => plain(adminNames(db).map((name) => cleanForTerminal(name))));
 }
 
-async function tokens(place: Place): Promise<Candidate[]> {
-  const { tokenNames } = await import('../shared/access/platform-tokens.ts');
+function tokens(place: Place): Promise<Candidate[]> {
   return fromDatabase(place, (db) =>
     tokenNames(db).map(({ identifier, name }) => ({ value: identifier, about: cleanForTerminal(name) })),
   );
@@ -136,10 +137,8 @@ function fromDatabase(place: Place, read: (db: Db) => Candidate[]): Promise<Cand
   return unlessRefused(() => readDatabase(place, read));
 }
 
-async function readDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[]): Promise<Candidate[]> {
+function readDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[]): Candidate[] {
   const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
-  const { openDatabase } = await import('../shared/db/open.ts');
-  const { withTables } = await import('../shared/db/tables.ts');
   const opened = openDatabase(databasePath, 'use');
   try {
     return read(withTables(opened));
@@ -148,7 +147,7 @@ async function readDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[
   }
 }
 
-async function unlessRefused(find: () => Promise<Candidate[]>): Promise<Candidate[]> {
+async function unlessRefused(find: () => Candidate[] | Promise<Candidate[]>): Promise<Candidate[]> {
   try {
     return await find();
   } catch (error) {

@@ -2,11 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { serve } from '../server/main.ts';
+import { addAdmin } from '../shared/access/admins.ts';
 import type { Invitation } from '../shared/access/enrolments.ts';
+import { closeSessionsFile, openSessionsFile } from '../shared/access/sessions-file.ts';
 import { isBinary } from '../shared/binary.ts';
 import { readConfig } from '../shared/config/config.ts';
-import type { Deps } from '../shared/deps.ts';
-import { operatorOf } from './context.ts';
+import { openDatabase } from '../shared/db/open.ts';
+import { withTables } from '../shared/db/tables.ts';
+import { createDeps, type Deps } from '../shared/deps.ts';
+import { effectsOnKeys } from '../shared/erasure/erase-profile.ts';
+import { OPERATIONS, perform } from '../shared/operations.ts';
+import { importProfiles } from '../shared/profiles/write/import.ts';
+import sample from '../shared/sample/profiles.jsonl' with { type: 'text' };
+import { operatorOf } from './database.ts';
 import { print } from './output.ts';
 import { childrenOf } from './serve.ts';
 
@@ -35,10 +44,6 @@ export function addTo(command: Command): void {
 }
 
 async function runDemo(folder: string): Promise<void> {
-  const { openDatabase } = await import('../shared/db/open.ts');
-  const { withTables } = await import('../shared/db/tables.ts');
-  const { createDeps } = await import('../shared/deps.ts');
-  const { serve } = await import('../server/main.ts');
   const port = String(freePort());
   const config = readConfig({
     DATABASE_PATH: join(folder, 'profiles.db'),
@@ -63,9 +68,6 @@ async function runDemo(folder: string): Promise<void> {
 }
 
 async function importSample(deps: Deps): Promise<number> {
-  const { effectsOnKeys } = await import('../shared/erasure/erase-profile.ts');
-  const { importProfiles } = await import('../shared/profiles/write/import.ts');
-  const { default: sample } = await import('../shared/sample/profiles.jsonl', { with: { type: 'text' } });
   const by = operatorOf(deps.config);
   const { imported } = await importProfiles(deps, [Buffer.from(sample)], {
     merge: false,
@@ -78,7 +80,6 @@ async function importSample(deps: Deps): Promise<number> {
 
 /** Requests a key and approves it with the operations that `keys request` and `keys approve` also use. */
 async function issueKey(deps: Deps): Promise<string> {
-  const { OPERATIONS, perform } = await import('../shared/operations.ts');
   const actor = operatorOf(deps.config);
   const { identifier } = await perform(deps, actor, OPERATIONS.request, {
     profile: PROFILE,
@@ -92,8 +93,6 @@ async function issueKey(deps: Deps): Promise<string> {
 
 /** Adds an admin, who registers a passkey at the address that is returned. */
 async function inviteAdmin(deps: Deps): Promise<Invitation> {
-  const { addAdmin } = await import('../shared/access/admins.ts');
-  const { closeSessionsFile, openSessionsFile } = await import('../shared/access/sessions-file.ts');
   const sessions = openSessionsFile(deps.config.databasePath);
   try {
     return addAdmin({ ...deps, sessions }, ADMIN, operatorOf(deps.config));

@@ -1,7 +1,12 @@
 #!/usr/bin/env bun
 import { type Command, CommanderError } from 'commander';
+import { isDebugging } from '../shared/config/environment.ts';
+import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
+import { describeFault } from './faults.ts';
+import { mangledFault } from './mangled.ts';
 import { createProgram } from './program.ts';
 import { flushOutput, isClosedOutput } from './stdout.ts';
+import { printVersion } from './version.ts';
 import { isJsonAsked, isSuspicious } from './words.ts';
 
 async function run(words: readonly string[]): Promise<number> {
@@ -15,9 +20,6 @@ async function run(words: readonly string[]): Promise<number> {
     // If the reader of the output stops reading (`| head`), that is no error. A full disk is one.
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
-    const { describeFault } = await import('./faults.ts');
-    const { isDebugging } = await import('../shared/config/environment.ts');
-    const { cleanForTerminal, escapeJsonForTerminal } = await import('../shared/text.ts');
     const { code, sentence, places } = describeFault(error, program, words, isDebugging());
     // Commander has read the program's own options before it finds anything else wrong.
     const json = program.opts<{ json?: boolean }>().json === true;
@@ -32,7 +34,6 @@ async function run(words: readonly string[]): Promise<number> {
 
 /** Throws `usage` if an argument is not UTF-8. */
 async function refuseMangled(program: Command, words: readonly string[]): Promise<void> {
-  const { mangledFault } = await import('./mangled.ts');
   const mangled = mangledFault(words);
   if (mangled === null) return;
   program.setOptionValue('json', isJsonAsked(words));
@@ -47,7 +48,7 @@ async function obey(program: Command, words: readonly string[]): Promise<void> {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
     // The help has been printed.
     if (error.code === 'commander.version') {
-      (await import('./version.ts')).printVersion(isJsonAsked(words));
+      printVersion(isJsonAsked(words));
     }
   }
 }

@@ -1,89 +1,112 @@
 import { Command, CommanderError, Option } from 'commander';
+import { checkPlace } from './remote/place.ts';
 import { outputColumns, writeOutput } from './stdout.ts';
 
 /** A file of a command. `addTo` adds options, help and action to a command, or adds one more command to a group. */
 type Part = { addTo: (command: Command) => void };
 
-/** The first words of all commands: their descriptions and their files. The files are loaded when the word is typed. */
-const TREE: Record<string, [about: string, load: () => Promise<Part>[]]> = {
+/** What loads a file, and the names of the commands of a group that it has, separated by spaces; none outside groups. */
+type Entry = [names: string, load: () => Promise<Part>];
+
+/**
+ * The first words of all commands: their descriptions and their files. A file is loaded when one of its commands is named,
+ * and nowhere else does the command line import later: a file's own imports are loaded with it.
+ */
+const TREE: Record<string, [about: string, files: Entry[]]> = {
   keys: [
     'Request, decide on and look at API keys.',
-    () => [
-      import('./keys/request.ts'),
-      import('./keys/list.ts'),
-      import('./keys/show.ts'),
-      import('./keys/usage.ts'),
-      import('./keys/edit.ts'),
-      import('./keys/withdraw.ts'),
-      import('./keys/approve.ts'),
-      import('./keys/reject.ts'),
-      import('./keys/change.ts'),
-      import('./keys/revoke.ts'),
-      import('./keys/check.ts'),
+    [
+      ['request', () => import('./keys/request.ts')],
+      ['list', () => import('./keys/list.ts')],
+      ['show', () => import('./keys/show.ts')],
+      ['usage', () => import('./keys/usage.ts')],
+      ['edit', () => import('./keys/edit.ts')],
+      ['withdraw', () => import('./keys/withdraw.ts')],
+      ['approve', () => import('./keys/approve.ts')],
+      ['reject', () => import('./keys/reject.ts')],
+      ['change', () => import('./keys/change.ts')],
+      ['revoke', () => import('./keys/revoke.ts')],
+      ['check', () => import('./keys/check.ts')],
     ],
   ],
   admins: [
     'Add and end admins of the Developer Platform, who sign in with passkeys.',
-    () => [
-      import('./admins/add.ts'),
-      import('./admins/confirm.ts'),
-      import('./admins/list.ts'),
-      import('./admins/invite.ts'),
-      import('./admins/remove.ts'),
+    [
+      ['add', () => import('./admins/add.ts')],
+      ['confirm', () => import('./admins/confirm.ts')],
+      ['list', () => import('./admins/list.ts')],
+      ['invite', () => import('./admins/invite.ts')],
+      ['remove', () => import('./admins/remove.ts')],
     ],
   ],
   tokens: [
     'Add and end tokens of backends, which send profiles and sign their users in.',
-    () => [import('./tokens/add.ts'), import('./tokens/list.ts'), import('./tokens/remove.ts')],
+    [
+      ['add', () => import('./tokens/add.ts')],
+      ['list', () => import('./tokens/list.ts')],
+      ['remove', () => import('./tokens/remove.ts')],
+    ],
   ],
   profiles: [
     'Bring profiles in and out, list, change and erase them.',
-    () => [
-      import('./profiles/import.ts'),
-      import('./profiles/export.ts'),
-      import('./profiles/list.ts'),
-      import('./profiles/show.ts'),
-      import('./profiles/set.ts'),
-      import('./profiles/names.ts'),
-      import('./profiles/links.ts'),
-      import('./profiles/ban.ts'),
-      import('./profiles/sign-out.ts'),
-      import('./profiles/erase.ts'),
+    [
+      ['import', () => import('./profiles/import.ts')],
+      ['export', () => import('./profiles/export.ts')],
+      ['list count', () => import('./profiles/list.ts')],
+      ['show', () => import('./profiles/show.ts')],
+      ['set', () => import('./profiles/set.ts')],
+      ['rename alias', () => import('./profiles/names.ts')],
+      ['links', () => import('./profiles/links.ts')],
+      ['ban unban', () => import('./profiles/ban.ts')],
+      ['sign-out', () => import('./profiles/sign-out.ts')],
+      ['erase', () => import('./profiles/erase.ts')],
     ],
   ],
   db: [
     'Back up, restore, check and vacuum the database.',
-    () => [import('./db/backup.ts'), import('./db/restore.ts'), import('./db/check.ts'), import('./db/vacuum.ts')],
+    [
+      ['backup', () => import('./db/backup.ts')],
+      ['restore', () => import('./db/restore.ts')],
+      ['check', () => import('./db/check.ts')],
+      ['vacuum', () => import('./db/vacuum.ts')],
+    ],
   ],
-  config: ['Look at the configuration.', () => [import('./config/check.ts')]],
-  mail: ['Send a test mail.', () => [import('./mail/test.ts')]],
-  serve: ['Run the HTTP server; creates and migrates the database.', () => [import('./serve.ts')]],
+  config: ['Look at the configuration.', [['check', () => import('./config/check.ts')]]],
+  mail: ['Send a test mail.', [['test', () => import('./mail/test.ts')]]],
+  serve: ['Run the HTTP server; creates and migrates the database.', [['', () => import('./serve.ts')]]],
   status: [
     'Show how the service is: server, database, keys, queue, last backup, warnings.',
-    () => [import('./status.ts')],
+    [['', () => import('./status.ts')]],
   ],
-  healthcheck: ['Ask the running server whether it is ready: 0 if so, 1 if not.', () => [import('./healthcheck.ts')]],
+  healthcheck: [
+    'Ask the running server whether it is ready: 0 if so, 1 if not.',
+    [['', () => import('./healthcheck.ts')]],
+  ],
   demo: [
     'Try it out: sample profiles, an approved key, a running server and a curl line for it.',
-    () => [import('./demo.ts')],
+    [['', () => import('./demo.ts')]],
   ],
-  login: ['Log in at a server elsewhere, and store the token for commands that ask it.', () => [import('./login.ts')]],
-  logout: ['Log out: end a stored token here and on its server.', () => [import('./logout.ts')]],
-  whoami: ['Show who you are at a server, and until when.', () => [import('./whoami.ts')]],
+  login: [
+    'Log in at a server elsewhere, and store the token for commands that ask it.',
+    [['', () => import('./login.ts')]],
+  ],
+  logout: ['Log out: end a stored token here and on its server.', [['', () => import('./logout.ts')]]],
+  whoami: ['Show who you are at a server, and until when.', [['', () => import('./whoami.ts')]]],
   completion: [
     'Print a script that makes your shell complete commands, flags and identifiers.',
-    () => [import('./completion.ts')],
+    [['', () => import('./completion.ts')]],
   ],
-  version: ['Print the version and the commit that it was made of.', () => [import('./version.ts')]],
-  help: ['Show how a command is used, or with "environment" the variables.', () => [import('./help.ts')]],
+  version: ['Print the version and the commit that it was made of.', [['', () => import('./version.ts')]]],
+  help: ['Show how a command is used, or with "environment" the variables.', [['', () => import('./help.ts')]]],
 };
 
 /**
- * Makes the program. Only the commands that the words name are loaded; without words all are. Nothing here ends the process:
+ * Makes the program. Only the commands that the words name are loaded, all of a group where they name none of it; without
+ * words all are. Nothing here ends the process:
  * usage errors, help and version are thrown as `CommanderError`, everything else as `AppError`. `main.ts` turns both into an
  * exit code.
  */
-export async function createProgram(words: readonly string[] = Object.keys(TREE)): Promise<Command> {
+export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('profilectl')
     .description('Opens public profiles to other programs: keys, profiles, and the server that answers.')
     .option('-v, --version', 'print the version and the commit that it was made of')
@@ -115,18 +138,20 @@ Examples:
   profilectl keys list --state pending
   profilectl keys approve k7Qm2XaB`,
     );
-  for (const [word, [about, load]] of Object.entries(TREE)) {
+  for (const [word, [about, files]] of Object.entries(TREE)) {
     const command = program.command(word).description(about);
-    if (!words.includes(word)) continue;
-    for (const { addTo } of await Promise.all(load())) addTo(command);
+    if (words?.includes(word) === false) continue;
+    const named = files.filter(([names]) => names.split(' ').some((name) => words?.includes(name)));
+    const parts = (named.length === 0 ? files : named).map(([, load]) => load());
+    for (const { addTo } of await Promise.all(parts)) addTo(command);
   }
   return program;
 }
 
 /** Refuses a `--db` or `--host` that the command has no use for. */
-async function checkNamed(command: Command): Promise<void> {
+function checkNamed(command: Command): void {
   const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
-  if (db !== undefined || host !== undefined) (await import('./remote/place.ts')).checkPlace(command);
+  if (db !== undefined || host !== undefined) checkPlace(command);
 }
 
 function throwVersionWish(): never {

@@ -1,5 +1,6 @@
 import { AppError } from '../shared/errors.ts';
 import { canAsk } from './output.ts';
+import { askSecret } from './prompts.ts';
 import { inputFault } from './stdin.ts';
 
 /** Longer than any secret, even with typing mistakes. The rest of the input is not read. */
@@ -11,7 +12,6 @@ const MAX_CHARACTERS = 1_000;
  */
 export async function readSecret(label: string): Promise<string> {
   if (canAsk()) {
-    const { askSecret } = await import('./prompts.ts');
     return (await askSecret(label)).trim();
   }
   // Without a prompt the terminal would show the secret while it is typed or pasted.

@@ -1,9 +1,13 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { serve } from '../server/main.ts';
+import { openLogOutput } from '../server/observability/log-output.ts';
+import { inWords } from '../server/observability/log-words.ts';
 import type { ServerOptions } from '../server/process/running-server.ts';
 import { isBinary } from '../shared/binary.ts';
-import type { ServerDeps } from '../shared/deps.ts';
-import { withDatabase } from './context.ts';
+import { configWarnings } from '../shared/config/report.ts';
+import { createDeps, type ServerDeps } from '../shared/deps.ts';
+import { withDatabase } from './database.ts';
 import { print } from './output.ts';
 import { thisProgram } from './same-program.ts';
 import { outputColumns } from './stdout.ts';
@@ -22,12 +26,7 @@ export function addTo(command: Command): void {
       () => `\n${SAYS}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
     )
     .action((_options: unknown) => {
-      // Loading begins first, because other threads read the files while this one opens the database.
-      const loading = Promise.all([import('../shared/deps.ts'), import('../server/main.ts')]);
-      // The promise is awaited below, unless the database can't be opened: then an error of loading does not matter.
-      loading.catch(() => {});
       return withDatabase(command, 'serve', async (db, config) => {
-        const [{ createDeps }, { serve }] = await loading;
         const options = childrenOf(db.$client.filename);
         if (outputColumns() === undefined) return serve(createDeps(db, config), options);
         await serveInWords(createDeps(db, config), options);
@@ -37,10 +36,6 @@ export function addTo(command: Command): void {
 
 /** Runs the server for a person at a terminal: it says where it listens and what is missing, and logs in words. */
 async function serveInWords(deps: ServerDeps, options: ServerOptions): Promise<void> {
-  const { serve } = await import('../server/main.ts');
-  const { openLogOutput } = await import('../server/observability/log-output.ts');
-  const { inWords } = await import('../server/observability/log-words.ts');
-  const { configWarnings } = await import('../shared/config/report.ts');
   const { config, clock } = deps;
   await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {
     const warnings = configWarnings(config, clock.nowMs()).map((text) => `Warning: ${text}\n`);

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { describeEnvironment, type EnvironmentOrigin } from '../shared/config/environment.ts';
+import { closeDatabase, openDatabase } from '../shared/db/open.ts';
+import { createDeps } from '../shared/deps.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import type { ErasureStatus } from '../shared/upkeep/erasure-status.ts';
 import type { NoticeStatus } from '../shared/upkeep/notice-status.ts';
 import type { SessionStatus } from '../shared/upkeep/session-status.ts';
-import type { Status } from '../shared/upkeep/status.ts';
+import { readStatus, type Status } from '../shared/upkeep/status.ts';
 import { ageText } from './age.ts';
 import { configOf, globalsOf } from './context.ts';
 import { sizeText } from './db/steps.ts';
@@ -29,9 +31,6 @@ Examples:
     .action(async (_options: unknown) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
-      const { closeDatabase, openDatabase } = await import('../shared/db/open.ts');
-      const { createDeps } = await import('../shared/deps.ts');
-      const { readStatus } = await import('../shared/upkeep/status.ts');
       const db = openDatabase(config.databasePath, 'look');
       try {
         const deps = createDeps(db, config);

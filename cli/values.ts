@@ -1,5 +1,6 @@
 import { AppError } from '../shared/errors.ts';
 import { canAsk } from './output.ts';
+import { confirm } from './prompts.ts';
 
 /** Returns the value of a flag that is required here. Throws `usage`, naming the flag, if it is missing. */
 export function needed<T>(value: T | undefined, flag: string): T {
@@ -25,6 +26,5 @@ export function isAsking(yes: boolean): boolean {
 export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
   if (yes) return;
   if (!canAsk()) throw new AppError('usage', '--yes is missing: there is no terminal to confirm on.');
-  const { confirm } = await import('./prompts.ts');
   if (!(await confirm(question))) throw new AppError('cancelled');
 }

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { addAdmin } from '../../shared/access/admins.ts';
 import { withAccess } from './access.ts';
+import { printInvitation } from './print.ts';
 
 /** `admins add`: one more admin, and the address where that person registers a passkey. */
 export function addTo(parent: Command): void {
@@ -18,9 +20,7 @@ Examples:
   profilectl admins add Grace --json`,
     )
     .action((name: string, _options: unknown, command: Command) =>
-      withAccess(command, async (context) => {
-        const { addAdmin } = await import('../../shared/access/admins.ts');
-        const { printInvitation } = await import('./print.ts');
+      withAccess(command, (context) => {
         printInvitation(context, addAdmin(context.access, name, context.actor));
       }),
     );

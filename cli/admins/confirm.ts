@@ -1,7 +1,10 @@
 import type { Command } from 'commander';
+import { unconfirmedPasskey } from '../../shared/access/admins.ts';
+import { confirmPasskey } from '../../shared/access/passkeys.ts';
 import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';
+import { passkeyText } from './print.ts';
 
 /** `admins confirm`: lets a passkey count that was registered at an address. */
 export function addTo(parent: Command): void {
@@ -19,9 +22,6 @@ Example:
     )
     .action((admin: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
-        const { unconfirmedPasskey } = await import('../../shared/access/admins.ts');
-        const { confirmPasskey } = await import('../../shared/access/passkeys.ts');
-        const { passkeyText } = await import('./print.ts');
         const { name, passkey } = unconfirmedPasskey(access, admin);
         notice(passkeyText(name, passkey));
         await confirmOrYes(yes, 'Let this passkey count?');

@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
+import { findAdmin, inviteAdmin } from '../../shared/access/admins.ts';
+import { listPasskeys } from '../../shared/access/passkeys.ts';
+import { shownAdmin } from '../../shared/access/shown-admin.ts';
 import { againWhileChanged } from '../again.ts';
-import { havingSeen } from '../context.ts';
+import { havingSeen } from '../database.ts';
 import { counted, notice } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';
+import { printInvitation } from './print.ts';
 
 /** Adds `admins invite`: it ends sessions and, unless told otherwise, passkeys of an admin, and prints a new address. */
 export function addTo(parent: Command): void {
@@ -24,10 +28,6 @@ Examples:
     .action((admin: string, options: { keepPasskeys?: boolean }, command: Command) =>
       withAccess(command, async (context) => {
         const { access, actor, yes } = context;
-        const { findAdmin, inviteAdmin } = await import('../../shared/access/admins.ts');
-        const { listPasskeys } = await import('../../shared/access/passkeys.ts');
-        const { shownAdmin } = await import('../../shared/access/shown-admin.ts');
-        const { printInvitation } = await import('./print.ts');
         const keepPasskeys = options.keepPasskeys === true;
         const { name } = findAdmin(access.db, admin);
         const invitation = await againWhileChanged(!yes, async () => {

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
+import { findAdmin, removeAdmin } from '../../shared/access/admins.ts';
+import { listPasskeys } from '../../shared/access/passkeys.ts';
+import { shownAdmin } from '../../shared/access/shown-admin.ts';
 import { againWhileChanged } from '../again.ts';
-import { havingSeen } from '../context.ts';
+import { havingSeen } from '../database.ts';
 import { counted, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';
@@ -14,9 +17,6 @@ export function addTo(parent: Command): void {
     .addHelpText('after', '\nHistories keep the name.\n\nExample:\n  profilectl admins remove Grace --yes')
     .action((admin: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
-        const { findAdmin, removeAdmin } = await import('../../shared/access/admins.ts');
-        const { listPasskeys } = await import('../../shared/access/passkeys.ts');
-        const { shownAdmin } = await import('../../shared/access/shown-admin.ts');
         const { name } = findAdmin(access.db, admin);
         const { endedPasskeys } = await againWhileChanged(!yes, async () => {
           const by = havingSeen(actor, shownAdmin(access.db, name));

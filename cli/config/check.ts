@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
 import { checkDatabasePath } from '../../shared/config/config.ts';
-import type { ConfigReport } from '../../shared/config/report.ts';
+import { type ConfigReport, reportConfig } from '../../shared/config/report.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
@@ -23,7 +23,6 @@ Examples:
   profilectl config check --env-file /etc/profile-lookup.env`,
     )
     .action(async (_options: unknown, command: Command) => {
-      const { reportConfig } = await import('../../shared/config/report.ts');
       const { json, envFile, db } = globalsOf(command);
       const databasePath = db === undefined ? undefined : checkDatabasePath('--db', db);
       const report = reportConfig({ envFile, databasePath }, systemClock);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { withContext } from '../context.ts';
+import { backupDatabase } from '../../shared/upkeep/backup.ts';
+import { withContext } from '../database.ts';
 import { counted, print, printJson } from '../output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
@@ -21,7 +22,6 @@ Examples:
     )
     .action((file: string, _options: unknown, command: Command) =>
       withContext(command, 'look', async ({ deps, json }) => {
-        const { backupDatabase } = await import('../../shared/upkeep/backup.ts');
         const steps = createSteps(deps.clock);
         const done = backupDatabase(deps.db, file, (step) =>
           steps.begin(step === 'copy' ? `Copying ${sizeText(deps.config.databasePath)}` : `Verifying ${file}`),

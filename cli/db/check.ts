@@ -3,9 +3,10 @@ import { systemClock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import type { Checked, CheckStep } from '../../shared/upkeep/check.ts';
-import type { RestoreTestStep } from '../../shared/upkeep/restore-test.ts';
-import { configOf, type Globals, globalsOf, withDatabase } from '../context.ts';
+import { type Checked, type CheckStep, checkDatabase } from '../../shared/upkeep/check.ts';
+import { type RestoreTestStep, testRestore } from '../../shared/upkeep/restore-test.ts';
+import { configOf, type Globals, globalsOf } from '../context.ts';
+import { withDatabase } from '../database.ts';
 import { counted, print, printJson } from '../output.ts';
 import { createSteps } from './steps.ts';
 
@@ -48,7 +49,6 @@ Examples:
 }
 
 async function checkLive(db: Opened, json: boolean): Promise<void> {
-  const { checkDatabase } = await import('../../shared/upkeep/check.ts');
   const steps = createSteps(systemClock);
   const checked = checkDatabase(db, (step: CheckStep) => steps.begin(STEPS[step]));
   steps.end();
@@ -60,7 +60,6 @@ async function checkLive(db: Opened, json: boolean): Promise<void> {
 
 async function checkRestored(globals: Globals, file: string): Promise<void> {
   const { databasePath } = configOf(globals);
-  const { testRestore } = await import('../../shared/upkeep/restore-test.ts');
   const steps = createSteps(systemClock);
   const tested = testRestore(databasePath, file, (step) => steps.begin(STEPS[step]));
   steps.end();

@@ -2,8 +2,10 @@ import type { Command } from 'commander';
 import type { RestoredPeople } from '../../shared/access/restored-people.ts';
 import type { Dropped } from '../../shared/notices/store.ts';
 import { subjectInWords } from '../../shared/notices/undelivered.ts';
+import { prepareRestore } from '../../shared/upkeep/restore.ts';
 import { againWhileChanged } from '../again.ts';
-import { configOf, globalsOf, operatorOf } from '../context.ts';
+import { configOf, globalsOf } from '../context.ts';
+import { operatorOf } from '../database.ts';
 import { counted, notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
@@ -37,7 +39,6 @@ Examples:
       const config = configOf(globals);
       const { databasePath } = config;
       const isPutIn = options.withPeople === true;
-      const { prepareRestore } = await import('../../shared/upkeep/restore.ts');
       const { source, restored } = await againWhileChanged(!globals.yes, async () => {
         const restore = prepareRestore(databasePath, file);
         try {

@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
+import { sweepBeside } from '../../shared/access/sweep.ts';
 import { systemClock } from '../../shared/clock.ts';
+import { PATIENT_WAIT_MS, vacuumDatabase } from '../../shared/db/vacuum.ts';
 import { AppError } from '../../shared/errors.ts';
-import { globalsOf, withDatabase } from '../context.ts';
+import { globalsOf } from '../context.ts';
+import { withDatabase } from '../database.ts';
 import { giveWay } from '../give-way.ts';
 import { print, printJson } from '../output.ts';
 import { refuseOtherProgram } from '../same-program.ts';
@@ -32,8 +35,6 @@ Examples:
     .action((options: { fromServer?: string; wait?: true }, command: Command) => {
       refuseOtherProgram(options.fromServer);
       return withDatabase(command, 'use', async (db) => {
-        const { PATIENT_WAIT_MS, vacuumDatabase } = await import('../../shared/db/vacuum.ts');
-        const { sweepBeside } = await import('../../shared/access/sweep.ts');
         giveWay();
         const steps = createSteps(systemClock);
         try {

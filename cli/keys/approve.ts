@@ -3,14 +3,19 @@ import { AppError } from '../../shared/errors.ts';
 import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
 import type { Grant } from '../../shared/keys/granted.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';
 import { globalsOf } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../output.ts';
+import { decideOnPage, queueElsewhere } from '../remote/decide.ts';
 import { isAsking } from '../values.ts';
+import { whileMailIsChecked } from '../waiting.ts';
 import { forKeyAsNow, type KeysHere } from './context.ts';
 import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
 import { askGrant, EXPIRES_SYNTAX, type GrantOptions, mailedText, parseGrant } from './grant.ts';
+import { performAndPrint } from './perform.ts';
 import { keyText } from './print.ts';
+import { walkQueue } from './queue.ts';
 import { withKeys } from './with-keys.ts';
 
 /** Adds `keys approve`: it approves a request, and the owner gets the secret by mail. Without an identifier it asks about each
@@ -54,17 +59,13 @@ Examples:
       return withKeys(command, async (context) => {
         const given = parseGrant(context, options);
         if (context.server !== null) {
-          const { decideOnPage, queueElsewhere } = await import('../remote/decide.ts');
           if (identifier === undefined) throw queueElsewhere(context);
           return decideOnPage(context, { move: 'approve', identifier, given }, options.wait === true);
         }
         const isAsked = isAsking(yes);
         if (identifier === undefined) {
-          const { walkQueue } = await import('./queue.ts');
           return walkQueue(context, given);
         }
-        const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint } = await import('./perform.ts');
         const { mailedTo } = await againWhileChanged(isAsked, async () => {
           const now = forKeyAsNow(context, identifier);
           const grant = isAsked ? await decide(now, identifier, given) : given;
@@ -76,9 +77,7 @@ Examples:
 }
 
 async function decide(context: KeysHere, identifier: string, given: Grant): Promise<Grant> {
-  const { OPERATIONS } = await import('../../shared/operations.ts');
   const { key } = await context.perform(OPERATIONS.show, { identifier });
-  const { whileMailIsChecked } = await import('../waiting.ts');
   const address = await whileMailIsChecked(context.clock, context.checkApproval(identifier));
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const grant = await askGrant(context, key, given, address);

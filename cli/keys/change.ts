@@ -1,13 +1,17 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { refuseInactive } from '../../shared/keys/change.ts';
 import { ALREADY_SO, type KeyChange } from '../../shared/keys/differing.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';
 import { columnsOf, notice } from '../output.ts';
+import { decideOnPage } from '../remote/decide.ts';
 import { isAsking } from '../values.ts';
 import { forKeyAsNow, type KeysHere } from './context.ts';
 import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
 import { askChange, EXPIRES_SYNTAX, type GrantOptions, parseGrant } from './grant.ts';
+import { performAndPrint, printKey } from './perform.ts';
 import { keyText } from './print.ts';
 import { withKeys } from './with-keys.ts';
 
@@ -39,11 +43,8 @@ Examples:
     )
     .action((identifier: string, options: GrantOptions & { wait?: true }, command: Command) =>
       withKeys(command, async (context) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint, printKey } = await import('./perform.ts');
         const given = parseGrant(context, options);
         if (context.server !== null) {
-          const { decideOnPage } = await import('../remote/decide.ts');
           return decideOnPage(context, { move: 'change', identifier, given }, options.wait === true);
         }
         const isNothing = [given.permissions, given.rateLimits, given.expiresAtMs].every((one) => one === undefined);
@@ -66,8 +67,6 @@ Examples:
 
 /** Lays the key out, and asks what it is to have. Throws `cancelled`. */
 async function decide(context: KeysHere, identifier: string): Promise<KeyChange> {
-  const { OPERATIONS } = await import('../../shared/operations.ts');
-  const { refuseInactive } = await import('../../shared/keys/change.ts');
   const { key } = await context.perform(OPERATIONS.show, { identifier });
   refuseInactive(key);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { globalsOf } from '../context.ts';
 import { print, printJson } from '../output.ts';
 import { readSecret } from '../read-secret.ts';
@@ -14,7 +15,6 @@ export function addTo(parent: Command): void {
       '\nPrints the identifier only. Nothing is looked up: a sound secret may still be revoked.\n\nExample:\n  profilectl keys check < secret.txt',
     )
     .action(async (_options: unknown, command: Command) => {
-      const { identifierOfSecret } = await import('../../shared/keys/secret.ts');
       const secret = await readSecret('Secret');
       const identifier = identifierOfSecret(secret);
       if (globalsOf(command).json) printJson({ valid: identifier !== null, identifier });

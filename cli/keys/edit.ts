@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { needed } from '../values.ts';
 import { forKeyAsNow } from './context.ts';
+import { performAndPrint } from './perform.ts';
 import { withKeys } from './with-keys.ts';
 
 /** Adds `keys edit`, which renames a key. */
@@ -13,8 +15,6 @@ export function addTo(parent: Command): void {
     .addHelpText('after', '\nExample:\n  profilectl keys edit k7Qm2XaB --name "Badge bot 2"')
     .action((identifier: string, options: { name?: string }, command: Command) =>
       withKeys(command, async (context) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint } = await import('./perform.ts');
         const name = needed(options.name, '--name');
         await performAndPrint(forKeyAsNow(context, identifier), OPERATIONS.edit, { identifier, name });
       }),

@@ -7,6 +7,7 @@ import type { Grant } from '../../shared/keys/granted.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../../shared/limits/rate-limit.ts';
 import { notice } from '../output.ts';
+import { askPermissions, askText, confirm } from '../prompts.ts';
 import type { KeysContext, KeysHere } from './context.ts';
 
 /** The flags for what an approval grants. */
@@ -39,7 +40,6 @@ function parseExpires(text: string, nowMs: number): number | null {
  * after a no. Throws `cancelled`.
  */
 export async function askGrant(context: KeysHere, key: KeyView, given: Grant, address: string): Promise<Grant | null> {
-  const { confirm } = await import('../prompts.ts');
   const grant = await askForGrant(context, key, given);
   const retirement =
     grant.retireOldAtMs === null ? '' : `, end the old key ${key.successorOf} at ${isoTime(grant.retireOldAtMs)}`;
@@ -66,7 +66,6 @@ function grantText({ permissions, rateLimits, expiresAtMs }: Granted): string {
  * changed it. Returns null after a no. Throws `cancelled`.
  */
 export async function askChange({ clock }: KeysContext, key: KeyView): Promise<KeyChange | null> {
-  const { askPermissions, askText, confirm } = await import('../prompts.ts');
   const expiry = (text: string) => parseExpires(text.trim(), clock.nowMs());
   const change = {
     permissions: await askPermissions('Permissions', key.permissions),
@@ -85,7 +84,6 @@ export async function askChange({ clock }: KeysContext, key: KeyView): Promise<K
 }
 
 async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]> {
-  const { askText } = await import('../prompts.ts');
   const limits = (text: string) => parseRateLimits([text]);
   const text = await askText({
     message: 'Rate limits',
@@ -97,7 +95,6 @@ async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]
 }
 
 async function askForGrant({ clock, usualRateLimits, approvalLeaseMs }: KeysHere, key: KeyView, given: Grant) {
-  const { askPermissions, askText } = await import('../prompts.ts');
   const expiry = (text: string) => {
     const nowMs = clock.nowMs();
     const atMs = text.trim() === '' ? null : parseExpires(text.trim(), nowMs);

@@ -6,7 +6,8 @@ import { usualRateLimits } from '../../shared/keys/successor.ts';
 import { perform } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/shown.ts';
-import { type Globals, havingSeen, type Operator } from '../context.ts';
+import type { Globals } from '../context.ts';
+import { havingSeen, type Operator } from '../database.ts';
 import type { KeysHere, NamedProfile } from './context.ts';
 
 /** What the commands of keys need, in the database of this machine. */

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { KEY_STATES, type KeyState } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import { parseSpan } from '../../shared/keys/expiry.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { print, printJson } from '../output.ts';
 import { keysText } from './print.ts';
 import { withKeys } from './with-keys.ts';
@@ -26,7 +27,6 @@ Examples:
     )
     .action((options: Options, command: Command) =>
       withKeys(command, async ({ perform, clock, json }) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
         const { state, profile, unused } = options;
         const unusedForMs = unused === undefined ? undefined : parseUnused(unused, state);
         const input = { states: state?.map(stateNamed), profile, unusedForMs };

@@ -2,6 +2,8 @@ import { refuseMove } from '../../shared/keys/record.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';
 import { columnsOf, notice } from '../output.ts';
+import { askText } from '../prompts.ts';
+import { decideOnPage, reasonElsewhere } from '../remote/decide.ts';
 import { confirmOrYes, isAsking, needed } from '../values.ts';
 import { forKeyAsNow, type KeysContext } from './context.ts';
 import { performAndPrint } from './perform.ts';
@@ -25,7 +27,6 @@ export async function endWithReason(
 ): Promise<void> {
   const isOwner = move === 'revoke' && (await context.ownProfile()) !== null;
   if (context.server !== null && !isOwner) {
-    const { decideOnPage, reasonElsewhere } = await import('../remote/decide.ts');
     if (given !== undefined) throw reasonElsewhere();
     return decideOnPage(context, { move, identifier, given: {} }, wait);
   }
@@ -48,7 +49,6 @@ export async function endWithReason(
 
 /** Asks for a reason; an owner may leave it empty. */
 async function askReason(move: 'reject' | 'revoke', isOptional: boolean): Promise<string> {
-  const { askText } = await import('../prompts.ts');
   const { fault } = OPERATIONS[move].input.reason;
   const hint = isOptional ? 'Optional: Enter for none.' : 'As the owner will read it.';
   return askText({

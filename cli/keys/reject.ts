@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
+import { endWithReason } from './reason.ts';
 import { REASON_HELP } from './reason-help.ts';
 import { withKeys } from './with-keys.ts';
 
@@ -17,7 +18,6 @@ export function addTo(parent: Command): void {
     )
     .action((identifier: string, options: { reason?: string; wait?: true }, command: Command) =>
       withKeys(command, async (context) => {
-        const { endWithReason } = await import('./reason.ts');
         await endWithReason(context, 'reject', identifier, options);
       }),
     );

@@ -1,11 +1,15 @@
 import type { Command } from 'commander';
 import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
+import { prefillFrom } from '../../shared/keys/successor.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';
 import { canAsk } from '../output.ts';
+import { readTextFile } from '../read-text.ts';
 import { needed } from '../values.ts';
 import type { KeysContext } from './context.ts';
-import type { RequestInput } from './request-questions.ts';
+import { performAndPrint } from './perform.ts';
+import { askForRequest, type RequestInput } from './request-questions.ts';
 import { withKeys } from './with-keys.ts';
 
 type Options = {
@@ -48,8 +52,6 @@ Examples:
     )
     .action((options: Options, command: Command) =>
       withKeys(command, async (context) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint } = await import('./perform.ts');
         const { successorOf } = options;
         const taken = successorOf === undefined ? {} : await prefill(context, successorOf);
         const profile = options.profile ?? (await context.ownProfile()) ?? taken.profile;
@@ -65,7 +67,6 @@ Examples:
           await performAndPrint({ ...context, perform }, OPERATIONS.request, { ...requireAll(given), successorOf });
           return;
         }
-        const { askForRequest } = await import('./request-questions.ts');
         let typed: RequestInput = given;
         await againWhileChanged(true, async () => {
           const asked = await askForRequest(context, typed);
@@ -83,14 +84,11 @@ async function readGiven({ descriptionFile, permission, ...texts }: Options): Pr
   if (given.description !== undefined) {
     throw new AppError('usage', '--description and --description-file may not both be given.');
   }
-  const { readTextFile } = await import('../read-text.ts');
   return { ...given, description: await readTextFile('--description-file', descriptionFile) };
 }
 
 /** What a successor takes over from the earlier key where it is not given. Throws `not_found`, `refused`. */
 async function prefill({ perform }: KeysContext, successorOf: string): Promise<RequestInput> {
-  const { OPERATIONS } = await import('../../shared/operations.ts');
-  const { prefillFrom } = await import('../../shared/keys/successor.ts');
   const { key } = await perform(OPERATIONS.show, { identifier: successorOf });
   // What the old key has not, a successor is not asked for.
   return { projectUrl: '', expectedUsage: '', ...prefillFrom(key) };

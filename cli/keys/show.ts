@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { columnsOf, print, printJson } from '../output.ts';
 import { historyText, keyText } from './print.ts';
 import { withKeys } from './with-keys.ts';
@@ -12,7 +13,6 @@ export function addTo(parent: Command): void {
     .addHelpText('after', '\nExample:\n  profilectl keys show k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>
       withKeys(command, async ({ perform, json }) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
         const { key, history } = await perform(OPERATIONS.show, { identifier });
         if (json) printJson({ ...key, history });
         else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`);

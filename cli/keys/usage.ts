@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { USAGE_DAYS } from '../../shared/keys/fields.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tally.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import { counted, print, printJson } from '../output.ts';
 import { outputColumns } from '../stdout.ts';
@@ -27,7 +28,6 @@ Examples:
     )
     .action((identifier: string, options: { days?: string }, command: Command) =>
       withKeys(command, async ({ perform, json }) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
         const days = parseWhole(options.days ?? String(DEFAULT_DAYS));
         const usage = await perform(OPERATIONS.usage, { identifier, days });
         if (json) printJson(usage);

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { forKeyAsNow } from './context.ts';
+import { performAndPrint } from './perform.ts';
 import { withKeys } from './with-keys.ts';
 
 /** Adds `keys withdraw`: an owner withdraws a pending request. */
@@ -11,8 +13,6 @@ export function addTo(parent: Command): void {
     .addHelpText('after', '\nExample:\n  profilectl keys withdraw k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>
       withKeys(command, async (context) => {
-        const { OPERATIONS } = await import('../../shared/operations.ts');
-        const { performAndPrint } = await import('./perform.ts');
         await performAndPrint(forKeyAsNow(context, identifier), OPERATIONS.withdraw, { identifier });
       }),
     );

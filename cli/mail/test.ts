@@ -1,7 +1,10 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
+import { createMailDeps } from '../../shared/deps.ts';
+import { tryMail } from '../../shared/upkeep/mail-test.ts';
 import { configOf, globalsOf } from '../context.ts';
 import { print, printJson } from '../output.ts';
+import { waitWhile } from '../waiting.ts';
 
 const INTERRUPTED = 'Interrupted; whether the mail went out is not known.';
 
@@ -23,9 +26,6 @@ Example:
     .action(async (address: string, _options: unknown, command: Command) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
-      const { createMailDeps } = await import('../../shared/deps.ts');
-      const { tryMail } = await import('../../shared/upkeep/mail-test.ts');
-      const { waitWhile } = await import('../waiting.ts');
       await waitWhile(
         systemClock,
         () => tryMail(createMailDeps(config), address),

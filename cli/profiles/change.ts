@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
-import type { Decide } from '../../shared/profiles/write/change.ts';
-import { havingSeen, withContext } from '../context.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
+import { findProfile } from '../../shared/profiles/find.ts';
+import { shownProfile } from '../../shared/profiles/shown.ts';
+import { changeProfile, type Decide } from '../../shared/profiles/write/change.ts';
+import { havingSeen, withContext } from '../database.ts';
 import { printProfile } from './show.ts';
 
 /** Runs a command that changes one profile, and prints the changed profile. */
@@ -14,10 +17,6 @@ export function changeOne(command: Command, username: string, decide: Decide): P
  */
 export function changeOneBy(command: Command, username: string, read: () => Decide | Promise<Decide>): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
-    const { effectsOnKeys } = await import('../../shared/erasure/erase-profile.ts');
-    const { findProfile } = await import('../../shared/profiles/find.ts');
-    const { shownProfile } = await import('../../shared/profiles/shown.ts');
-    const { changeProfile } = await import('../../shared/profiles/write/change.ts');
     const { id } = findProfile(deps.db, username);
     const by = havingSeen(actor, shownProfile(deps.db, id));
     const decide = await read();

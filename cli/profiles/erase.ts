@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
+import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
+import { findProfile, readProfile } from '../../shared/profiles/find.ts';
+import { shownProfile } from '../../shared/profiles/shown.ts';
 import { againWhileChanged } from '../again.ts';
-import { havingSeen, withContext } from '../context.ts';
+import { havingSeen, withContext } from '../database.ts';
 import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 
@@ -24,9 +27,6 @@ Examples:
     )
     .action((name: string, _options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps, actor, yes, json }) => {
-        const { eraseProfile } = await import('../../shared/erasure/erase-profile.ts');
-        const { findProfile, readProfile } = await import('../../shared/profiles/find.ts');
-        const { shownProfile } = await import('../../shared/profiles/shown.ts');
         const { id } = findProfile(deps.db, name);
         const { warning, ...erased } = await againWhileChanged(!yes, async () => {
           const by = havingSeen(actor, shownProfile(deps.db, id));

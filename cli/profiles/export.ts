@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { exportProfiles } from '../../shared/profiles/export.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
-import { withContext } from '../context.ts';
+import { withContext } from '../database.ts';
+import { createProgress } from '../progress.ts';
 import { flushOutput, outputColumns, writeOutput } from '../stdout.ts';
 
 /** Adds `profiles export`, which writes every profile to stdout as JSON Lines, with its private fields. */
@@ -18,8 +20,6 @@ Example:
     )
     .action((_options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps }) => {
-        const { exportProfiles } = await import('../../shared/profiles/export.ts');
-        const { createProgress } = await import('../progress.ts');
         // If the lines go to a terminal, a progress line would get between them.
         const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
         const write = async (chunk: string) => {

@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
+import { lockForFeed } from '../../shared/db/import-lock.ts';
+import { effectsOfPlatform } from '../../shared/erasure/platform-effects.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
 import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/write/feed.ts';
-import { type Context, withContext } from '../context.ts';
+import { importProfiles } from '../../shared/profiles/write/import.ts';
+import { checkBeginning } from '../../shared/profiles/write/import-source.ts';
+import { formatFault } from '../../shared/profiles/write/source-format.ts';
+import { type Context, withContext } from '../database.ts';
 import { giveWay } from '../give-way.ts';
 import { refuseOtherProgram } from '../same-program.ts';
 import { writeOutput } from '../stdout.ts';
@@ -24,11 +29,6 @@ export async function importForServer(command: Command, server: string): Promise
 }
 
 async function importFeed({ deps }: Context): Promise<FeedCounts> {
-  const { lockForFeed } = await import('../../shared/db/import-lock.ts');
-  const { effectsOfPlatform } = await import('../../shared/erasure/platform-effects.ts');
-  const { importProfiles } = await import('../../shared/profiles/write/import.ts');
-  const { checkBeginning } = await import('../../shared/profiles/write/import-source.ts');
-  const { formatFault } = await import('../../shared/profiles/write/source-format.ts');
   const lock = lockForFeed(deps.config.databasePath);
   if (lock === null) throw new AppError('feed_running');
   try {

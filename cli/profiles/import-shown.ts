@@ -7,6 +7,7 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { counted, notice, printJson } from '../output.ts';
 import { createProgress, type ProgressLine } from '../progress.ts';
+import { confirm } from '../prompts.ts';
 import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
 
 /** What an import tells while it runs. */
@@ -92,7 +93,6 @@ export async function confirmPruning(
   if (changes.length > 0) {
     notice(`The profiles that the file does not name have changed meanwhile: ${changes.join(', ')}. None was erased.`);
   }
-  const { confirm } = await import('../prompts.ts');
   const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
   try {
     return await confirm(`Erase ${which} that the file does not name for good, and stop their API keys?`);
@@ -112,7 +112,6 @@ export async function mayOverwrite(
   asks: boolean,
 ): Promise<boolean> {
   if (asks) {
-    const { confirm } = await import('../prompts.ts');
     return confirm(`${path} is there already (${counted(bytes, 'byte')}). Overwrite it with the refused lines?`);
   }
   if (!mayBeOurs) {

@@ -1,14 +1,20 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import type { ImportSource } from '../../shared/profiles/write/import-source.ts';
-import type { Rejects } from '../../shared/profiles/write/rejects.ts';
-import { type Context, globalsOf, withContext } from '../context.ts';
+import { readAsOf } from '../../shared/profiles/write/as-of.ts';
+import { importProfiles } from '../../shared/profiles/write/import.ts';
+import { type ImportSource, openSource } from '../../shared/profiles/write/import-source.ts';
+import { openRejects, type Rejects } from '../../shared/profiles/write/rejects.ts';
+import { globalsOf } from '../context.ts';
+import { type Context, withContext } from '../database.ts';
 import { giveWay } from '../give-way.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { notice } from '../output.ts';
-import type { Host } from '../remote/way.ts';
+import { importToHost } from '../remote/import.ts';
+import { type Host, wayOf } from '../remote/way.ts';
 import { isAsking } from '../values.ts';
+import { importForServer } from './feed.ts';
 import { confirmPruning, MAX_LINES_SAID, mayOverwrite, showImport } from './import-shown.ts';
 
 type Options = {
@@ -72,10 +78,9 @@ Examples:
 
 async function importCommand(file: string, options: Options, command: Command): Promise<void> {
   const { fromServer } = options;
-  if (fromServer !== undefined) return (await import('./feed.ts')).importForServer(command, fromServer);
-  const { openSource } = await import('../../shared/profiles/write/import-source.ts');
+  if (fromServer !== undefined) return importForServer(command, fromServer);
   const prune = pruneOptions(file, options, globalsOf(command).yes);
-  const way = await (await import('../remote/way.ts')).wayOf(command);
+  const way = await wayOf(command);
   // Of an import to a server the server's clock says whether the time can be.
   const asOf = await asOfOption(options, way.kind === 'box' ? systemClock.nowMs() : null);
   if (way.kind === 'box') giveWay();
@@ -106,7 +111,6 @@ type AsOf = { asOfMs?: number };
 /** The time of --as-of; throws `usage` where it can't be. */
 async function asOfOption({ asOf }: Options, nowMs: number | null): Promise<AsOf> {
   if (asOf === undefined) return {};
-  const { readAsOf } = await import('../../shared/profiles/write/as-of.ts');
   const read = readAsOf(asOf.trim(), nowMs);
   if ('fault' in read) throw new AppError('usage', `--as-of ${read.fault}.`);
   return { asOfMs: read.atMs };
@@ -119,7 +123,6 @@ async function withRejects(
   act: (rejects: Rejects | undefined) => Promise<void>,
 ): Promise<void> {
   if (path === undefined) return act(undefined);
-  const { openRejects } = await import('../../shared/profiles/write/rejects.ts');
   const rejects = await openRejects(path, { inputs: [input], databasePath }, (held) =>
     mayOverwrite(path, held, input !== STDIN && isAsking(yes)),
   );
@@ -154,8 +157,6 @@ async function importSource(
   prune: ReturnType<typeof pruneOptions>,
   rejects: Rejects | undefined,
 ): Promise<void> {
-  const { effectsOnKeys } = await import('../../shared/erasure/erase-profile.ts');
-  const { importProfiles } = await import('../../shared/profiles/write/import.ts');
   // With --strict all is one transaction.
   const shown = { clock: deps.clock, json, isPruning: prune !== null, endsAtOnce: strict, isElsewhere: false };
   await showImport(shown, (ears, progress) => {
@@ -181,7 +182,6 @@ async function importElsewhere(
   { merge = false, strict = false, asOfMs, rejects: path }: Options & AsOf,
   { json, yes }: { json: boolean; yes: boolean },
 ): Promise<void> {
-  const { importToHost } = await import('../remote/import.ts');
   notice(`On ${host.url}:`);
   const shown = { clock: systemClock, json, isPruning: false, endsAtOnce: false, isElsewhere: true };
   await withRejects(path, { input, databasePath: null, yes }, (rejects) =>

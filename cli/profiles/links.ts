@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { checkSource } from '../../shared/profiles/write/import-source.ts';
 import { readTextFile } from '../read-text.ts';
 import { changeOneBy } from './change.ts';
 
@@ -33,7 +34,6 @@ Examples:
 const MAX_KIB = 8_192;
 
 async function readText(file: string): Promise<string> {
-  const { checkSource } = await import('../../shared/profiles/write/import-source.ts');
   if (file !== '-') checkSource(file);
   return readTextFile('<file>', file, MAX_KIB);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import type { ListedProfile, ProfileFilter } from '../../shared/profiles/list.ts';
-import { type Context, withContext } from '../context.ts';
+import { countProfiles, type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
+import { type Context, withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../output.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -37,7 +37,6 @@ Examples:
       withContext(command, 'use', async (context) => {
         const limit = wholeNumber('--limit', options.limit ?? String(DEFAULT_LIMIT), 1, MAX_LIMIT);
         const after = wholeNumber('--after', options.after ?? '0', 0, Number.MAX_SAFE_INTEGER);
-        const { listProfiles } = await import('../../shared/profiles/list.ts');
         const { db, clock } = context.deps;
         const found = listProfiles(db, { filter: filterOf(context, options), after, limit, nowMs: clock.nowMs() });
         if (context.json) return printJson(found);
@@ -57,7 +56,6 @@ Examples:
     )
     .action((options: FilterOptions, command: Command) =>
       withContext(command, 'use', async (context) => {
-        const { countProfiles } = await import('../../shared/profiles/list.ts');
         const { db, clock } = context.deps;
         const count = countProfiles(db, filterOf(context, options), clock.nowMs());
         if (context.json) printJson({ count });

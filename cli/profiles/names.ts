@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { renamed, withAlias, withoutAlias } from '../../shared/profiles/write/change.ts';
 import { changeOne } from './change.ts';
 
 const WHOSE = "the profile's username or an alias of it";
@@ -16,7 +17,6 @@ export function addTo(parent: Command): void {
       '\nWithout --keep-alias the old name is free for others at once.\n\nExample:\n  profilectl profiles rename ada countess --keep-alias',
     )
     .action(async (username: string, name: string, options: { keepAlias?: boolean }, command: Command) => {
-      const { renamed } = await import('../../shared/profiles/write/change.ts');
       await changeOne(command, username, (profile) => renamed(profile, name, options.keepAlias === true));
     });
   const alias = parent.command('alias').description('Add an alias to a profile, or remove one.');
@@ -27,7 +27,6 @@ export function addTo(parent: Command): void {
     .argument('<alias>', 'the new alias')
     .addHelpText('after', '\nExample:\n  profilectl profiles alias add ada lovelace')
     .action(async (username: string, name: string, _options: unknown, command: Command) => {
-      const { withAlias } = await import('../../shared/profiles/write/change.ts');
       await changeOne(command, username, (profile) => withAlias(profile, name));
     });
   alias
@@ -37,7 +36,6 @@ export function addTo(parent: Command): void {
     .argument('<alias>', 'the alias')
     .addHelpText('after', '\nExample:\n  profilectl profiles alias remove ada lovelace')
     .action(async (username: string, name: string, _options: unknown, command: Command) => {
-      const { withoutAlias } = await import('../../shared/profiles/write/change.ts');
       await changeOne(command, username, (profile) => withoutAlias(profile, name));
     });
 }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { exportProfile } from '../../shared/profiles/export.ts';
 import { KINDS, type Kind } from '../../shared/profiles/field-kinds.ts';
 import { type ExportedProfile, FIELD_LIST, type InLine } from '../../shared/profiles/field-values.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { withContext } from '../context.ts';
+import { withContext } from '../database.ts';
 import { print, printJsonText, table } from '../output.ts';
 
 /** Adds `profiles show`, which shows everything about one profile, with its private fields. */
@@ -25,7 +26,6 @@ Examples:
     .action((username: string | undefined, { uid }: { uid?: string }, command: Command) => {
       const asked = askedFor(username, uid);
       return withContext(command, 'use', async ({ deps, json }) => {
-        const { exportProfile } = await import('../../shared/profiles/export.ts');
         printProfile(exportProfile(deps.db, asked), json);
       });
     });

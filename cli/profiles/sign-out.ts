@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { signOwnerOut } from '../../shared/access/end-all.ts';
 import { withAccess } from '../admins/access.ts';
 import { endedNumbers, endedText } from '../ended-sign-ins.ts';
 import { print, printJson } from '../output.ts';
@@ -20,7 +21,6 @@ Example:
     )
     .action((name: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, json }) => {
-        const { signOwnerOut } = await import('../../shared/access/end-all.ts');
         const { id, username, ended } = signOwnerOut(access, name);
         if (json) printJson({ id, username, signedOut: true, ...endedNumbers(ended) });
         else print(`${username} (id ${id}) is signed out: ${endedText(ended)} ended.`);

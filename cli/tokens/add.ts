@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { addToken } from '../../shared/access/platform-tokens.ts';
 import { withAccess } from '../admins/access.ts';
 import { notice, print, printJson } from '../output.ts';
 import { needed } from '../values.ts';
@@ -29,8 +30,7 @@ Examples:
   umask 077; profilectl tokens add backend --right profiles > /etc/backend/profile-lookup-token`,
     )
     .action((name: string, options: Options, command: Command) =>
-      withAccess(command, async ({ access, actor, json }) => {
-        const { addToken } = await import('../../shared/access/platform-tokens.ts');
+      withAccess(command, ({ access, actor, json }) => {
         const rights = needed(options.right, '--right');
         const isWithoutAddress = options.withoutAddress === true;
         const added = addToken(access, { name, rights, isWithoutAddress, eraseLimit: options.eraseLimit }, actor);

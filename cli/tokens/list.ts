@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { TokenView } from '../../shared/access/platform-tokens.ts';
+import { listTokens, type TokenView } from '../../shared/access/platform-tokens.ts';
 import { withAccess } from '../admins/access.ts';
 import { print, printJson, table } from '../output.ts';
 
@@ -10,8 +10,7 @@ export function addTo(parent: Command): void {
     .description('List the tokens of backends: what each may do, and when it was last used.')
     .addHelpText('after', '\nThe tokens themselves are stored nowhere.\n\nExample:\n  profilectl tokens list --json')
     .action((_options: unknown, command: Command) =>
-      withAccess(command, async ({ access, json }) => {
-        const { listTokens } = await import('../../shared/access/platform-tokens.ts');
+      withAccess(command, ({ access, json }) => {
         const tokens = listTokens(access);
         if (json) printJson({ tokens });
         else print(tokens.length === 0 ? 'No tokens.' : tokensText(tokens));

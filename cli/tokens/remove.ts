@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { findToken, removeToken } from '../../shared/access/platform-tokens.ts';
 import { withAccess } from '../admins/access.ts';
 import { endedNumbers, endedText } from '../ended-sign-ins.ts';
 import { notice, print, printJson } from '../output.ts';
@@ -16,7 +17,6 @@ export function addTo(parent: Command): void {
     )
     .action((named: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
-        const { findToken, removeToken } = await import('../../shared/access/platform-tokens.ts');
         const { identifier, name, lastUsedAt } = findToken(access, named);
         const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
         await confirmOrYes(yes, `Remove the token ${identifier} of ${name}, ${used}, and end what it opened?`);

@@ -146,6 +146,18 @@ test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, wi
 
 const program = await createProgram();
 
+test('each command is there when its words are typed, and brings no other file of its group along', async () => {
+  const pathsOf = ({ commands }: Command): string[][] =>
+    commands.flatMap((command) => [[command.name()], ...pathsOf(command).map((path) => [command.name(), ...path])]);
+  for (const path of pathsOf(program)) {
+    expect(pathsOf(await createProgram(path))).toContainEqual(path);
+  }
+  expect(pathsOf(await createProgram(['keys', 'check'])).filter(([first]) => first === 'keys')).toEqual([
+    ['keys'],
+    ['keys', 'check'],
+  ]);
+});
+
 describe('help and version', () => {
   const allBelow = (command: Command): Command[] => [command, ...command.commands.flatMap(allBelow)];
   const pathOf = (command: Command): string =>
