@@ -7,6 +7,7 @@ import { openDatabase } from '../shared/db/open.ts';
 import { PLATFORM_RIGHTS } from '../shared/db/people-columns.ts';
 import { withTables } from '../shared/db/tables.ts';
 import { AppError } from '../shared/errors.ts';
+import { SECRET_HOLDERS } from '../shared/keys/key.ts';
 import { type KeyName, keyNames } from '../shared/keys/names.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf, type Globals } from './context.ts';
@@ -105,8 +106,8 @@ const STATES: Record<string, KeyState[]> = {
   approve: ['pending'],
   reject: ['pending'],
   withdraw: ['pending'],
-  revoke: ['Active'],
-  change: ['Active'],
+  revoke: SECRET_HOLDERS,
+  change: SECRET_HOLDERS,
 };
 
 async function identifiers(place: Place, states: readonly KeyState[]): Promise<Candidate[]> {

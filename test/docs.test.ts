@@ -112,7 +112,7 @@ test('the limits', () => {
   const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
   const shown = Object.fromEntries(table('What').map(([what, limit]) => [what, limit]));
   expect(shown).toEqual({
-    'Keys of a profile that are pending or Active': String(KEYS_PER_PROFILE),
+    'Keys of a profile that are pending, Active or suspended': String(KEYS_PER_PROFILE),
     'Name of a key': `${name.least}–${name.most} characters`,
     Description: `${description.least}–${description.most} characters`,
     'Project URL': `${MAX_PROJECT_URL} characters`,
@@ -133,7 +133,7 @@ test('the results of the benchmark', () => {
 });
 
 test('the states of a key', () => {
-  const shown = table('From').flatMap(([from, , to]) => [plain(from), plain(to)]);
+  const shown = table('From').flatMap(([from, , to]) => [...plain(from).split(', '), plain(to)]);
   expect(new Set(shown)).toEqual(new Set(['nothing', ...KEY_STATES]));
 });
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import { refuseInactive } from '../../shared/keys/change.ts';
+import { refuseUnchangeable } from '../../shared/keys/change.ts';
 import { ALREADY_SO, type KeyChange } from '../../shared/keys/differing.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
@@ -15,11 +15,13 @@ import { performAndPrint, printKey } from './perform.ts';
 import { keyText } from './print.ts';
 import { withKeys } from './with-keys.ts';
 
-/** Adds `keys change`: an admin changes the permissions, the rate limits or the expiry of an Active key. */
+/** Adds `keys change`: an admin changes the permissions, the rate limits or the expiry of an Active or suspended key. */
 export function addTo(parent: Command): void {
   parent
     .command('change')
-    .description('Change permissions, rate limits or expiry of an Active key; the owner is mailed from what to what.')
+    .description(
+      'Change permissions, rate limits or expiry of an Active or suspended key; the owner is mailed from what to what.',
+    )
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--permission <permission...>', 'all that the key may do from now on')
     .option('--rate-limit <limit...>', `all its rate limits from now on, one to four: ${RATE_LIMIT_SYNTAX}`)
@@ -68,7 +70,7 @@ Examples:
 /** Lays the key out, and asks what it is to have. Throws `cancelled`. */
 async function decide(context: KeysHere, identifier: string): Promise<KeyChange> {
   const { key } = await context.perform(OPERATIONS.show, { identifier });
-  refuseInactive(key);
+  refuseUnchangeable(key);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const change = await askChange(context, key);
   if (change === null) throw new AppError('cancelled');

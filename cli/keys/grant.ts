@@ -61,7 +61,7 @@ function grantText({ permissions, rateLimits, expiresAtMs }: Granted): string {
 }
 
 /**
- * Asks what an Active key is to have from now on, beginning with what it has, and then for one yes. Returns what differs from
+ * Asks what an Active or suspended key is to have from now on, beginning with what it has, and then for one yes. Returns what differs from
  * what the key has, which may be nothing: an answer that only keeps something must not write it back where somebody else has
  * changed it. Returns null after a no. Throws `cancelled`.
  */

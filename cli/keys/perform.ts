@@ -1,4 +1,5 @@
 import { isoTime } from '../../shared/clock.ts';
+import { PLACE_HOLDERS } from '../../shared/keys/key.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, type Operation } from '../../shared/operations.ts';
@@ -79,7 +80,7 @@ function interruptedText(
   if (state === 'Active' && operation === 'approve') {
     return `Interrupted; key ${identifier} is Active, and the mail with its secret is out.`;
   }
-  if (state !== 'pending' && state !== 'Active') {
+  if (!PLACE_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
   }
   // An older attempt belongs to somebody else and goes on, and so does each at a server, where no approval is begun here.

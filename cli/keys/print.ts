@@ -1,5 +1,6 @@
 import { isoTime } from '../../shared/clock.ts';
 import { detailText } from '../../shared/keys/history-text.ts';
+import { hasSecret } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
@@ -115,5 +116,5 @@ export function keysText(keys: readonly KeyView[], nowMs: number, lastUses?: Rea
 
 function lastUseText({ state }: KeyView, at: number | undefined, nowMs: number): string {
   if (at !== undefined) return `${ageText(isoTime(at), nowMs)} ago`;
-  return state === 'Active' ? 'never' : '';
+  return hasSecret(state) ? 'never' : '';
 }

@@ -4,11 +4,11 @@ import { endWithReason } from './reason.ts';
 import { REASON_HELP } from './reason-help.ts';
 import { withKeys } from './with-keys.ts';
 
-/** Adds `keys revoke`: an admin revokes an Active key and gives the reason, which is mailed to the key's owner. */
+/** Adds `keys revoke`: an admin revokes an Active or suspended key and gives the reason, which is mailed to the key's owner. */
 export function addTo(parent: Command): void {
   parent
     .command('revoke')
-    .description('Revoke an Active key at once; the owner is mailed the reason.')
+    .description('Revoke an Active or suspended key at once; the owner is mailed the reason.')
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--reason <text>', 'why, as the owner will read it')
     .option(...WAIT_FLAG)

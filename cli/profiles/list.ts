@@ -69,7 +69,7 @@ function addFilters(command: Command): Command {
     .option('--name <beginning>', 'with a username or an alias that begins so, in any case')
     .option('--banned', 'that are banned')
     .option('--without-email', 'without an e-mail address: no key can be requested for them')
-    .option('--with-keys', 'with a key that is pending or Active')
+    .option('--with-keys', 'with a key that is pending, Active or suspended')
     .option('--oversized', 'that show more than MAX_PROFILE_KIB allows: they were stored before it did');
 }
 

@@ -1,6 +1,6 @@
 import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
-import { refuseInactive } from '../../shared/keys/change.ts';
+import { refuseUnchangeable } from '../../shared/keys/change.ts';
 import { ALREADY_SO } from '../../shared/keys/differing.ts';
 import { refuseTimeWithin } from '../../shared/keys/expiry.ts';
 import { refuseMove } from '../../shared/keys/record.ts';
@@ -72,7 +72,7 @@ async function show({ perform }: KeysThere, identifier: string): Promise<Shown> 
 
 /** Throws what the page would refuse at once. */
 function refuseImpossible({ clock }: KeysThere, { move, given }: Wanted, { key }: Shown): void {
-  if (move === 'change') refuseInactive(key);
+  if (move === 'change') refuseUnchangeable(key);
   else refuseMove(key, move);
   if (move !== 'approve') return;
   refuseTimeWithin(given.expiresAtMs ?? null, APPROVAL_LEASE_MS, clock.nowMs());

@@ -3,7 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import { notConfirmedText, refusedText } from '../../shared/keys/approval-end.ts';
 import { differingFrom } from '../../shared/keys/differing.ts';
 import type { Grant } from '../../shared/keys/granted.ts';
-import { MOVES } from '../../shared/keys/key.ts';
+import { canMove, hasSecret, MOVES } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 
 // Whether a key has become what an admin wanted, by what a server says of it.
@@ -27,12 +27,11 @@ export function endOf(wanted: Wanted, before: Shown, now: Shown): 'as wanted' | 
   const { move, given } = wanted;
   const { key } = now;
   if (move === 'change') {
-    if (key.state !== 'Active') return otherwise(key);
+    if (!hasSecret(key.state)) return otherwise(key);
     return isUnchanged(key, grantOf(before.key)) ? null : asGiven(key, given);
   }
-  const { from, to } = MOVES[move];
-  if (key.state === to) return move === 'approve' ? asGiven(key, given) : 'as wanted';
-  if (key.state !== from) return otherwise(key);
+  if (key.state === MOVES[move].to) return move === 'approve' ? asGiven(key, given) : 'as wanted';
+  if (!canMove(key.state, move)) return otherwise(key);
   return move === 'approve' ? failureOf(endedBefore(before.key), now) : null;
 }
 

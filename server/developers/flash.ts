@@ -15,7 +15,7 @@ export const FLASHES = {
   'passkey-removed': 'The passkey is removed, and all your sessions are ended.',
   'key-revoked': 'The key is revoked. It works no more.',
   found:
-    'Thank you. If an Active key has a secret that stood in your text, it is revoked now, and its owner and the admins are told.',
+    'Thank you. If an Active or suspended key has a secret that stood in your text, it is revoked now, and its owner and the admins are told.',
 } as const;
 
 /** Which line. */

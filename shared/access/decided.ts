@@ -27,7 +27,7 @@ type Row = Pick<Decided, 'atMs' | 'kind' | 'name' | 'event'> & {
 };
 
 const OF_KEYS = `SELECT id, at AS atMs, by, by_kind AS byKind, 'key' AS kind, identifier AS name, event, detail
-  FROM key_events WHERE event IN ('approved', 'rejected', 'changed', 'revoked')`;
+  FROM key_events WHERE event IN ('approved', 'rejected', 'changed', 'suspended', 'resumed', 'revoked')`;
 
 const OF_PEOPLE =
   'SELECT id, at AS atMs, by, by_kind AS byKind, kind, name, event, detail FROM people_events WHERE TRUE';

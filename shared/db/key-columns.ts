@@ -1,7 +1,7 @@
 // The values that the columns about keys may hold. The rules about these values are in shared/keys.
 
 /** The states of an API key, spelled as in JSON, tables and the database (specification 3). */
-export const KEY_STATES = ['pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
+export const KEY_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
 
 export type KeyState = (typeof KEY_STATES)[number];
 
@@ -24,6 +24,8 @@ export const NOTICE_KINDS = {
   /** A key was requested. Those that come within an hour of a mail of this kind are told together, at its end. */
   request: 'admins',
   rejection: 'owner',
+  suspension: 'owner',
+  resumption: 'owner',
   revocation: 'owner',
   change: 'owner',
   reminder: 'owner',
@@ -31,7 +33,7 @@ export const NOTICE_KINDS = {
   submission: 'owner',
   /** A key was renamed in the owner's name, by a page or from elsewhere. */
   renaming: 'owner',
-  /** Somebody who is no admin gave the secret of an Active key back, which was revoked for that. */
+  /** Somebody who is no admin gave the secret of an Active or suspended key back, which was revoked for that. */
   exposure: 'admins',
   /** A new browser or command line signed in for the profile. */
   'new-sign-in': 'owner',
@@ -64,6 +66,8 @@ export const KEY_EVENTS = [
   'approved',
   'rejected',
   'withdrawn',
+  'suspended',
+  'resumed',
   'revoked',
   'expired',
   'edited',

@@ -3,12 +3,12 @@ import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
-import { isExpired } from '../keys/key.ts';
+import { hasSecret, isExpired } from '../keys/key.ts';
 import { addEvent, moveKey, readKey } from '../keys/record.ts';
 
 /**
  * What erasing a profile does to its keys, inside the transaction that deletes the profile and before it does: pending
- * ones are withdrawn, Active ones revoked, every text that people wrote and every address is blanked, mails that wait are
+ * ones are withdrawn, Active and suspended ones revoked, every text that people wrote and every address is blanked, mails that wait are
  * forgotten, and an `erased` event is added. Identifiers, times and states stay.
  */
 export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
@@ -16,7 +16,7 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
   for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
     // The key ends here in any case, so this needs no settled clock.
-    if (key.state === 'Active') moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
+    if (hasSecret(key.state)) moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
     tx.update(apiKeys)
       .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null, formHash: null })
       .where(eq(apiKeys.identifier, key.identifier))

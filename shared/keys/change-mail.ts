@@ -3,7 +3,7 @@ import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
 
-/** What the owner is told when the permissions, rate limits or expiry of an Active key are changed. */
+/** What the owner is told when the permissions, rate limits or expiry of an Active or suspended key are changed. */
 export type ChangeNews = {
   to: string;
   identifier: string;

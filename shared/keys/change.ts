@@ -7,18 +7,18 @@ import { ALREADY_SO, type KeyChange } from './differing.ts';
 import { refuseTimePast } from './expiry.ts';
 import { checkPermissions } from './fields.ts';
 import { type NewGrant, setGrant } from './grant.ts';
-import { stateAt } from './key.ts';
-import type { Step } from './lifecycle.ts';
+import { hasSecret, SECRET_HOLDERS, stateAt } from './key.ts';
+import type { Step } from './move.ts';
 import { addNotices } from './notice.ts';
 import { type ApiKey, readKey } from './record.ts';
 import { refuseUnlikeKey } from './shown.ts';
 import type { KeyView } from './view.ts';
 
 /**
- * Changes permissions, rate limits or expiry of an Active key, and stores that its owner is to be told from what to what.
+ * Changes permissions, rate limits or expiry of an Active or suspended key, and stores that its owner is to be told from what to what.
  * The secret stays. Servers read the key anew after the commit. Where the key has all of this already, nothing is written,
  * nobody is told, and the step says so. Throws `usage` (a malformed value, nothing to change), `not_found`, `refused` (the
- * key is not Active), `busy`.
+ * key is neither), `busy`.
  */
 export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Step {
   const { identifier, by } = input;
@@ -26,7 +26,7 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
-    const key = requireActive(readKey(tx, identifier), act.atMs);
+    const key = requireChangeable(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
     const changed = setGrant(tx, key, grant, act);
     if (changed === null) return { identifier, noticeIds: [], warning: ALREADY_SO };
@@ -35,15 +35,16 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   });
 }
 
-/** Says before anybody is asked for more that a key can't be changed. Throws `not_found`, `refused` (it is not Active). */
+/** Says before anybody is asked for more that a key can't be changed. Throws `not_found`, `refused` (it is neither Active nor suspended). */
 export function checkChangeable({ db, clock }: Pick<Deps, 'db' | 'clock'>, identifier: string): void {
-  requireActive(readKey(db, identifier), clock.nowMs());
+  requireChangeable(readKey(db, identifier), clock.nowMs());
 }
 
-/** Throws `refused` unless this key, as it was shown, is Active. */
-export function refuseInactive({ identifier, state }: Pick<KeyView, 'identifier' | 'state'>): void {
-  if (state === 'Active') return;
-  throw new AppError('refused', `Key ${identifier} is ${state}; only Active keys can be changed.`);
+/** Throws `refused` unless this key, as it was shown, is Active or suspended. */
+export function refuseUnchangeable({ identifier, state }: Pick<KeyView, 'identifier' | 'state'>): void {
+  if (hasSecret(state)) return;
+  const which = SECRET_HOLDERS.join(' and ');
+  throw new AppError('refused', `Key ${identifier} is ${state}; only ${which} keys can be changed.`);
 }
 
 /** A change in the form in which it is stored. Throws `usage` for a malformed value, and where nothing is to be changed. */
@@ -56,7 +57,7 @@ export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange)
   throw new AppError('usage', 'Say what to change: the permissions, the rate limits or the expiry.');
 }
 
-function requireActive(key: ApiKey, nowMs: number): ApiKey {
-  refuseInactive({ identifier: key.identifier, state: stateAt(key, nowMs) });
+function requireChangeable(key: ApiKey, nowMs: number): ApiKey {
+  refuseUnchangeable({ identifier: key.identifier, state: stateAt(key, nowMs) });
   return key;
 }

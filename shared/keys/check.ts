@@ -3,7 +3,7 @@ import type { KeyState } from '../db/key-columns.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { checkPermissions } from './fields.ts';
-import { canMove, KEYS_PER_PROFILE, MOVES, type Move } from './key.ts';
+import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, PLACE_HOLDERS, SECRET_HOLDERS } from './key.ts';
 
 type Key = {
   identifier: string;
@@ -18,7 +18,7 @@ type Attempt = { number: number; result: string; permissions: string; rateLimits
 
 /**
  * What is wrong with stored keys beyond what the schema forbids, a clause a fault: more than three that hold a place, a
- * history with a gap, an Active key without the accepted attempt that its fence names, JSON that is none.
+ * history with a gap, a key with a secret without the accepted attempt that its fence names, JSON that is none.
  */
 export function* keyFaults(sqlite: Sqlite): Generator<string> {
   yield* placeFaults(sqlite);
@@ -45,13 +45,13 @@ export function* keyFaults(sqlite: Sqlite): Generator<string> {
 /** A key that had expired when the newest one was requested held no place; that may not be stored yet. */
 function placeFaults(sqlite: Sqlite): string[] {
   const crowded = sqlite
-    .prepare<{ id: number; held: number }, [number]>(
+    .prepare<{ id: number; held: number }, [string, number]>(
       `SELECT profile_id AS id, count(*) AS held FROM (
          SELECT profile_id, expires_at, max(requested_at) OVER (PARTITION BY profile_id) AS newest_at FROM api_keys
-           WHERE state IN ('pending', 'Active') AND profile_id IS NOT NULL)
+           WHERE state IN (SELECT value FROM json_each(?)) AND profile_id IS NOT NULL)
          WHERE expires_at IS NULL OR expires_at > newest_at GROUP BY profile_id HAVING count(*) > ?`,
     )
-    .all(KEYS_PER_PROFILE);
+    .all(JSON.stringify(PLACE_HOLDERS), KEYS_PER_PROFILE);
   return crowded.map(({ id, held }) => `profile ${id}: ${held} keys hold a place, of ${KEYS_PER_PROFILE} that may`);
 }
 
@@ -77,13 +77,16 @@ function follows({ fromState, toState }: Event, before: KeyState | undefined): b
   return (Object.keys(MOVES) as Move[]).some((move) => canMove(fromState, move) && MOVES[move].to === toState);
 }
 
+/** The states of keys that were approved. */
+const AFTER_APPROVAL: readonly KeyState[] = [...SECRET_HOLDERS, 'revoked', 'expired'];
+
 function attemptFaults(key: Key, attempts: readonly Attempt[]): string[] {
   const faults: string[] = [];
   const accepted = attempts.filter(({ result }) => result === 'accepted');
-  if (key.state === 'Active' && !accepted.some(({ number }) => number === key.attemptNumber)) {
-    faults.push('it is Active, but no accepted attempt has its fence number');
+  if (hasSecret(key.state) && !accepted.some(({ number }) => number === key.attemptNumber)) {
+    faults.push(`it is ${key.state}, but no accepted attempt has its fence number`);
   }
-  if (accepted.length > 0 && !['Active', 'revoked', 'expired'].includes(key.state)) {
+  if (accepted.length > 0 && !AFTER_APPROVAL.includes(key.state)) {
     faults.push(`an attempt was accepted, but it is ${key.state}`);
   }
   if (key.state !== 'pending' && attempts.some(({ result }) => result === 'open')) {

@@ -3,7 +3,7 @@ import { areSameLimits } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { KeyView } from './view.ts';
 
-/** What an admin changes of an Active key; whatever is absent stays as it is. */
+/** What an admin changes of an Active or suspended key; whatever is absent stays as it is. */
 export type KeyChange = {
   permissions?: readonly string[] | null | undefined;
   rateLimits?: readonly RateLimit[] | null | undefined;

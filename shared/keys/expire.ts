@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lte, or, type SQL } from 'drizzle-orm';
+import { and, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Db, Tx } from '../db/connect.ts';
@@ -7,20 +7,19 @@ import { apiKeys } from '../db/schema/keys.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
 import type { ServerDeps } from '../deps.ts';
+import { hasSecret, SECRET_HOLDERS } from './key.ts';
 import { type ApiKey, moveKey } from './record.ts';
 
-/** Whether a key is stored as Active although its time is over: nobody has stored yet that it expired. */
+/** Whether a key is stored as Active or suspended although its time is over: nobody has stored yet that it expired. */
 function isDue(nowMs: number): SQL {
-  return and(eq(apiKeys.state, 'Active'), lte(apiKeys.expiresAt, nowMs)) as SQL;
+  return and(inArray(apiKeys.state, SECRET_HOLDERS), lte(apiKeys.expiresAt, nowMs)) as SQL;
 }
 
 /** The condition that a key is in this state at a time, as `stateAt` tells it. */
 export function isInState(state: KeyState, nowMs: number): SQL {
   const stored = eq(apiKeys.state, state);
   if (state === 'expired') return or(stored, isDue(nowMs)) as SQL;
-  return state === 'Active'
-    ? (and(stored, or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, nowMs))) as SQL)
-    : stored;
+  return hasSecret(state) ? (and(stored, or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, nowMs))) as SQL) : stored;
 }
 
 /** The most keys that one transaction stores as expired, which takes the server a few milliseconds. */

@@ -4,7 +4,7 @@ import type { Tx } from '../db/connect.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
-import { stateAt } from './key.ts';
+import { hasSecret, stateAt } from './key.ts';
 import { addNotices } from './notice.ts';
 import { type ApiKey, moveKey } from './record.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
@@ -20,7 +20,7 @@ const MOST_SECRETS = 10;
 const NO_SECRET = { secret: '', identifier: '--------' };
 
 /**
- * Revokes every Active key whose secret stands in a text, ten at most, in the name of the service; a request begun more
+ * Revokes every Active or suspended key whose secret stands in a text, ten at most, in the name of the service; a request begun more
  * than 10 ms later is refused. Its owner and ADMIN_EMAIL are to be told, which a running server does within seconds. For
  * any text it returns nothing and does the same work, one transaction that writes, so that nobody learns from it which
  * secrets work. Throws `busy`, and `refused` where the database can't be written.
@@ -32,7 +32,7 @@ export function endFoundKey(deps: Deps, text: string): void {
     for (const { secret, identifier } of found) {
       const key = tx.select().from(apiKeys).where(eq(apiKeys.identifier, identifier)).get();
       const isRight = secretMatches(secret, key?.secretHash ?? null);
-      if (key !== undefined && isRight && stateAt(key, nowMs) === 'Active') revokeFound(tx, deps, key, nowMs);
+      if (key !== undefined && isRight && hasSecret(stateAt(key, nowMs))) revokeFound(tx, deps, key, nowMs);
     }
   });
 }

@@ -7,7 +7,7 @@ import { areSameLimits } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { type Act, type ApiKey, addEvent } from './record.ts';
 
-/** What an Active key is to be granted from now on, as it is stored; whatever is absent stays as it is. */
+/** What an Active or suspended key is to be granted from now on, as it is stored; whatever is absent stays as it is. */
 export type NewGrant = { permissions?: Permission[]; rateLimits?: RateLimit[]; expiresAt?: number | null };
 
 /** What was changed of a key, and the id of the entry of its history that says so. */

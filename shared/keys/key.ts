@@ -1,19 +1,24 @@
-import { type AttemptResult, KEY_STATES, type KeyState } from '../db/key-columns.ts';
+import { type AttemptResult, KEY_STATES, type KeyEventName, type KeyState } from '../db/key-columns.ts';
 
-/** All legal transitions between the states of a key. Each is possible from one state only; everything else is refused. */
+/** The states in which a key has a secret, so that it can be changed, revoked and expire. Only that of an Active one works. */
+export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies KeyState[];
+
+/** All legal transitions between the states of a key, each with the event that tells of it; everything else is refused. */
 export const MOVES = {
-  approve: { from: 'pending', to: 'Active' },
-  reject: { from: 'pending', to: 'rejected' },
-  withdraw: { from: 'pending', to: 'withdrawn' },
-  revoke: { from: 'Active', to: 'revoked' },
-  expire: { from: 'Active', to: 'expired' },
-} as const satisfies Record<string, { from: KeyState; to: KeyState }>;
+  approve: { from: ['pending'], to: 'Active', event: 'approved' },
+  reject: { from: ['pending'], to: 'rejected', event: 'rejected' },
+  withdraw: { from: ['pending'], to: 'withdrawn', event: 'withdrawn' },
+  suspend: { from: ['Active'], to: 'suspended', event: 'suspended' },
+  resume: { from: ['suspended'], to: 'Active', event: 'resumed' },
+  revoke: { from: SECRET_HOLDERS, to: 'revoked', event: 'revoked' },
+  expire: { from: SECRET_HOLDERS, to: 'expired', event: 'expired' },
+} as const satisfies Record<string, { from: readonly KeyState[]; to: KeyState; event: KeyEventName }>;
 
 export type Move = keyof typeof MOVES;
 
 /** Whether a key in this state can make the transition. */
 export function canMove(state: KeyState, move: Move): boolean {
-  return MOVES[move].from === state;
+  return MOVES[move].from.some((from) => from === state);
 }
 
 /** Whether a text is the name of a state of keys. */
@@ -21,20 +26,25 @@ export function isKeyState(text: string): text is KeyState {
   return (KEY_STATES as readonly string[]).includes(text);
 }
 
-/** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
-export const PLACE_HOLDERS = ['pending', 'Active'] as const satisfies KeyState[];
+/** Whether a key in this state has a secret: it is one of {@link SECRET_HOLDERS}. */
+export function hasSecret(state: KeyState): boolean {
+  return SECRET_HOLDERS.some((holder) => holder === state);
+}
 
-/** How many keys of one profile may be pending or Active at the same time (specification 8). */
+/** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
+export const PLACE_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies KeyState[];
+
+/** How many keys of one profile may be pending, Active or suspended at the same time (specification 8). */
 export const KEYS_PER_PROFILE = 3;
 
-/** Whether an Active key has expired: the key is refused from the millisecond `expiresAtMs` on; null means never. */
+/** Whether a key that has a secret has expired: the key is refused from the millisecond `expiresAtMs` on; null means never. */
 export function isExpired(expiresAtMs: number | null, nowMs: number): boolean {
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
-/** The state of a key at a time: an Active key past its expiry is `expired`, even if the database still says `Active`. */
+/** The state of a key at a time: one past its expiry is `expired`, even if the database still says `Active` or `suspended`. */
 export function stateAt({ state, expiresAt }: { state: KeyState; expiresAt: number | null }, nowMs: number): KeyState {
-  return state === 'Active' && isExpired(expiresAt, nowMs) ? 'expired' : state;
+  return hasSecret(state) && isExpired(expiresAt, nowMs) ? 'expired' : state;
 }
 
 /**

@@ -11,6 +11,7 @@ import { refuseManyToday } from './daily.ts';
 import { checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
 import { hashForm, requestedByForm } from './form-hash.ts';
 import { KEYS_PER_PROFILE } from './key.ts';
+import { moveAndTell, type Step } from './move.ts';
 import { addNotices, type NewNotice } from './notice.ts';
 import {
   type ApiKey,
@@ -29,12 +30,6 @@ import { checkSuccession } from './successor.ts';
 
 // The life of a key but for its approval, which is in approve.ts. Each function checks the rules itself and changes the
 // database in one immediate transaction, which also stores whom to tell (`shared/notices/deliver.ts` sends the mails).
-
-/**
- * A step in the life of a key: which key, the ids of the notices that were stored with it, and a sentence for whoever took
- * it where nothing had to be done.
- */
-export type Step = { identifier: string; noticeIds: number[]; warning?: string };
 
 /** What an operation leaves behind: the key it was about, and a sentence where somebody is not told yet. */
 export type Outcome = {
@@ -135,34 +130,18 @@ function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
 
 /** Rejects a pending request with a reason, which is mailed to the owner. Throws `usage`, `not_found`, `refused`. */
 export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Step {
-  return endWithReason(deps, 'reject', input.identifier, input.by, checkText(TEXT_RULES.reason, input.reason));
+  return moveAndTell(deps, 'reject', { ...input, reason: checkText(TEXT_RULES.reason, input.reason) });
 }
 
 /**
- * Revokes an Active key with a reason, which is mailed to the owner; only owners may leave it out. Throws `usage`,
+ * Revokes an Active or suspended key with a reason, which is mailed to the owner; only owners may leave it out. Throws `usage`,
  * `not_found`, `refused`.
  */
 export function revokeKey(deps: Deps, input: { identifier: string; reason?: string | null; by: Actor }): Step {
   const given = input.reason ?? '';
   const isLeftOut = input.by.kind === 'owner' && given.trim() === '';
   const reason = isLeftOut ? null : checkText(TEXT_RULES.reason, given);
-  return endWithReason(deps, 'revoke', input.identifier, input.by, reason);
-}
-
-function endWithReason(
-  deps: Deps,
-  move: 'reject' | 'revoke',
-  identifier: string,
-  by: Actor,
-  reason: string | null,
-): Step {
-  return writeNow(deps, (tx, nowMs) => {
-    const act = { by, atMs: nowMs };
-    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
-    const event = moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
-    const kind = move === 'reject' ? 'rejection' : 'revocation';
-    return { identifier, noticeIds: addNotices(tx, deps.config, { identifier, kind, about: { event }, atMs: nowMs }) };
-  });
+  return moveAndTell(deps, 'revoke', { ...input, reason });
 }
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */

@@ -27,12 +27,16 @@ export function expiryInWords(ms: number | null): string {
 /** Says what becomes of the key that this one succeeds, and what its owner is to do; nothing where it succeeds none. */
 export function successionBlocks(identifier: string, predecessor: Predecessor | null): Block[] {
   if (predecessor === null) return [];
-  const { identifier: old, endsAtMs, isOver } = predecessor;
-  const until = endsAtMs === null ? '' : ` until ${timeInWords(endsAtMs)}, when ${old} ends`;
-  const what = isOver
-    ? `Key ${old} has ended already.`
-    : `Both keys work${until}. Put the secret of ${identifier} in the place of the old one before you stop using ${old}.`;
-  return [{ kind: 'paragraph', text: `This key is the successor of your key ${old}. ${what}` }];
+  const text = `This key is the successor of your key ${predecessor.identifier}. ${predecessorText(identifier, predecessor)}`;
+  return [{ kind: 'paragraph', text }];
+}
+
+function predecessorText(identifier: string, { identifier: old, endsAtMs, isOver, isSuspended }: Predecessor): string {
+  if (isOver) return `Key ${old} has ended already.`;
+  const end = endsAtMs === null ? null : timeInWords(endsAtMs);
+  if (isSuspended) return `Key ${old} is suspended and refused${end === null ? '' : `; it ends at ${end}`}.`;
+  const until = end === null ? '' : ` until ${end}, when ${old} ends`;
+  return `Both keys work${until}. Put the secret of ${identifier} in the place of the old one before you stop using ${old}.`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { foreign, timeInWords } from './mail-wording.ts';
 
 // What owners are told of what was done in their names by somebody who was signed in as them: it may not have been them.
 
-/** What was done to which key in its owner's name. */
+/** What was done to which key, in its owner's name for most of these mails. */
 export type OwnNews = {
   to: string;
   identifier: string;
@@ -60,6 +60,7 @@ export function notYou(pages: string | null): Block[] {
   ];
 }
 
-function factsOf({ identifier, keyName, atMs }: OwnNews) {
+/** Which key it was, what it is called, and when that happened that a mail tells of. */
+export function factsOf({ identifier, keyName, atMs }: OwnNews) {
   return [fact('Key', identifier), fact('Name', foreign(keyName)), fact('When', timeInWords(atMs))] as const;
 }

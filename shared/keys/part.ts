@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/connect.ts';
 import { KEY_STATES, type KeyState } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { isInState } from './expire.ts';
+import { hasSecret } from './key.ts';
 import type { Place } from './place.ts';
 
 /**
@@ -44,10 +45,10 @@ export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: 
   return db.all<{ identifier: string }>(all).map(({ identifier }) => identifier);
 }
 
-/** The states as which a key may be stored that is in one of these now: an Active one may be over. */
+/** The states as which a key may be stored that is in one of these now: one that has a secret may be over. */
 function storedStates(states: readonly KeyState[] = []): readonly KeyState[] {
   if (states.length === 0) return KEY_STATES;
-  return KEY_STATES.filter((one) => states.includes(one) || (one === 'Active' && states.includes('expired')));
+  return KEY_STATES.filter((one) => states.includes(one) || (hasSecret(one) && states.includes('expired')));
 }
 
 /**

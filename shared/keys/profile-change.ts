@@ -29,7 +29,7 @@ export function noteAddressChange(tx: Tx, sqlite: Sqlite, change: AddressChange,
 /**
  * What follows where a profile is banned, or its ban is lifted. Its keys keep their state: whether they are refused is read
  * from the profile. An attempt to approve one of them is void, because a banned profile gets no key; the history of each key
- * that is pending or Active says so; and the owner of an Active one is to be told.
+ * that is pending, Active or suspended says so; and the owner of an Active one is to be told.
  */
 export function noteBan(tx: Tx, sqlite: Sqlite, { profileId, isBanned }: BanChange, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';

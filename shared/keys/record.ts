@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
 import type { Approvable } from './approval.ts';
-import { canMove, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
+import { canMove, hasSecret, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
 import { unknownKey } from './unknown.ts';
 
 /** A row of `api_keys`. */
@@ -141,25 +141,16 @@ export function addEvent(
     .get().id;
 }
 
-const EVENT_OF_MOVE = {
-  approve: 'approved',
-  reject: 'rejected',
-  withdraw: 'withdrawn',
-  revoke: 'revoked',
-  expire: 'expired',
-} as const satisfies Record<Move, KeyEventName>;
-
 /** Throws `refused` where the move is not legal from the key's state: for telling before a reason is typed. */
 export function refuseMove({ identifier, state }: Pick<ApiKey, 'identifier' | 'state'>, move: Move): void {
   if (canMove(state, move)) return;
-  throw new AppError(
-    'refused',
-    `Key ${identifier} is ${state}; only ${MOVES[move].from} keys can be ${EVENT_OF_MOVE[move]}.`,
-  );
+  const { from, event } = MOVES[move];
+  throw new AppError('refused', `Key ${identifier} is ${state}; only ${from.join(' and ')} keys can be ${event}.`);
 }
 
 /**
- * Moves a key and records it; whatever ends a request or a key also raises the fence and voids an open attempt.
+ * Moves a key and records it; whatever ends a request or a key also raises the fence, voids an open attempt and forgets the
+ * secret, which a suspended key keeps.
  * Approval sets more columns through `also`. Returns the id of the history's entry. Throws `refused` where the move is not
  * legal from the key's state.
  */
@@ -171,17 +162,18 @@ export function moveKey(
   more: { detail?: KeyEventDetail; also?: Partial<ApiKey> } = {},
 ): number {
   refuseMove(move === 'expire' ? key : { ...key, state: stateAt(key, act.atMs) }, move);
-  const ending = move === 'approve' ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
+  const { to, event } = MOVES[move];
+  const ending = hasSecret(to) ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
   const decided = key.decidedAt === null ? { decidedAt: act.atMs } : {};
   tx.update(apiKeys)
-    .set({ state: MOVES[move].to, ...decided, ...ending, ...more.also })
+    .set({ state: to, ...decided, ...ending, ...more.also })
     .where(eq(apiKeys.identifier, key.identifier))
     .run();
-  if (move !== 'approve') closeAttempts(tx, key.identifier, 'voided');
+  if (!hasSecret(to)) closeAttempts(tx, key.identifier, 'voided');
   return addEvent(tx, key, act, {
-    event: EVENT_OF_MOVE[move],
+    event,
     fromState: key.state,
-    toState: MOVES[move].to,
+    toState: to,
     ...(more.detail && { detail: more.detail }),
   });
 }

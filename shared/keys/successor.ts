@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { setGrant } from './grant.ts';
-import { stateAt } from './key.ts';
+import { hasSecret, stateAt } from './key.ts';
 import { type Act, type ApiKey, type Owner, readKey } from './record.ts';
 import type { KeyView } from './view.ts';
 
@@ -18,6 +18,8 @@ export type Predecessor = {
   endsAtMs: number | null;
   /** True where it has ended already: it was revoked, or has expired. */
   isOver: boolean;
+  /** True where it is suspended, so that its secret works no more unless it is resumed. */
+  isSuspended: boolean;
 };
 
 /** The fields that a request for a successor takes from the key before it. What that key does not have is absent. */
@@ -80,22 +82,24 @@ function requireActive(identifier: string, state: KeyState): void {
 export function predecessorOf(tx: Tx, key: ApiKey, retireOldAtMs: number | null, nowMs: number): Predecessor | null {
   if (key.successorOf === null) return null;
   const old = readKey(tx, key.successorOf);
+  const state = stateAt(old, nowMs);
   return {
     identifier: old.identifier,
     endsAtMs: earlier(old.expiresAt, retireOldAtMs),
-    isOver: stateAt(old, nowMs) !== 'Active',
+    isOver: !hasSecret(state),
+    isSuspended: state === 'suspended',
   };
 }
 
 /**
- * Ends the key that `key` succeeds at `retireOldAtMs`, or when it would have ended anyway if that is earlier. For the
+ * Ends the key that `key` succeeds, suspended or not, at `retireOldAtMs`, or when it would have ended anyway if that is earlier. For the
  * transaction that makes `key` Active. Returns the new expiry (ISO 8601), or null where the old key ends as before, or has
  * ended already.
  */
 export function retirePredecessor(tx: Tx, key: ApiKey, retireOldAtMs: number | null, act: Act): string | null {
   if (key.successorOf === null) return null;
   const old = readKey(tx, key.successorOf);
-  if (stateAt(old, act.atMs) !== 'Active') return null;
+  if (!hasSecret(stateAt(old, act.atMs))) return null;
   const expiresAt = earlier(old.expiresAt, retireOldAtMs);
   return setGrant(tx, old, { expiresAt }, act, key.identifier)?.changes.expiresAt?.to ?? null;
 }

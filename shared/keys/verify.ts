@@ -121,7 +121,7 @@ function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
 }
 
 /**
- * The key of a row; null where it is not Active, or its profile is banned. The identifier is taken from the row too: the one that was looked for is
+ * The key of a row; null where it is not Active (a suspended key has a secret, too), or its profile is banned. The identifier is taken from the row too: the one that was looked for is
  * a slice of a header, and would keep the whole header in memory.
  */
 function activeKeyIn({ grants, commits }: KeyCache, row: KeyRow): CachedKey | null {

@@ -75,7 +75,7 @@ export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind
   if (end !== -1) return withEnd(stored.toSpliced(end, 1), stored[end] as HistoryView, end);
   if (key.expiresAt === null || stateAt(key, reader.clock.nowMs()) === key.state) return stored;
   const unstored = { at: isoTime(key.expiresAt), by: actorText(SERVICE, viewer), detail: null };
-  return withEnd(stored, { ...unstored, event: 'expired', from: 'Active', to: 'expired' }, stored.length);
+  return withEnd(stored, { ...unstored, event: 'expired', from: key.state, to: 'expired' }, stored.length);
 }
 
 /** Puts the end of a key's time before those of the entries until `index` that came later and did not move the key. */

@@ -7,6 +7,7 @@ import { changeMail } from '../keys/change-mail.ts';
 import type { Asked, Paged } from '../keys/compose.ts';
 import { rejectionMail, revocationMail } from '../keys/mails.ts';
 import { renamingMail, submissionMail } from '../keys/owner-mails.ts';
+import { resumptionMail, suspensionMail } from '../keys/suspension-mails.ts';
 import type { Mail } from '../mail/mail.ts';
 import type { Claimed, NoticeKey } from './claim.ts';
 import { addressMail, banMail, enrolmentMail, signInMail } from './people-mails.ts';
@@ -29,6 +30,8 @@ type OfKey = (key: NoticeKey, claimed: Claimed, common: Common) => Mail | null;
 const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
   request: composeRequest,
   rejection: (key, { detail }, common) => rejectionMail({ ...common, ...key, reason: detail?.reason ?? null }),
+  suspension: (key, { detail }, common) => suspensionMail({ ...common, ...key, reason: detail?.reason ?? null }),
+  resumption: (key, { isBanned }, common) => resumptionMail({ ...common, ...key, isBanned }),
   revocation: (key, { detail, byKind }, common) =>
     revocationMail({ ...common, ...key, reason: detail?.reason ?? null, isOwnDoing: byKind === 'owner' }),
   // What was changed is not known any more where somebody damaged the history.

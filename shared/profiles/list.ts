@@ -10,7 +10,7 @@ export type ProfileFilter = {
   isBanned?: boolean | undefined;
   /** Without an e-mail address, so that no key can be requested for it. */
   lacksEmail?: boolean | undefined;
-  /** With a key that is pending or Active. */
+  /** With a key that is pending, Active or suspended. */
   hasKeys?: boolean | undefined;
   /** Shows more bytes than this as JSON, its links included. */
   showsMoreThanBytes?: number | undefined;
@@ -81,10 +81,10 @@ function conditionsOf(
   if (isBanned !== undefined) parts.push([isBanned ? 'banned = 1' : 'banned = 0']);
   if (lacksEmail === true) parts.push(['email IS NULL']);
   if (hasKeys === true) {
-    // An Active key whose time is over has expired, whether that is stored yet or not.
+    // An Active or suspended key whose time is over has expired, whether that is stored yet or not.
     parts.push([
       `id IN (SELECT profile_id FROM api_keys
-         WHERE state = 'pending' OR (state = 'Active' AND (expires_at IS NULL OR expires_at > ?)))`,
+         WHERE state = 'pending' OR (state IN ('Active', 'suspended') AND (expires_at IS NULL OR expires_at > ?)))`,
       nowMs,
     ]);
   }

@@ -12,7 +12,7 @@ import { attemptResultAt } from '../keys/key.ts';
 
 /** How many keys, approvals and reminders there are in each state, for `status` and the metrics. */
 export type KeyStats = {
-  /** An Active key whose time is over counts as expired, whether the move is stored yet or not. */
+  /** An Active or suspended key whose time is over counts as expired, whether the move is stored yet or not. */
   states: Record<KeyState, number>;
   /** When the pending request that waits longest was made, milliseconds since 1970. */
   oldestPendingAt: number | null;
@@ -29,7 +29,7 @@ export function readKeyStats({ $client: sqlite }: Opened, nowMs: number): KeySta
       KEY_STATES,
       sqlite
         .query(
-          `SELECT iif(state = 'Active' AND expires_at <= ?, 'expired', state) AS name, count(*) AS count
+          `SELECT iif(state IN ('Active', 'suspended') AND expires_at <= ?, 'expired', state) AS name, count(*) AS count
              FROM api_keys GROUP BY 1`,
         )
         .all(nowMs),

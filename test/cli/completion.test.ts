@@ -63,7 +63,7 @@ describe('what may come next', () => {
   });
 
   test('values where they are a closed list', async () => {
-    expect(await next('keys', 'list', '--state', '')).toHaveLength(6);
+    expect(await next('keys', 'list', '--state', '')).toHaveLength(7);
     expect(await next('keys', 'list', '--state', 'pending', 'A')).toEqual(['Active']);
     expect(await next('keys', 'request', '--permission', 'api.le')).toEqual(['api.leaderboard']);
     expect(await next('completion', '')).toEqual(['bash', 'zsh', 'fish']);

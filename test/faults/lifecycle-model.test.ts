@@ -14,7 +14,7 @@ import { type HistoryView, keyHistory, showKey } from '../../shared/keys/view.ts
 import type { Delivery } from '../../shared/mail/mail.ts';
 import { onBox } from '../support/actors.ts';
 import { changeByHand } from '../support/import.ts';
-import { request } from '../support/keys.ts';
+import { moveByAdmin, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { readingOf } from '../support/reading.ts';
 import { rounds } from '../support/rounds.ts';
@@ -63,6 +63,10 @@ type World = {
   banned: Set<string>;
 };
 
+const VERBS = ['reject', 'withdraw', 'suspend', 'resume', 'revoke', 'edit'] as const;
+
+type Verb = (typeof VERBS)[number];
+
 const pick = fc.nat(1000);
 const steps = fc.array(
   fc.oneof(
@@ -93,7 +97,7 @@ const steps = fc.array(
         outcome: fc.constantFrom<Outcome>('accepted', 'accepted', 'refused', 'lost before', 'lost after', 'crash'),
       }),
     },
-    { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('reject', 'withdraw', 'revoke', 'edit'), which: pick }) },
+    { weight: 5, arbitrary: fc.record({ do: fc.constantFrom(...VERBS), which: pick }) },
     {
       weight: 2,
       arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 59_999, 120_000, 400_000) }),
@@ -147,7 +151,7 @@ async function take(world: World, step: Step, profiles: string[]): Promise<void>
   if (step.do === 'begin') return takeBeginning(world, key, step.expires, step.retires);
   if (step.do === 'succeed') return takeRequest(world, key.profile, key);
   if (step.do === 'change') return takeChange(world, key, step.ms);
-  return takeMove(world, key, step.do as 'reject' | 'withdraw' | 'revoke' | 'edit');
+  return takeMove(world, key, step.do as Verb);
 }
 
 /** Asks for a key of a profile, or for the successor of one of its keys. */
@@ -241,21 +245,34 @@ function takeBan(world: World, profile: string, isBanned: boolean): void {
   }
 }
 
-async function takeMove(world: World, key: ModelKey, verb: 'reject' | 'withdraw' | 'revoke' | 'edit'): Promise<void> {
+async function takeMove(world: World, key: ModelKey, verb: Verb): Promise<void> {
   const { identifier } = key;
   const { deps } = world;
   const silent = { ...deps, mailer: async () => null };
-  const act: Record<typeof verb, () => Promise<unknown>> = {
+  const act: Record<Verb, () => Promise<unknown>> = {
     reject: async () => rejectKey(silent, { identifier, reason: 'No.', by: onBox('admin') }),
     withdraw: async () => withdrawKey(silent, { identifier, by: onBox('owner') }),
+    suspend: async () => moveByAdmin(silent, identifier, 'suspend'),
+    resume: async () => moveByAdmin(silent, identifier, 'resume'),
     revoke: async () => revokeKey(silent, { identifier, reason: 'Leaked.', by: onBox('admin') }),
     edit: async () => editKey(silent, { identifier, name: 'Renamed', by: onBox('owner') }),
   };
-  const needs = { reject: 'pending', withdraw: 'pending', revoke: 'Active', edit: key.state }[verb];
+  const needs: Record<Verb, KeyState[]> = {
+    reject: ['pending'],
+    withdraw: ['pending'],
+    suspend: ['Active'],
+    resume: ['suspended'],
+    revoke: ['Active', 'suspended'],
+    edit: [key.state],
+  };
   const result = await outcomeOf(act[verb]());
-  if (key.state !== needs) return void expect(result).toMatchObject({ code: 'refused' });
+  if (!needs[verb].includes(key.state)) return void expect(result).toMatchObject({ code: 'refused' });
   expect(result).not.toBeInstanceOf(AppError);
   if (verb === 'edit') return;
+  if (verb === 'suspend' || verb === 'resume') {
+    key.state = verb === 'suspend' ? 'suspended' : 'Active';
+    return;
+  }
   key.state = ({ reject: 'rejected', withdraw: 'withdrawn', revoke: 'revoked' } as const)[verb];
   key.fence++;
   key.working = null;
@@ -268,20 +285,20 @@ async function takeChange(world: World, key: ModelKey, ms: number | null): Promi
   const expiresAtMs = ms === null ? null : clock.nowMs() + ms;
   const input = { identifier, change: { expiresAtMs }, by: onBox('admin') };
   const result = await outcomeOf((async () => changeKey(world.deps, input))());
-  if (key.state !== 'Active') return void expect(result).toMatchObject({ code: 'refused' });
+  if (!isLive(key)) return void expect(result).toMatchObject({ code: 'refused' });
   if (ms !== null && ms <= 0) return void expect(result).toMatchObject({ code: 'usage' });
   expect(result).not.toBeInstanceOf(AppError);
   key.expiresAtMs = expiresAtMs;
 }
 
 function retireInModel(key: ModelKey | null, atMs: number): void {
-  if (key?.state !== 'Active') return;
+  if (key === null || !isLive(key)) return;
   key.expiresAtMs = Math.min(key.expiresAtMs ?? atMs, atMs);
   expireInModel(key);
 }
 
 function expireInModel(key: ModelKey): void {
-  if (key.state !== 'Active' || key.expiresAtMs === null || clock.nowMs() < key.expiresAtMs) return;
+  if (!isLive(key) || key.expiresAtMs === null || clock.nowMs() < key.expiresAtMs) return;
   key.state = 'expired';
   key.working = null;
 }
@@ -296,13 +313,21 @@ async function outcomeOf<T>(act: Promise<T>): Promise<T | AppError> {
 }
 
 /** Told by the model, not by the code under test. */
-const holdsPlace = (state: KeyState) => state === 'pending' || state === 'Active';
+const holdsPlace = (state: KeyState) => ['pending', 'Active', 'suspended'].includes(state);
+
+function isLive({ state }: ModelKey): boolean {
+  return state === 'Active' || state === 'suspended';
+}
 
 const LEGAL = [
   '→pending',
   'pending→Active',
   'pending→rejected',
   'pending→withdrawn',
+  'Active→suspended',
+  'suspended→Active',
+  'suspended→revoked',
+  'suspended→expired',
   'Active→revoked',
   'Active→expired',
 ];
@@ -314,7 +339,7 @@ function checkPromises(world: World, profiles: string[]): void {
     expect([key.identifier, shown.state]).toEqual([key.identifier, key.state]);
     expect(shown.successorOf).toBe(key.successorOf?.identifier ?? null);
     if (key.working !== null && key.expiresAtMs !== null) expect(shown.expiresAt).toBe(isoTime(key.expiresAtMs));
-    if (shown.state === 'Active') expect(shown.attempt?.result).toBe('accepted');
+    if (isLive(key)) expect(shown.attempt?.result).toBe('accepted');
     const history = keyHistory(world.deps, key.identifier);
     expect(history.slice(0, key.history.length)).toEqual(key.history);
     key.history = history;
@@ -323,7 +348,9 @@ function checkPromises(world: World, profiles: string[]): void {
     const isRefused = world.banned.has(key.profile);
     expect(shown.refusedFor).toBe(isRefused && key.state === 'Active' ? 'ban' : null);
     const works = world.mailed.filter((mail) => mail.key === key && verify(mail.secret) !== null);
-    expect(works.map((mail) => mail.number)).toEqual(key.working === null || isRefused ? [] : [key.working]);
+    expect(works.map((mail) => mail.number)).toEqual(
+      key.working === null || isRefused || key.state !== 'Active' ? [] : [key.working],
+    );
   }
   for (const profile of profiles) {
     const holders = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state));

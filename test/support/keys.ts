@@ -5,6 +5,7 @@ import type { Deps } from '../../shared/deps.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
 import type { Grant } from '../../shared/keys/granted.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
+import { moveAndTell } from '../../shared/keys/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
 import type { ListInput } from '../../shared/usage/listed.ts';
@@ -85,6 +86,11 @@ export function mailedSecrets(deps: Deps, identifier: string): string[] {
   return [...new Set(found)];
 }
 
+/** Suspends or resumes a key as an admin, and stores that its owner is to be told. */
+export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'resume', reason = 'Too fast.'): void {
+  moveAndTell(deps, move, { identifier, reason: move === 'suspend' ? reason : null, by: onBox('admin') });
+}
+
 /** A clock that tests move. */
 export type MovableClock = Deps['clock'] & { advance: (ms: number) => void };
 
@@ -93,7 +99,9 @@ export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock 
   const identifier = await request(deps, { profile });
   if (state === 'rejected') await rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') });
   if (state === 'withdrawn') withdrawKey(deps, { identifier, by: onBox('owner') });
-  if (state === 'Active' || state === 'revoked') await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+  const isApproved = state === 'Active' || state === 'suspended' || state === 'revoked';
+  if (isApproved) await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+  if (state === 'suspended') moveByAdmin(deps, identifier, 'suspend');
   if (state === 'revoked') await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
   if (state === 'expired') {
     const expiresAtMs = deps.clock.nowMs() + 1000;

@@ -13,7 +13,7 @@ export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
   'api.leaderboard': 'read the leaderboard',
 };
 
-const STATE_CLASSES: Partial<Record<KeyState, string>> = { pending: 'waiting', Active: 'good' };
+const STATE_CLASSES: Partial<Record<KeyState, string>> = { pending: 'waiting', Active: 'good', suspended: 'paused' };
 
 /** The state of a key, as a word that stands out; a second one where it is refused although it is Active. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {

@@ -1,3 +1,4 @@
+import { hasSecret } from '../../../shared/keys/key.ts';
 import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { ListOutput } from '../../../shared/usage/listed.ts';
 import { type Html, html } from '../../html.ts';
@@ -20,7 +21,7 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
   const rows = keys.map((key) => {
     const { identifier, name, profile, state, requestedAt, rateLimits } = key;
     const usedAtMs = lastUses.get(identifier);
-    const never = state === 'Active' ? 'never' : '–';
+    const never = hasSecret(state) ? 'never' : '–';
     const cells = [
       ...(withProfiles ? [profile === null ? 'erased' : written(profile)] : []),
       stateTag(key),

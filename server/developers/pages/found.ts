@@ -21,13 +21,13 @@ export function foundPage({ access: { config } }: Visit): Page {
   return {
     title: 'Found a secret?',
     body: html`<h1>Found a secret?</h1>
-<p>If you have found the secret of an API key, in a public repository, a log or a screenshot, paste it here. An Active key that has it is revoked at once, and its owner and the admins are told. Nothing is kept of what you paste, and you are not asked who you are.</p>
+<p>If you have found the secret of an API key, in a public repository, a log or a screenshot, paste it here. An Active or suspended key that has it is revoked at once, and its owner and the admins are told. Nothing is kept of what you paste, and you are not asked who you are.</p>
 ${formTo(publicPath(config, '/developers/found'), 'Give it back', field)}`,
   };
 }
 
 /**
- * `POST /developers/found`: revokes the Active keys whose secrets stand in the text, and says the same whatever was in it.
+ * `POST /developers/found`: revokes the Active and suspended keys whose secrets stand in the text, and says the same whatever was in it.
  * Throws `too_many_failures` where an address has sent 30 texts within a minute.
  */
 export function giveBack({ access, pages, form, client }: Visit): Outcome {

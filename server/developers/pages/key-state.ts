@@ -15,7 +15,7 @@ export function stateInWords(key: KeyView, history: readonly HistoryView[]): Htm
       ? html`<p>It works. ${SECRET_WORDS}</p>`
       : html`<p>It works until ${timeText(Date.parse(expiresAt))}. ${SECRET_WORDS} Request a successor in time: an admin has to decide on it.</p>`;
   }
-  return endWords(state, history);
+  return state === 'suspended' ? suspendedWords(expiresAt, history) : endWords(state, history);
 }
 
 const SECRET_WORDS = 'The mail of the approval has its secret, which nobody can look up again.';
@@ -32,13 +32,36 @@ function pendingWords({ attempt }: KeyView): string {
   return 'It waits for the decision of an admin. You get a mail either way: with the secret, or with the reason why not. Until then you can withdraw it.';
 }
 
+/** Since when a key is suspended, by whom, and why, as its history says. */
+function suspendedWords(expiresAt: string | null, history: readonly HistoryView[]): Html {
+  const begin = lastMoveTo('suspended', history);
+  const until = expiresAt === null ? '' : html` until ${timeText(Date.parse(expiresAt))}, when it expires`;
+  return html`<p>It was suspended${whenAndBy(begin)}, and is refused. An admin can resume it${until}: then the same secret works again. It keeps its place meanwhile.</p>${reasonOf(begin)}`;
+}
+
 /** How a key ended: when, by whom, and why, as its history says. */
-function endWords(state: Exclude<KeyView['state'], 'pending' | 'Active'>, history: readonly HistoryView[]): Html {
-  const end = history.findLast(({ from, to }) => to === state && from !== state);
-  const at = end === undefined ? '' : html` ${timeText(Date.parse(end.at))}`;
-  const by = end === undefined || state === 'expired' ? '' : ` by ${end.by}`;
-  const reason = end?.detail?.reason;
-  return html`<p>${END_WORDS[state]}${at}${by}. ${AFTER_WORDS[state]}</p>${reason === undefined ? '' : html`<p>The reason:</p><blockquote class="text">${written(reason)}</blockquote>`}`;
+function endWords(
+  state: Exclude<KeyView['state'], 'pending' | 'Active' | 'suspended'>,
+  history: readonly HistoryView[],
+): Html {
+  const end = lastMoveTo(state, history);
+  const when = end !== undefined && state === 'expired' ? html` ${timeText(Date.parse(end.at))}` : whenAndBy(end);
+  return html`<p>${END_WORDS[state]}${when}. ${AFTER_WORDS[state]}</p>${reasonOf(end)}`;
+}
+
+function lastMoveTo(state: KeyView['state'], history: readonly HistoryView[]): HistoryView | undefined {
+  return history.findLast(({ from, to }) => to === state && from !== state);
+}
+
+function whenAndBy(move: HistoryView | undefined): Html {
+  return move === undefined ? html`` : html` ${timeText(Date.parse(move.at))} by ${move.by}`;
+}
+
+function reasonOf(move: HistoryView | undefined): Html {
+  const reason = move?.detail?.reason;
+  return reason === undefined
+    ? html``
+    : html`<p>The reason:</p><blockquote class="text">${written(reason)}</blockquote>`;
 }
 
 const END_WORDS = {

@@ -42,7 +42,7 @@ function actions({ access: { config } }: Visit, { identifier, state }: KeyView, 
   const possible: [isPossible: boolean, path: string, text: string][] = [
     [!isBanned, `${own}/rename`, 'Rename it'],
     [canMove(state, 'withdraw'), `${own}/withdraw`, 'Withdraw the request'],
-    [canMove(state, 'revoke') && !isBanned, `/developers/keys/new?successor-of=${identifier}`, 'Request a successor'],
+    [state === 'Active' && !isBanned, `/developers/keys/new?successor-of=${identifier}`, 'Request a successor'],
     [canMove(state, 'revoke'), `${own}/revoke`, 'Revoke it'],
   ];
   const links = possible.flatMap(([isPossible, path, text]) =>

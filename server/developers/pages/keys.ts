@@ -22,9 +22,9 @@ export async function keys(visit: Visit): Promise<Page> {
     title: 'Your keys',
     body: html`<h1>Keys of <bdi>${owner.username}</bdi></h1>
 ${bannedNote(owner)}
-<p>${held.length} of ${KEYS_PER_PROFILE} places are taken: a profile can hold so many keys that are pending or Active.</p>
+<p>${held.length} of ${KEYS_PER_PROFILE} places are taken: a profile can hold so many keys that are pending, Active or suspended.</p>
 ${owner.banned ? '' : next}
-${held.length === 0 ? '' : keyTable({ keys: held, lastUses, caption: 'Pending and Active keys', linkTo })}
+${held.length === 0 ? '' : keyTable({ keys: held, lastUses, caption: 'Pending, Active and suspended keys', linkTo })}
 ${ended.length === 0 ? '' : html`<h2>Ended</h2>${keyTable({ keys: ended, lastUses, caption: 'Keys that work no more, and requests that came to nothing; the latest first', linkTo })}`}`,
   };
 }

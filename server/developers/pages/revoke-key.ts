@@ -11,7 +11,7 @@ import { performHere } from '../perform.ts';
 import { performForm } from '../rules.ts';
 import type { Outcome, Page, Visit } from '../visit.ts';
 
-/** `GET /developers/keys/:identifier/revoke`: asks once more. Throws `not_found`, and `refused` where it is not Active. */
+/** `GET /developers/keys/:identifier/revoke`: asks once more. Throws `not_found`, and `refused` where it is neither Active nor suspended. */
 export async function revokePage(visit: Visit): Promise<Page> {
   const { key } = await performHere(visit, OPERATIONS.show, { identifier: visit.params.identifier as string });
   refuseMove(key, 'revoke');

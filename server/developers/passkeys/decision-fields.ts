@@ -1,7 +1,7 @@
 import { isoTime } from '../../../shared/clock.ts';
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
 import { TEXT_RULES } from '../../../shared/keys/fields.ts';
-import { canMove } from '../../../shared/keys/key.ts';
+import { canMove, hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { formatRateLimit, RATE_LIMIT_SYNTAX, type RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { type Html, html } from '../../html.ts';
@@ -33,7 +33,7 @@ export function decisionForms(parts: DecisionParts): Html {
   const forms: [isPossible: boolean, form: () => Html][] = [
     [canMove(state, 'approve'), () => grantForm(parts, 'approve', 'Approve', 'Approve …')],
     [canMove(state, 'reject'), () => reasonForm(parts, 'reject', 'Reject', 'Reject …')],
-    [state === 'Active', () => grantForm(parts, 'change', 'Change', 'Change …')],
+    [hasSecret(state), () => grantForm(parts, 'change', 'Change', 'Change …')],
     [canMove(state, 'revoke'), () => reasonForm(parts, 'revoke', 'Revoke', 'Revoke …')],
   ];
   const possible = forms.filter(([isPossible]) => isPossible);

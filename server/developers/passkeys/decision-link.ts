@@ -1,4 +1,4 @@
-import { refuseInactive } from '../../../shared/keys/change.ts';
+import { refuseUnchangeable } from '../../../shared/keys/change.ts';
 import { refuseMove } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
@@ -53,7 +53,7 @@ function refusedLink(sentence: string): DecisionLink {
 /** Why a key, as it is shown, can't be decided on so any more. */
 function stateFault(key: KeyView, operation: KeyOperation): string | null {
   try {
-    if (operation === 'change') refuseInactive(key);
+    if (operation === 'change') refuseUnchangeable(key);
     else refuseMove(key, operation);
     return null;
   } catch (error) {

@@ -40,7 +40,7 @@ export const apiKeys = sqliteTable(
     requestedAt: integer('requested_at').notNull(),
     decidedAt: integer('decided_at'),
     expiresAt: integer('expires_at'),
-    /** SHA-256 of the secret; present exactly while the key is Active. */
+    /** SHA-256 of the secret; present exactly while the key is Active or suspended. */
     secretHash: blob('secret_hash', { mode: 'buffer' }),
     /** The fence: an approval activates only while its own number stands here. */
     attemptNumber: integer('attempt_number').notNull().default(0),
@@ -57,8 +57,11 @@ export const apiKeys = sqliteTable(
     index('api_keys_state').on(t.state, t.requestedAt),
     index('api_keys_expires').on(t.state, t.expiresAt).where(sql`expires_at IS NOT NULL`),
     check('api_keys_identifier', sql`length(${t.identifier}) = 8 AND ${t.identifier} NOT GLOB '*[^0-9A-Za-z]*'`),
-    check('api_keys_state', sql`${t.state} IN ('pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired')`),
-    check('api_keys_owner', sql`${t.profileId} IS NOT NULL OR ${t.state} NOT IN ('pending', 'Active')`),
+    check(
+      'api_keys_state',
+      sql`${t.state} IN ('pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired')`,
+    ),
+    check('api_keys_owner', sql`${t.profileId} IS NOT NULL OR ${t.state} NOT IN ('pending', 'Active', 'suspended')`),
     check('api_keys_name', sql`length(${t.name}) BETWEEN 1 AND 255 OR (${t.name} = '' AND ${t.profileId} IS NULL)`),
     check(
       'api_keys_description',
@@ -66,11 +69,11 @@ export const apiKeys = sqliteTable(
     ),
     check('api_keys_project_url', sql`length(${t.projectUrl}) <= 2048`),
     check('api_keys_expected_usage', sql`length(${t.expectedUsage}) <= 1000`),
-    check('api_keys_secret', sql`(${t.state} = 'Active') = (${t.secretHash} IS NOT NULL)`),
+    check('api_keys_secret', sql`(${t.state} IN ('Active', 'suspended')) = (${t.secretHash} IS NOT NULL)`),
     check('api_keys_secret_hash', sql`length(${t.secretHash}) = 32`),
     check(
       'api_keys_grant',
-      sql`${t.state} NOT IN ('Active', 'revoked', 'expired') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
+      sql`${t.state} NOT IN ('Active', 'suspended', 'revoked', 'expired') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
     ),
     check('api_keys_decided', sql`(${t.state} = 'pending') = (${t.decidedAt} IS NULL)`),
     check('api_keys_attempt_number', sql`${t.attemptNumber} >= 0`),

@@ -96,7 +96,7 @@ describe('keys change on a terminal, where nothing is given', () => {
     expect(await openTerminal(['keys', 'change', identifier, '--yes'], variables).exited).toBe(2);
     await run('keys', 'revoke', identifier, '--reason', 'Leaked.');
     const refused = openTerminal(['keys', 'change', identifier], variables);
-    await refused.see('only Active keys can be changed');
+    await refused.see('only Active and suspended keys can be changed');
     expect(await refused.exited).toBe(1);
   });
 });

@@ -387,6 +387,7 @@ test('every state of a key has its page, with the forms that are possible in it'
   const forms = {
     pending: 'approve reject',
     Active: 'change revoke',
+    suspended: 'change revoke',
     rejected: '',
     withdrawn: '',
     revoked: '',

@@ -134,8 +134,8 @@ describe('what is malformed is shown as a refused field, and never acted on', ()
     const wrong: [string, string, string][] = [
       [pending, 'operation=erase&rateLimits=7/1m', 'names no decision that there is'],
       [pending, 'operation=constructor&rateLimits=7/1m', 'names no decision that there is'],
-      [pending, 'operation=change&rateLimits=7/1m', 'only Active keys can be changed'],
-      [pending, 'operation=revoke', 'only Active keys can be revoked'],
+      [pending, 'operation=change&rateLimits=7/1m', 'only Active and suspended keys can be changed'],
+      [pending, 'operation=revoke', 'only Active and suspended keys can be revoked'],
       [active, 'operation=approve&rateLimits=7/1m', 'only pending keys can be approved'],
     ];
     for (const [identifier, query, sentence] of wrong) {

@@ -35,7 +35,10 @@ test('a key whose time is over is shown as expired, though nobody has stored tha
   other.run('ROLLBACK');
   expect(traces()).toEqual(before);
   const revoked = await visit(world, `/developers/keys/${identifier}/revoke`, { cookie, form: { reason: '' } });
-  expect([revoked.status, revoked.body.includes('is expired; only Active keys can be revoked')]).toEqual([422, true]);
+  expect([revoked.status, revoked.body.includes('is expired; only Active and suspended keys can be revoked')]).toEqual([
+    422,
+    true,
+  ]);
   // The server stores it, and then the page is the same to the byte.
   expireKeys(access);
   expect(traces()).not.toEqual(before);

@@ -12,7 +12,7 @@ import { CLIENT } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol } from '../../support/admins.ts';
 import { importLines } from '../../support/import.ts';
-import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { DESCRIPTION, issue, moveByAdmin, request } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/notices.ts';
 import { ADA, ownerWorld } from '../../support/owner-pages.ts';
 
@@ -31,6 +31,8 @@ test('every address in a mail of any kind is that of a page, below PUBLIC_URL', 
   endFoundKey(access, found.secret);
   const old = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 86_400_000 * 40 });
   await perform(access, root, OPERATIONS.change, { identifier: old.identifier, permissions: ['api.leaderboard'] });
+  moveByAdmin(access, old.identifier, 'suspend');
+  moveByAdmin(access, old.identifier, 'resume');
   enrol(access, 'Grace');
   const { browserSecret, mail } = askCode(access, {
     name: ADA.username,

@@ -217,6 +217,8 @@ describe('a key’s page says in words', () => {
     const deps = { ...access, clock };
     const words = {
       pending: 'It waits for the decision of an admin.',
+      suspended:
+        'It was suspended 2026-01-01 00:00 UTC by the operator, and is refused. An admin can resume it: then the same secret works again. It keeps its place meanwhile. The reason: Too fast.',
       Active: 'It works. The mail of the approval has its secret',
       rejected:
         'The request was rejected 2026-01-01 00:00 UTC by the operator. You can request another key. The reason: No.',
@@ -230,7 +232,8 @@ describe('a key’s page says in words', () => {
       const text = textOf((await at(world, `/${identifier}`)).body);
       expect([state, text.includes(` ${state} `), text.includes(sentence)]).toEqual([state, true, true]);
       if (state === 'pending') await at(world, `/${identifier}/withdraw`, {});
-      if (state === 'Active') await at(world, `/${identifier}/revoke`, { reason: '' });
+      if (state === 'suspended') expect(text).not.toContain('Request a successor');
+      if (state === 'Active' || state === 'suspended') await at(world, `/${identifier}/revoke`, { reason: '' });
     }
     expect(textOf((await at(world, '')).body)).toContain('0 of 3 places are taken');
   });

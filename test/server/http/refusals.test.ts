@@ -6,7 +6,7 @@ import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { issue, keyIn } from '../../support/keys.ts';
+import { issue, keyIn, moveByAdmin } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import {
   BOTH,
@@ -80,6 +80,9 @@ describe('a key that does not work: one answer for all of them', () => {
     await revokeKey(deps, { identifier: revoked.identifier, reason: 'Leaked.', by: onBox('admin') });
     const expiring = await issue(deps, { profile: 'user200' }, { expiresAtMs: deps.clock.nowMs() + 1 });
     deps.clock.advance(1);
+    const suspended = await issue(deps, { profile: 'user200' });
+    moveByAdmin(deps, suspended.identifier, 'suspend');
+    bad.set('suspended', suspended.secret);
     bad.set('revoked', revoked.secret);
     bad.set('expired', expiring.secret);
     const banned = await keyFor(deps, ['9/1m']);
@@ -104,7 +107,7 @@ describe('a key that does not work: one answer for all of them', () => {
         const answer = await ask(path, `Bearer ${value}`);
         sentences.add(await expectRefusal(answer, 401, { 'WWW-Authenticate': INVALID, RateLimit: null }));
       }
-      expect(bad.size).toBe(12);
+      expect(bad.size).toBe(13);
       expect(sentences.size).toBe(1);
     });
   }

@@ -6,7 +6,7 @@ import { VERSION } from '../../../shared/version.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
-import { issue, keyIn, request } from '../../support/keys.ts';
+import { issue, keyIn, moveByAdmin, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -107,13 +107,17 @@ test('keys, the queue and mails are what the database says at that moment', asyn
   await issue(deps, { profile: 'user3' });
   const { identifier } = await issue(deps, { profile: 'user4' });
   await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
-  await issue(deps, { profile: 'user5' }, { expiresAtMs: deps.clock.nowMs() + 1_000 });
+  await keyIn('suspended', deps, 'user2');
+  for (let at = 0; at < 2; at++) {
+    const expiring = await issue(deps, { profile: 'user5' }, { expiresAtMs: deps.clock.nowMs() + 1_000 });
+    if (at === 1) moveByAdmin(deps, expiring.identifier, 'suspend');
+  }
   deps.clock.advance(5_000);
   const samples = await scrape(server);
-  const states = ['pending', 'Active', 'rejected', 'withdrawn', 'revoked', 'expired'];
-  expect(states.map((state) => samples[`profile_lookup_keys{state="${state}"}`])).toEqual([2, 1, 1, 0, 1, 1]);
+  const states = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'];
+  expect(states.map((state) => samples[`profile_lookup_keys{state="${state}"}`])).toEqual([2, 1, 1, 1, 0, 1, 2]);
   expect(samples.profile_lookup_oldest_pending_request_age_seconds).toBe(65);
-  expect(samples['profile_lookup_approval_mails_total{outcome="accepted"}']).toBe(3);
+  expect(samples['profile_lookup_approval_mails_total{outcome="accepted"}']).toBe(5);
   expect(samples['profile_lookup_approval_mails_total{outcome="not_confirmed"}']).toBe(0);
   expect(samples.profile_lookup_approval_attempts_open).toBe(0);
   expect(samples['profile_lookup_database_size_bytes{file="main"}']).toBeGreaterThan(0);

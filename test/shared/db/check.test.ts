@@ -90,6 +90,11 @@ describe('each fault is named, and nothing private with it', () => {
       ['DROP TRIGGER key_events_never_deleted', "DELETE FROM key_events WHERE event = 'approved'"],
       /does not end in Active$/,
     ],
+    [
+      'a suspended key with another fence',
+      ["UPDATE api_keys SET state = 'suspended', attempt_number = 9"],
+      /it is suspended, but no accepted attempt/,
+    ],
     ['an Active key with another fence', ['UPDATE api_keys SET attempt_number = 9'], /no accepted attempt/],
     ['an Active key whose attempt was refused', ["UPDATE key_attempts SET result = 'refused'"], /no accepted attempt/],
     [

@@ -81,6 +81,34 @@ test('reminders that were sent before expiries could be changed are about the on
   $client.close();
 });
 
+test('keys keep their order and what their table forbids where it is made anew for suspended ones', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const before = MIGRATIONS.findIndex(({ name }) => name === '0018_suspended');
+  const insert = (identifier: string) =>
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, form_hash)
+       VALUES ('${identifier}', 1, 'a', '${'x'.repeat(80)}', 'pending', '[]', 0, zeroblob(32))`;
+  makeOlderDatabase(path, before, [
+    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+       followers_count, show_followers_count, created_at) VALUES (1, 'a', 'a', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
+    ...['zzzzzzzz', 'aaaaaaaa', 'mmmmmmmm'].map(insert),
+    "UPDATE api_keys SET state = 'withdrawn', decided_at = 1",
+  ]);
+  const { $client } = openDatabase(path, 'serve');
+  const rows = $client.query('SELECT identifier FROM api_keys ORDER BY requested_at, rowid').values().flat();
+  expect(rows).toEqual(['zzzzzzzz', 'aaaaaaaa', 'mmmmmmmm']);
+  for (const [statement, fault] of [
+    ['DELETE FROM api_keys', 'never deleted'],
+    [insert('bbbbbbbb').replace("'pending'", "'Active'"), 'begins as pending'],
+    ["UPDATE api_keys SET state = 'suspended'", 'can not move so'],
+    ["UPDATE api_keys SET successor_of = 'aaaaaaaa'", 'never changes'],
+    ['UPDATE api_keys SET form_hash = zeroblob(3)', 'CHECK'],
+    ['UPDATE api_keys SET secret_hash = zeroblob(32)', 'CHECK'],
+  ] as const) {
+    expect(() => $client.run(statement)).toThrow(fault);
+  }
+  $client.close();
+});
+
 test('where it can’t be copied it is not upgraded', () => {
   const path = join(tempFolder(), 'profiles.db');
   makeOlderDatabase(path, OLD);

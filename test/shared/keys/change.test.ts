@@ -100,7 +100,7 @@ describe('refused, and nothing happens', () => {
       const error = await refusal(perform(deps, onBox('admin'), OPERATIONS.change, { identifier, ...change }));
       expect([error.code, error.message]).toEqual([
         'refused',
-        `Key ${identifier} is ${state}; only Active keys can be changed.`,
+        `Key ${identifier} is ${state}; only Active and suspended keys can be changed.`,
       ]);
       expect(JSON.stringify([showKey(deps, identifier), keyHistory(deps, identifier)])).toBe(before);
     });

@@ -9,7 +9,7 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import type { ListInput } from '../../../shared/usage/listed.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
-import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -29,6 +29,8 @@ const VERBS = {
   reject: async (identifier: string) => rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') }),
   withdraw: async (identifier: string) => withdrawKey(deps, { identifier, by: onBox('owner') }),
   revoke: async (identifier: string) => revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') }),
+  suspend: async (identifier: string) => moveByAdmin(deps, identifier, 'suspend'),
+  resume: async (identifier: string) => moveByAdmin(deps, identifier, 'resume'),
   edit: async (identifier: string) => editKey(deps, { identifier, name: 'New name', by: onBox('owner') }),
 } as const;
 
@@ -37,7 +39,9 @@ const LEADS: Record<keyof typeof VERBS, Partial<Record<KeyState, KeyState>>> = {
   approve: { pending: 'Active' },
   reject: { pending: 'rejected' },
   withdraw: { pending: 'withdrawn' },
-  revoke: { Active: 'revoked' },
+  revoke: { Active: 'revoked', suspended: 'revoked' },
+  suspend: { Active: 'suspended' },
+  resume: { suspended: 'Active' },
   edit: Object.fromEntries(KEY_STATES.map((state) => [state, state])),
 };
 

@@ -115,7 +115,7 @@ describe('the approval mail has all that its reader needs, in both parts', () =>
 });
 
 describe('the approval mail of a successor says what becomes of the key before it', () => {
-  const before = { identifier: 'p3Zt9QwE', endsAtMs: null, isOver: false };
+  const before = { identifier: 'p3Zt9QwE', endsAtMs: null, isOver: false, isSuspended: false };
   const text = (predecessor: object) =>
     approvalMail({ ...NEWS, predecessor: { ...before, ...predecessor } }).text.replace(/\s+/g, ' ');
 
@@ -127,6 +127,12 @@ describe('the approval mail of a successor says what becomes of the key before i
       'work until 2027-01-01 00:00:00 UTC, when p3Zt9QwE ends',
     ],
     ['it is over', { isOver: true, endsAtMs: Date.parse('2026-01-01T00:00:00Z') }, 'Key p3Zt9QwE has ended already.'],
+    ['it is suspended', { isSuspended: true }, 'Key p3Zt9QwE is suspended and refused.'],
+    [
+      'it is suspended and will end',
+      { isSuspended: true, endsAtMs: Date.parse('2027-01-01T00:00:00Z') },
+      'refused; it ends at 2027-01-01 00:00:00 UTC.',
+    ],
   ])('%s', (_what, predecessor, words) => {
     expect(text(predecessor)).toContain(words);
   });

@@ -1,4 +1,5 @@
 import { othersDeciding } from '../../../../shared/access/deciding.ts';
+import { hasSecret, PLACE_HOLDERS } from '../../../../shared/keys/key.ts';
 import { readKey, readOwner } from '../../../../shared/keys/record.ts';
 import { shownKey } from '../../../../shared/keys/shown.ts';
 import { usualRateLimits } from '../../../../shared/keys/successor.ts';
@@ -98,11 +99,11 @@ async function nextLinks(visit: Visit, { identifier, state }: KeyView): Promise<
   const { config } = visit.access;
   const next = await nextRequest(visit, identifier);
   const goOn = next === QUEUE_PATH ? '' : html`<li><a href="${publicPath(config, next)}">Next request</a></li>`;
-  const decide = state === 'pending' || state === 'Active' ? html`<li><a href="#decide">Decide</a></li>` : '';
+  const decide = PLACE_HOLDERS.some((one) => one === state) ? html`<li><a href="#decide">Decide</a></li>` : '';
   return html`<ul class="actions">${decide}${goOn}<li><a href="${publicPath(config, QUEUE_PATH)}">All requests</a></li></ul>`;
 }
 
-/** The other keys of the same profile, and what those that can be used were used for. */
+/** The other keys of the same profile, and what those were used for that work, or may work again. */
 async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promise<Html> {
   if (profile === null) return html``;
   const { keys, lastUses } = await performHere(visit, OPERATIONS.list, { profile });
@@ -111,7 +112,7 @@ async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promis
   const linkTo = adminKeyPath(visit);
   const table = keyTable({ keys: others, lastUses, caption: 'Pending ones first, then the oldest first', linkTo });
   const uses: Html[] = [];
-  for (const key of others.filter(({ state }) => state === 'Active')) {
+  for (const key of others.filter(({ state }) => hasSecret(state))) {
     const { days } = await performHere(visit, OPERATIONS.usage, { identifier: key.identifier, days: USAGE_DAYS });
     const total = days.reduce((sum, day) => sum + USAGE_OUTCOMES.reduce((all, outcome) => all + day[outcome], 0), 0);
     const answered = days.reduce((sum, { ok }) => sum + ok, 0);

@@ -1,0 +1,45 @@
+import type { Mail } from '../mail/mail.ts';
+import { compose, fact, pageLink, quoted } from './compose.ts';
+import { expiryInWords } from './mail-wording.ts';
+import type { DecisionNews } from './mails.ts';
+import { factsOf, type OwnNews } from './owner-mails.ts';
+
+// What owners are told of the suspension of a key and of its end.
+
+/** Which key was suspended or resumed, when that was, and when the key expires (milliseconds since 1970; null for never). */
+type SuspensionNews = OwnNews & { expiresAt: number | null };
+
+/** Tells the owner that a key was suspended, and why; it may work again. */
+export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason'>): Mail {
+  const { identifier, publicUrl, pages, expiresAt } = news;
+  const until = expiresAt === null ? '' : ' before it expires';
+  return compose('suspension', news, `Your API key ${identifier} was suspended`, [
+    {
+      kind: 'paragraph',
+      text: `A key of yours to the Profile Lookup API at ${publicUrl} was suspended by an admin. Every request that uses it is refused while it is suspended.`,
+    },
+    { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
+    ...quoted('The reason that was given:', news.reason),
+    {
+      kind: 'paragraph',
+      text: `Keep its secret: if an admin resumes the key${until}, the same secret works again, and a mail will tell you. Until then it keeps its place among the three keys that a profile can hold.`,
+    },
+    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+  ]);
+}
+
+/** Tells the owner that a suspended key was resumed, and whether it works again; `isBanned` where its profile is banned. */
+export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Mail {
+  const { identifier, publicUrl, pages, expiresAt, isBanned } = news;
+  const works = isBanned
+    ? 'It is refused as before while your profile is banned, and works again with the same secret when the ban is lifted.'
+    : 'It works again with the same secret and the same rate limits. There is nothing to do.';
+  return compose('resumption', news, `Your API key ${identifier} is not suspended any more`, [
+    {
+      kind: 'paragraph',
+      text: `The suspension of a key of yours to the Profile Lookup API at ${publicUrl} was ended by an admin. ${works}`,
+    },
+    { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
+    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+  ]);
+}
