@@ -1,27 +1,19 @@
+import { z } from 'zod';
 import type { Person } from './actor.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
-import { approveKey, type BegunApproval, beginApproval } from './keys/approve.ts';
+import { approveKey, beginApproval } from './keys/approve.ts';
 import { changeKey } from './keys/change.ts';
-import type { KeyChange } from './keys/differing.ts';
-import type { KeyRequestFields } from './keys/fields.ts';
-import type { Grant } from './keys/granted.ts';
-import { checkInput, FIELDS, type Field, optional } from './keys/input.ts';
-import {
-  editKey,
-  type Outcome,
-  type RequestSubject,
-  rejectKey,
-  requestKey,
-  revokeKey,
-  withdrawKey,
-} from './keys/lifecycle.ts';
+import { GRANT, KEY_CHANGE, KEY_REQUEST, LIST_FILTER } from './keys/input-groups.ts';
+import { FIELDS, OPTIONAL_REASON } from './keys/inputs.ts';
+import { editKey, rejectKey, requestKey, revokeKey, withdrawKey } from './keys/lifecycle.ts';
+import { parseInput } from './keys/parse-input.ts';
 import { countPending, nextPending } from './keys/queue.ts';
 import { readOwnerById, refuseBanned } from './keys/record.ts';
 import { checkSight } from './keys/sight.ts';
-import { type HistoryView, type KeyView, keyHistory, showKey } from './keys/view.ts';
+import { keyHistory, showKey } from './keys/view.ts';
 import { sendOnce } from './notices/deliver.ts';
-import { type ListInput, type ListOutput, listForPerson } from './usage/listed.ts';
+import { listForPerson } from './usage/listed.ts';
 import { keyUsage } from './usage/usage-view.ts';
 
 /**
@@ -33,13 +25,22 @@ export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'no
 /** Which keys each kind of person may do something with. */
 export type Who = Record<Person['kind'], Reach>;
 
+/** What a door hands over for an operation: the names are known, the values are checked by the schema. */
+export type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
+
 /** Something that people do with keys. Every door is made of these, and none has rules of its own about who may do what. */
 export type Operation<Input extends object, Output> = {
   name: string;
   who: Who;
-  input: { readonly [Name in keyof Input]-?: Field };
-  /** Does it. Only {@link perform} calls this, after its checks; throws what the function for it in `keys/` throws. */
-  act: (deps: Deps, actor: Person, input: Input) => Output | Promise<Output>;
+  /** Of `FIELDS` of `keys/inputs.ts`, each required or not. */
+  input: z.ZodObject;
+  /** Where a kind of person may leave out less than {@link input} says. */
+  inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
+  /**
+   * Checks and trims the input, and does it. Only {@link perform} calls this, after its checks; throws `usage`, and what the
+   * function for it in `keys/` throws.
+   */
+  act(deps: Deps, actor: Person, input: Input): Output | Promise<Output>;
 };
 
 /** What owners do with their own keys; the operator types it for owners who have no other way. */
@@ -54,123 +55,129 @@ const ADMINS_LOOK: Who = { ...ALL_LOOK, owner: 'none' };
 /** Decisions, which nobody takes on a key of his own. */
 const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };
 
-const { identifier, profile, name, description, permissions, reason } = FIELDS;
+const { identifier, profile, name, reason } = FIELDS;
 
-/** The inputs of a change and of an approval. */
-const CHANGE = {
-  identifier,
-  permissions: optional(permissions),
-  rateLimits: optional(FIELDS.rateLimits),
-  expiresAtMs: optional(FIELDS.expiresAtMs),
-};
-const GRANT = { ...CHANGE, retireOldAtMs: optional(FIELDS.retireOldAtMs) };
-
-/** The input of every operation on one key, at least. */
-type OneKey = { identifier: string };
+const ONE_KEY = z.object({ identifier });
+const WITH_REASON = z.object({ identifier, reason });
 
 /** The table: every operation on keys, who may do it, what it needs and what it does. */
 export const OPERATIONS = {
-  request: operation<KeyRequestFields & RequestSubject, Outcome>({
+  request: operation({
     name: 'request',
     who: { ...OWNERS_DO, owner: 'own, unless banned' },
-    input: {
+    input: z.object({
       profile,
-      profileId: optional(FIELDS.profileId),
-      name,
-      description,
-      permissions,
-      projectUrl: FIELDS.projectUrl,
-      expectedUsage: FIELDS.expectedUsage,
-      successorOf: optional(FIELDS.successorOf),
-      formId: optional(FIELDS.formId),
-    },
+      profileId: FIELDS.profileId.nullish(),
+      ...KEY_REQUEST.shape,
+      successorOf: FIELDS.successorOf,
+      formId: FIELDS.formId,
+    }),
     act: (deps, by, input) => sendOnce(deps, requestKey(deps, { ...input, by })),
   }),
-  list: operation<ListInput, ListOutput>({
+  list: operation({
     name: 'list',
     who: ALL_LOOK,
-    input: {
-      states: optional(FIELDS.states),
-      profile: optional(profile),
-      unusedForMs: optional(FIELDS.unusedForMs),
-      limit: optional(FIELDS.limit),
-      after: optional(FIELDS.after),
-    },
+    input: LIST_FILTER,
     act: listForPerson,
   }),
   /** How many requests wait. */
-  countPending: operation<object, number>({ name: 'countPending', who: ADMINS_LOOK, input: {}, act: countPending }),
+  countPending: operation({
+    name: 'countPending',
+    who: ADMINS_LOOK,
+    input: z.object({}),
+    act: (deps) => countPending(deps),
+  }),
   /** The request to decide on after this one, by its identifier. */
-  nextPending: operation<OneKey, string | null>({
-    ...{ name: 'nextPending', who: ADMINS_LOOK, input: { identifier } },
+  nextPending: operation({
+    ...{ name: 'nextPending', who: ADMINS_LOOK, input: ONE_KEY },
     act: (deps, _by, input) => nextPending(deps, input.identifier),
   }),
-  show: operation<OneKey, { key: KeyView; history: HistoryView[] }>({
+  show: operation({
     name: 'show',
     who: ALL_LOOK,
-    input: { identifier },
+    input: ONE_KEY,
     act: (deps, { kind }, input) => ({
       key: showKey(deps, input.identifier, kind),
       history: keyHistory(deps, input.identifier, kind),
     }),
   }),
-  usage: operation<OneKey & { days: number }, ReturnType<typeof keyUsage>>({
+  usage: operation({
     name: 'usage',
     who: ALL_LOOK,
-    input: { identifier, days: FIELDS.days },
+    input: z.object({ identifier, days: FIELDS.days }),
     act: (deps, _by, input) => keyUsage(deps, input.identifier, input.days),
   }),
-  edit: operation<OneKey & { name: string }, Outcome>({
+  edit: operation({
     name: 'edit',
     who: { ...OWNERS_DO, owner: 'own, unless banned' },
-    input: { identifier, name },
+    input: z.object({ identifier, name }),
     act: (deps, by, input) => sendOnce(deps, editKey(deps, { ...input, by })),
   }),
-  withdraw: operation<OneKey, Outcome>({
+  withdraw: operation({
     name: 'withdraw',
     who: OWNERS_DO,
-    input: { identifier },
+    input: ONE_KEY,
     act: (deps, by, input) => withdrawKey(deps, { ...input, by }),
   }),
-  approve: operation<OneKey & Grant, Outcome>({
+  approve: operation({
     name: 'approve',
     who: ADMINS_DECIDE,
-    input: GRANT,
+    input: z.object({ identifier, ...GRANT.shape }),
     act: async (deps, by, { identifier, ...grant }) => {
       const mailedTo = await approveKey(deps, { identifier, grant, by });
       return { identifier, warning: null, mailedTo };
     },
   }),
   /** For pages, which are answered at once: whoever calls it has to finish the approval. */
-  beginApproval: operation<OneKey & Grant, BegunApproval>({
+  beginApproval: operation({
     name: 'beginApproval',
     who: ADMINS_DECIDE,
-    input: GRANT,
+    input: z.object({ identifier, ...GRANT.shape }),
     act: (deps, by, { identifier, ...grant }) => beginApproval(deps, { identifier, grant, by }),
   }),
-  change: operation<OneKey & KeyChange, Outcome>({
+  change: operation({
     name: 'change',
     who: ADMINS_DECIDE,
-    input: CHANGE,
+    input: z.object({ identifier, ...KEY_CHANGE.shape }),
     act: (deps, by, { identifier, ...change }) => sendOnce(deps, changeKey(deps, { identifier, change, by })),
   }),
-  reject: operation<OneKey & { reason: string }, Outcome>({
+  reject: operation({
     name: 'reject',
     who: ADMINS_DECIDE,
-    input: { identifier, reason },
+    input: WITH_REASON,
     act: (deps, by, input) => sendOnce(deps, rejectKey(deps, { ...input, by })),
   }),
-  revoke: operation<OneKey & { reason?: string | null }, Outcome>({
+  revoke: operation({
     name: 'revoke',
     who: { ...ADMINS_DECIDE, owner: 'own' },
-    input: { identifier, reason: optional(reason) },
+    input: z.object({ identifier, reason: OPTIONAL_REASON }),
+    inputOf: { operator: WITH_REASON, admin: WITH_REASON },
     act: (deps, by, input) => sendOnce(deps, revokeKey(deps, { ...input, by })),
   }),
 };
 
-/** Only for its types: that input, rules and act of an entry belong together. */
-function operation<Input extends object, Output>(entry: Operation<Input, Output>): Operation<Input, Output> {
-  return entry;
+type Entry<Shape extends z.ZodRawShape, Output> = Pick<Operation<object, Output>, 'name' | 'who'> & {
+  input: z.ZodObject<Shape>;
+  inputOf?: Operation<object, Output>['inputOf'];
+  act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
+};
+
+/** An operation whose act gets its input as the schema makes it. */
+function operation<Shape extends z.ZodRawShape, Output>(entry: Entry<Shape, Output>): Operation<Sent<Shape>, Output> {
+  const { input, inputOf = {}, act } = entry;
+  return {
+    ...entry,
+    inputOf,
+    act: (deps, actor, sent) => {
+      parseInput(inputOf[actor.kind] ?? input, sent);
+      return act(deps, actor, parseInput(input, sent));
+    },
+  };
+}
+
+/** The schema of an operation's input as a kind of person has to give it. */
+export function inputFor({ input, inputOf }: Operation<object, unknown>, kind: Person['kind']): z.ZodObject {
+  return inputOf[kind] ?? input;
 }
 
 /**
@@ -188,7 +195,6 @@ export async function perform<Input extends object, Output>(
     operation.who[actor.kind] === 'all, asserted' && !(actor.kind === 'admin' && actor.hasAsserted);
   if (lacksAssertion) throw new AppError('forbidden');
   checkReach(deps, actor, operation, input);
-  checkInput(operation.input, input as Record<string, unknown>);
   return operation.act(deps, actor, input);
 }
 

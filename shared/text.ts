@@ -7,6 +7,11 @@ export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 // Most texts match this and need no cleaning.
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
+/** A text as it is stored: CRLF and CR become LF, white space at the ends goes. */
+export function normaliseText(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n').trim();
+}
+
 /** Counts the code points of a text; an unpaired surrogate counts as one. */
 export function codePoints(text: string): number {
   let count = 0;

@@ -68,7 +68,7 @@ describe('who may import whom', () => {
 
   test('the pure files know no database, mail or configuration', () => {
     const pure = [
-      ...['key', 'secret', 'permissions', 'approval', 'fields', 'input', 'expiry', 'place'].map(
+      ...['key', 'secret', 'permissions', 'approval', 'inputs', 'input-rules', 'input-text', 'expiry', 'place'].map(
         (name) => `shared/keys/${name}.ts`,
       ),
       ...['rate-limit', 'ring', 'account'].map((name) => `shared/limits/${name}.ts`),

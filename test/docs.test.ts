@@ -9,7 +9,8 @@ import { VARIABLES } from '../shared/config/variables.ts';
 import { KEY_STATES } from '../shared/db/key-columns.ts';
 import { effectsOnKeys } from '../shared/erasure/erase-profile.ts';
 import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, refusalOf } from '../shared/errors.ts';
-import { MAX_PROJECT_URL, TEXT_RULES } from '../shared/keys/fields.ts';
+import { factsOf } from '../shared/keys/input-facts.ts';
+import { FIELDS } from '../shared/keys/inputs.ts';
 import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
 import { RATE_LIMIT_BOUNDS } from '../shared/limits/rate-limit.ts';
 import { MAX_GROUPS } from '../shared/limits/ring.ts';
@@ -108,15 +109,16 @@ test('the exit codes', () => {
 });
 
 test('the limits', () => {
-  const { name, description, expectedUsage } = TEXT_RULES;
+  const boundsOf = (input: keyof typeof FIELDS) => factsOf(FIELDS[input]).bounds ?? { least: 0, most: 0 };
+  const [name, description] = [boundsOf('name'), boundsOf('description')];
   const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
   const shown = Object.fromEntries(table('What').map(([what, limit]) => [what, limit]));
   expect(shown).toEqual({
     'Keys of a profile that are pending, Active or suspended': String(KEYS_PER_PROFILE),
     'Name of a key': `${name.least}–${name.most} characters`,
     Description: `${description.least}–${description.most} characters`,
-    'Project URL': `${MAX_PROJECT_URL} characters`,
-    'Expected usage': `${expectedUsage.most} characters`,
+    'Project URL': `${boundsOf('projectUrl').most} characters`,
+    'Expected usage': `${boundsOf('expectedUsage').most} characters`,
     'Rate limits of a key': `1–${maxPerKey}, quota 1–${maxQuota}, window 1 s–${maxWindowSeconds / 86_400} d`,
     'Username or alias': `1–${NAME_MAX_CODE_POINTS} characters`,
     'Auth ID': `1–${AUTH_ID_MAX_BYTES} bytes`,

@@ -69,6 +69,11 @@ test('--help loads the command line alone, and none of the commands', () => {
   ]);
 });
 
+test('version loads no schema', () => {
+  run('version');
+  expect(loaded('shared/keys/')).toEqual(['commander']);
+});
+
 test('a command loads no other command, and no database or server where it has no use for them', () => {
   run('keys', 'check', '--help');
   const used = loaded('server/', 'shared/db/', 'cli/keys/', 'cli/profiles/');
@@ -79,9 +84,9 @@ test('a command loads no other command, and no database or server where it has n
   expect(loaded('server/', 'shared/db/', 'cli/keys/')).toEqual(['commander']);
 });
 
-test('a command loads what it uses: the database, but no prompts, mail, server or schemas', () => {
+test('a command loads what it uses: the database, its input as a schema, but no prompts, mail, server or schemas of bodies', () => {
   run('keys', 'list');
-  expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm']);
+  expect(loaded('server/', 'shared/api/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm', 'zod']);
 });
 
 test('the server starts and answers without schemas of bodies, prompts, mail, slow modules of Bun or the document, which is loaded when it is asked for', async () => {

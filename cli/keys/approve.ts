@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import { EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
-import type { Grant } from '../../shared/keys/granted.ts';
+import { EXPIRES_SYNTAX, EXPIRY_SYNTAX } from '../../shared/keys/expiry.ts';
+import type { Grant } from '../../shared/keys/input-groups.ts';
 import { RATE_LIMIT_SYNTAX } from '../../shared/limits/rate-limit.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';
@@ -12,7 +12,7 @@ import { isAsking } from '../values.ts';
 import { whileMailIsChecked } from '../waiting.ts';
 import { forKeyAsNow, type KeysHere } from './context.ts';
 import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
-import { askGrant, EXPIRES_SYNTAX, type GrantOptions, mailedText, parseGrant } from './grant.ts';
+import { askGrant, type GrantOptions, mailedText, parseGrant } from './grant.ts';
 import { performAndPrint } from './perform.ts';
 import { keyText } from './print.ts';
 import { walkQueue } from './queue.ts';

@@ -1,9 +1,13 @@
+import type { z } from 'zod';
 import { isoTime } from '../../shared/clock.ts';
 import { faultOf } from '../../shared/errors.ts';
-import { differingFrom, type KeyChange } from '../../shared/keys/differing.ts';
-import { EXPIRY_SYNTAX, parseExpiry, refuseTimeWithin } from '../../shared/keys/expiry.ts';
-import { checkPermissions } from '../../shared/keys/fields.ts';
-import type { Grant } from '../../shared/keys/granted.ts';
+import { differingFrom } from '../../shared/keys/differing.ts';
+import { EXPIRES_SYNTAX, EXPIRY_SYNTAX, refuseTimeWithin } from '../../shared/keys/expiry.ts';
+import { factsOf } from '../../shared/keys/input-facts.ts';
+import { GRANT, type Grant, type KeyChange } from '../../shared/keys/input-groups.ts';
+import { readAnswer, readTyped } from '../../shared/keys/input-text.ts';
+import { FIELDS } from '../../shared/keys/inputs.ts';
+import { parseInput } from '../../shared/keys/parse-input.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../../shared/limits/rate-limit.ts';
 import { notice } from '../output.ts';
@@ -13,26 +17,26 @@ import type { KeysContext, KeysHere } from './context.ts';
 /** The flags for what an approval grants. */
 export type GrantOptions = { permission?: string[]; rateLimit?: string[]; expires?: string; retireOld?: string };
 
-/** The name of the value of `--retire-old` in error messages. */
-const RETIREMENT = 'end of the old key';
-
-/** How `--expires` is described in the help. */
-export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
-
 /** Reads the grant from the flags. Fields without a flag are undefined. Throws `usage`. */
-export function parseGrant({ clock }: KeysContext, options: GrantOptions): Grant {
-  const { permission, rateLimit, expires, retireOld } = options;
+export function parseGrant(
+  { clock }: Pick<KeysContext, 'clock'>,
+  { permission, rateLimit, expires, retireOld }: GrantOptions,
+): Grant {
+  const { permissions, rateLimits, expiresAtMs, retireOldAtMs } = GRANT.shape;
   const nowMs = clock.nowMs();
+  const read = <T extends z.ZodType>(schema: T, texts: readonly string[] | undefined) =>
+    texts === undefined ? undefined : parseInput(schema, readTyped(factsOf(schema), texts, nowMs));
   return {
-    permissions: permission && checkPermissions(permission),
-    rateLimits: rateLimit && parseRateLimits(rateLimit),
-    expiresAtMs: expires === undefined ? undefined : parseExpires(expires, nowMs),
-    retireOldAtMs: retireOld === undefined ? undefined : parseExpiry(retireOld, nowMs, RETIREMENT),
+    permissions: read(permissions, permission),
+    rateLimits: read(rateLimits, rateLimit),
+    expiresAtMs: read(expiresAtMs, expires === undefined ? undefined : [expires]),
+    retireOldAtMs: read(retireOldAtMs, retireOld === undefined ? undefined : [retireOld]),
   };
 }
 
-function parseExpires(text: string, nowMs: number): number | null {
-  return text === 'never' ? null : parseExpiry(text, nowMs);
+/** A time as it was answered; null for none. Throws `usage`. */
+function answeredTime(schema: typeof FIELDS.expiresAtMs, text: string, nowMs: number): number | null {
+  return parseInput(schema.nullable(), readAnswer(factsOf(schema), [text], nowMs));
 }
 
 /**
@@ -66,7 +70,7 @@ function grantText({ permissions, rateLimits, expiresAtMs }: Granted): string {
  * changed it. Returns null after a no. Throws `cancelled`.
  */
 export async function askChange({ clock }: KeysContext, key: KeyView): Promise<KeyChange | null> {
-  const expiry = (text: string) => parseExpires(text.trim(), clock.nowMs());
+  const expiry = (text: string) => answeredTime(FIELDS.expiresAtMs, text, clock.nowMs());
   const change = {
     permissions: await askPermissions('Permissions', key.permissions),
     rateLimits: await askRateLimits(key.rateLimits),
@@ -97,11 +101,11 @@ async function askRateLimits(initial: readonly RateLimit[]): Promise<RateLimit[]
 async function askForGrant({ clock, usualRateLimits, approvalLeaseMs }: KeysHere, key: KeyView, given: Grant) {
   const expiry = (text: string) => {
     const nowMs = clock.nowMs();
-    const atMs = text.trim() === '' ? null : parseExpires(text.trim(), nowMs);
+    const atMs = answeredTime(FIELDS.expiresAtMs, text, nowMs);
     refuseTimeWithin(atMs, approvalLeaseMs, nowMs);
     return atMs;
   };
-  const end = (text: string) => (text.trim() === '' ? null : parseExpiry(text.trim(), clock.nowMs(), RETIREMENT));
+  const end = (text: string) => answeredTime(FIELDS.retireOldAtMs, text, clock.nowMs());
   return {
     permissions: given.permissions ?? (await askPermissions('Permissions to grant', key.requestedPermissions)),
     rateLimits: given.rateLimits ?? (await askRateLimits(usualRateLimits(key.successorOf))),

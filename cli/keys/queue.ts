@@ -1,8 +1,9 @@
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import type { Grant } from '../../shared/keys/granted.ts';
+import type { Grant, ListInput } from '../../shared/keys/input-groups.ts';
+import { FIELDS } from '../../shared/keys/inputs.ts';
+import { faultOfInput } from '../../shared/keys/parse-input.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import type { ListInput } from '../../shared/usage/listed.ts';
 import { againWhileChanged } from '../again.ts';
 import { ageText } from '../age.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
@@ -130,7 +131,7 @@ async function reject(context: KeysHere, { identifier }: KeyView): Promise<boole
   const reason = await askText({
     message: 'Reason',
     hint: 'As the owner will read it; Enter alone goes back.',
-    fault: (text) => (text === '' ? null : OPERATIONS.reject.input.reason.fault(text)),
+    fault: (text) => (text === '' ? null : faultOfInput(FIELDS.reason, text)),
   });
   if (reason === '') return false;
   await performAndWait(context, OPERATIONS.reject, { identifier, reason });

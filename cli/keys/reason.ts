@@ -1,3 +1,5 @@
+import { FIELDS, OPTIONAL_REASON } from '../../shared/keys/inputs.ts';
+import { faultOfInput } from '../../shared/keys/parse-input.ts';
 import { refuseMove } from '../../shared/keys/record.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';
@@ -39,7 +41,7 @@ export async function endWithReason(
       const { key } = await now.perform(OPERATIONS.show, { identifier });
       refuseMove(key, move);
       notice(`${keyText(key, columnsOf(process.stderr))}\n`);
-      reason ??= await askReason(move, isOptional);
+      reason ??= await askReason(isOptional);
       await confirmOrYes(false, QUESTIONS[move]);
     }
     if (move === 'reject') await performAndPrint(now, OPERATIONS.reject, { identifier, reason: reason ?? '' });
@@ -48,13 +50,12 @@ export async function endWithReason(
 }
 
 /** Asks for a reason; an owner may leave it empty. */
-async function askReason(move: 'reject' | 'revoke', isOptional: boolean): Promise<string> {
-  const { fault } = OPERATIONS[move].input.reason;
+async function askReason(isOptional: boolean): Promise<string> {
   const hint = isOptional ? 'Optional: Enter for none.' : 'As the owner will read it.';
   return askText({
     message: 'Reason',
     hint,
     isLong: true,
-    fault: (text) => (isOptional && text === '' ? null : fault(text)),
+    fault: (text) => faultOfInput(isOptional ? OPTIONAL_REASON : FIELDS.reason, text),
   });
 }

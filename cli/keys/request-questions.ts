@@ -1,6 +1,10 @@
+import type { z } from 'zod';
 import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError, faultOf } from '../../shared/errors.ts';
-import { OPERATIONS } from '../../shared/operations.ts';
+import { boundsInWords, factsOf } from '../../shared/keys/input-facts.ts';
+import { KEY_REQUEST } from '../../shared/keys/input-groups.ts';
+import { FIELDS } from '../../shared/keys/inputs.ts';
+import { faultOfInput } from '../../shared/keys/parse-input.ts';
 import { columnsOf, notice } from '../output.ts';
 import { askChoice, askLongText, askPermissions, askText } from '../prompts.ts';
 import type { KeysContext, NamedProfile, Perform } from './context.ts';
@@ -29,19 +33,15 @@ type Whole = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput, Unasked>
 /** A request that is to be sent, and what does so as long as its profile is as it was shown. */
 type Asked = { request: Whole; perform: Perform };
 
-/** The fields of a request and their labels, in the order in which they are asked for and shown. */
-const LABELS = {
-  profile: 'Profile',
-  name: 'Name of the key',
-  description: 'Description',
-  permissions: 'Permissions',
-  projectUrl: 'Project URL',
-  expectedUsage: 'Expected usage',
-} as const satisfies Record<keyof Omit<RequestInput, Unasked>, string>;
+/** The fields of a request that are asked for, in this order. */
+const ASKED = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<
+  keyof Omit<RequestInput, Unasked>,
+  z.ZodType
+>;
 
-type FieldName = keyof typeof LABELS;
+type FieldName = keyof typeof ASKED;
 
-const FIELD_NAMES = Object.keys(LABELS) as FieldName[];
+const FIELD_NAMES = Object.keys(ASKED) as FieldName[];
 
 /**
  * Asks for the missing fields of a request and checks each answer as it is typed. Then it shows the whole request and asks
@@ -68,12 +68,12 @@ async function review(context: KeysContext, typed: Whole): Promise<Asked> {
   const { successorOf } = request;
   const facts: [string, string][] = [
     ...(successorOf === undefined ? [] : [['Successor of', successorOf] as [string, string]]),
-    ...FIELD_NAMES.map((field): [string, string] => [LABELS[field], String(request[field]) || '–']),
+    ...FIELD_NAMES.map((field): [string, string] => [titleOf(field), String(request[field]) || '–']),
   ];
   notice(`\n${factsText(facts, columnsOf(process.stderr))}\n`);
   const choice = await askChoice('Send this request?', [
     { value: 'send', name: 'Send it' },
-    ...FIELD_NAMES.map((field) => ({ value: field, name: `Change: ${LABELS[field]}` })),
+    ...FIELD_NAMES.map((field) => ({ value: field, name: `Change: ${titleOf(field)}` })),
     { value: 'cancel', name: 'Cancel' },
   ]);
   if (choice === 'send') return { request, perform };
@@ -83,27 +83,29 @@ async function review(context: KeysContext, typed: Whole): Promise<Asked> {
 
 /** Asks for one field again, beginning with its present value. Returns the changed request. */
 async function askFor(context: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
-  const message = LABELS[field];
+  const { title: message, kind } = factsOf(ASKED[field]);
   if (field === 'permissions') {
     return { ...request, permissions: await askPermissions(message, request.permissions ?? ['api.lookup']) };
   }
-  const ask = field === 'description' || field === 'expectedUsage' ? askLongText : askText;
+  const ask = kind === 'lines' ? askLongText : askText;
   const initial = request[field] ?? '';
-  const answer = await ask({ message, hint: HINTS[field], initial, fault: ruleOf(context, field) });
+  const answer = await ask({ message, hint: hintOf(field), initial, fault: ruleOf(context, field) });
   // From then on the profile is the one that the name leads to now.
   return { ...request, ...(field === 'profile' ? context.findProfile({ profile: answer }) : { [field]: answer }) };
 }
 
-const HINTS = {
-  profile: 'Its username or an alias.',
-  name: '1 to 255 characters; it can be changed later.',
-  description: 'What is it for? 80 to 2000 characters.',
-  projectUrl: 'Optional: Enter for none.',
-  expectedUsage: 'Optional: Enter for none.',
-} as const;
+function titleOf(field: FieldName): string {
+  return factsOf(ASKED[field]).title;
+}
+
+function hintOf(field: FieldName): string {
+  const { hint = '', bounds } = factsOf(ASKED[field]);
+  if (ASKED[field].safeParse(null).success) return 'Optional: Enter for none.';
+  return bounds === undefined ? hint : `${hint} ${boundsInWords(bounds)}`;
+}
 
 /** The rule of a field: that of the operation. A profile must also be able to have one more key. */
 function ruleOf({ checkProfile }: KeysContext, field: FieldName): (value: unknown) => string | null {
   if (field === 'profile') return (value) => faultOf(() => checkProfile({ profile: String(value) }));
-  return OPERATIONS.request.input[field].fault;
+  return (value) => faultOfInput(ASKED[field], value);
 }

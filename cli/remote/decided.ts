@@ -1,8 +1,7 @@
-import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import { notConfirmedText, refusedText } from '../../shared/keys/approval-end.ts';
 import { differingFrom } from '../../shared/keys/differing.ts';
-import type { Grant } from '../../shared/keys/granted.ts';
+import type { Grant } from '../../shared/keys/input-groups.ts';
 import { canMove, hasSecret, MOVES } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 
@@ -45,7 +44,7 @@ export function isUnchanged(key: KeyView, given: Grant): boolean {
 function hasAll(key: KeyView, given: Grant): boolean {
   const has = grantOf(key);
   const wanted = {
-    permissions: (given.permissions ?? has.permissions) as readonly Permission[],
+    permissions: given.permissions ?? has.permissions,
     rateLimits: given.rateLimits ?? has.rateLimits,
     expiresAtMs: given.expiresAtMs === undefined ? has.expiresAtMs : given.expiresAtMs,
   };

@@ -1,10 +1,11 @@
 import { DAY_MS, systemClock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
+import type { ListInput } from '../../shared/keys/input-groups.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import { noSuchKey } from '../../shared/keys/unknown.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import type { Operation } from '../../shared/operations.ts';
-import type { ListInput, ListOutput } from '../../shared/usage/listed.ts';
+import type { ListOutput } from '../../shared/usage/listed.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import type { Globals } from '../context.ts';
 import type { KeysThere } from '../keys/context.ts';
@@ -80,9 +81,9 @@ const MAX_KEYS = 100_000;
 async function listAt(host: AskedHost, { states, profile, unusedForMs }: ListInput): Promise<ListOutput> {
   const keys = new Map<string, KeyView>();
   const lastUses = new Map<string, number>();
-  const unused = unusedForMs === undefined ? undefined : spanText(unusedForMs);
+  const unused = unusedForMs == null ? undefined : spanText(unusedForMs);
   for (let cursor: string | undefined; ; ) {
-    const query = { state: states?.join(','), profile, unused, cursor };
+    const query = { state: states?.join(','), profile: profile ?? undefined, unused, cursor };
     const answer = await askHost(host, { method: 'GET', path: '/keys', query });
     const { keys: page, lastUses: uses } = answer.body as { keys: KeyView[]; lastUses: Record<string, string> };
     if (!Array.isArray(page) || !page.every(isKey)) throw strangeAnswer(host.url, answer.status);

@@ -7,7 +7,7 @@ import { AppError } from '../../shared/errors.ts';
  */
 export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up' | 'unseen'>>;
 
-/** The fields that were sent: the values of each, in order; line ends are line feeds. */
+/** The fields that were sent: the values of each, in order. */
 export type Form = ReadonlyMap<string, readonly string[]>;
 
 /** The value of a field that comes once; empty where it was not sent. */
@@ -30,8 +30,7 @@ export function readForm(body: string, kinds: FieldKinds): Form {
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
     const values = form.get(name) ?? [];
     if (kind === undefined || (kind !== 'many' && values.length > 0)) throw new AppError('bad_form');
-    // Browsers send each line end of a text as CR and LF.
-    form.set(name, [...values, value.replaceAll(/\r\n?/g, '\n')]);
+    form.set(name, [...values, value]);
   }
   return form;
 }

@@ -1,6 +1,7 @@
+import type { Person } from '../../shared/actor.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
-import { inputFaults } from '../../shared/keys/input.ts';
-import type { Operation } from '../../shared/operations.ts';
+import { faultsIn } from '../../shared/keys/parse-input.ts';
+import { inputFor, type Operation } from '../../shared/operations.ts';
 import { type Faults, NO_FAULTS } from './html/fields.ts';
 import { performHere } from './perform.ts';
 import type { Outcome, Page, Visit } from './visit.ts';
@@ -37,7 +38,9 @@ export async function performForm<Input extends object, Output>(
     const sentence = ruleSentence(error);
     if (sentence === null) throw error;
     const faults =
-      (error as AppError).code === 'usage' ? inputFaults(operation.input, input as Record<string, unknown>) : NO_FAULTS;
+      (error as AppError).code === 'usage'
+        ? faultsIn(inputFor(operation, (visit.person as Person).kind), input)
+        : NO_FAULTS;
     return { ...show(faults.size > 0 ? faults : ofForm(sentence)), refusal: 'refused_form' };
   }
 }

@@ -5,7 +5,7 @@ import {
   KEYS_PATH,
   LIST_PARAMETERS,
   list,
-  REQUEST_MEMBERS,
+  REQUEST_BODY,
   rename,
   request,
   revoke,
@@ -17,7 +17,7 @@ import {
 /** What people do with keys under `/manage/v1`. Which of them may do what, `shared/operations.ts` says. */
 export const KEY_ROUTES: readonly ManageRoute[] = [
   { method: 'GET', path: KEYS_PATH, who: 'person', members: null, query: LIST_PARAMETERS, act: list },
-  { method: 'POST', path: KEYS_PATH, who: 'person', members: REQUEST_MEMBERS, act: request },
+  { method: 'POST', path: KEYS_PATH, who: 'person', members: Object.keys(REQUEST_BODY.shape), act: request },
   { method: 'GET', path: KEY_PATH, who: 'person', members: null, act: show },
   { method: 'PATCH', path: KEY_PATH, who: 'person', members: ['name'], act: rename },
   { method: 'GET', path: `${KEY_PATH}/usage`, who: 'person', members: null, query: ['days'], act: usage },

@@ -4,7 +4,8 @@ import type { Sqlite, Tx } from '../db/connect.ts';
 import { admins } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
-import { checkText } from '../keys/fields.ts';
+import { textInput } from '../keys/input-rules.ts';
+import { parseInput } from '../keys/parse-input.ts';
 import { addEnrolmentNotice } from '../notices/people.ts';
 import type { Access, Client } from './access.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
@@ -42,7 +43,7 @@ export type RegistrationOptions = {
 type Row = { admin: string; generation: number; madeAt: number };
 
 /** What its owner calls a passkey, to tell it from others. */
-const PASSKEY_NAME = { label: 'name of the passkey', least: 1, most: 64, lines: false } as const;
+const PASSKEY_NAME = textInput({ label: 'name of the passkey', least: 1, most: 64, lines: false });
 
 /**
  * Makes an address for the admin of this name and generation. Older ones stay in the table, where they lead nowhere once the
@@ -111,7 +112,7 @@ export function register(
   client: Client,
 ): { name: string; passkey: string } {
   const party = relyingPartyOf(access.config.publicUrl);
-  const name = checkText(PASSKEY_NAME, sent.name);
+  const name = parseInput(PASSKEY_NAME, sent.name);
   const { admin: wanted } = find(access, secret);
   const challenge = challengeIn(sent.clientDataJson);
   consumeChallenge(access, challenge, { purpose: 'enrolment', admin: wanted, about: aboutOf(secret) });

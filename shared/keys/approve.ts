@@ -13,7 +13,7 @@ import {
   isOpenStill,
   type NotAccepted,
 } from './attempt.ts';
-import type { Grant } from './granted.ts';
+import type { Grant } from './input-groups.ts';
 import { approvalMail } from './mails.ts';
 import { hashSecret, newSecret } from './secret.ts';
 

@@ -8,9 +8,10 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Delivery } from '../mail/mail.ts';
 import { closingResult, decideBegin, mayActivate } from './approval.ts';
-import { checkKeyRequest } from './fields.ts';
-import { type DecidedGrant, decideGrant, type Grant } from './granted.ts';
+import { type DecidedGrant, decideGrant } from './granted.ts';
+import { type Grant, KEY_REQUEST } from './input-groups.ts';
 import { stateAt } from './key.ts';
+import { parseInput } from './parse-input.ts';
 import {
   type Act,
   type ApiKey,
@@ -52,7 +53,7 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
     const act = { by: input.by, atMs: nowMs };
     const number = openAttempt(tx, key, act);
     const { owner, address } = requireOwner(tx, key);
-    checkKeyRequest({ ...key, permissions: key.requestedPermissions });
+    parseInput(KEY_REQUEST, { ...key, permissions: key.requestedPermissions });
     const grant = decideGrant({ ...deps, db: tx }, key, input.grant, nowMs);
     tx.update(apiKeys).set({ attemptNumber: number }).where(eq(apiKeys.identifier, key.identifier)).run();
     tx.insert(keyAttempts)

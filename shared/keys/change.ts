@@ -2,11 +2,10 @@ import type { Actor } from '../actor.ts';
 import { writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import { formatRateLimit, parseRateLimits } from '../limits/rate-limit.ts';
-import { ALREADY_SO, type KeyChange } from './differing.ts';
+import { ALREADY_SO } from './differing.ts';
 import { refuseTimePast } from './expiry.ts';
-import { checkPermissions } from './fields.ts';
 import { type NewGrant, setGrant } from './grant.ts';
+import type { KeyChange } from './input-groups.ts';
 import { hasSecret, SECRET_HOLDERS, stateAt } from './key.ts';
 import type { Step } from './move.ts';
 import { addNotices } from './notice.ts';
@@ -17,7 +16,7 @@ import type { KeyView } from './view.ts';
 /**
  * Changes permissions, rate limits or expiry of an Active or suspended key, and stores that its owner is to be told from what to what.
  * The secret stays. Servers read the key anew after the commit. Where the key has all of this already, nothing is written,
- * nobody is told, and the step says so. Throws `usage` (a malformed value, nothing to change), `not_found`, `refused` (the
+ * nobody is told, and the step says so. Throws `usage` (nothing to change), `not_found`, `refused` (the
  * key is neither), `busy`.
  */
 export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Step {
@@ -47,11 +46,11 @@ export function refuseUnchangeable({ identifier, state }: Pick<KeyView, 'identif
   throw new AppError('refused', `Key ${identifier} is ${state}; only ${which} keys can be changed.`);
 }
 
-/** A change in the form in which it is stored. Throws `usage` for a malformed value, and where nothing is to be changed. */
+/** A change in the form in which it is stored. Throws `usage` where nothing is to be changed. */
 export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
   const grant: NewGrant = {};
-  if (permissions) grant.permissions = checkPermissions(permissions);
-  if (rateLimits) grant.rateLimits = parseRateLimits(rateLimits.map(formatRateLimit));
+  if (permissions) grant.permissions = permissions;
+  if (rateLimits) grant.rateLimits = rateLimits;
   if (expiresAtMs !== undefined) grant.expiresAt = expiresAtMs;
   if (Object.keys(grant).length > 0) return grant;
   throw new AppError('usage', 'Say what to change: the permissions, the rate limits or the expiry.');

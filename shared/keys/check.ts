@@ -1,9 +1,9 @@
 import type { Sqlite } from '../db/connect.ts';
 import type { KeyState } from '../db/key-columns.ts';
 import { AppError } from '../errors.ts';
-import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
-import { checkPermissions } from './fields.ts';
+import { FIELDS } from './inputs.ts';
 import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, PLACE_HOLDERS, SECRET_HOLDERS } from './key.ts';
+import { parseInput } from './parse-input.ts';
 
 type Key = {
   identifier: string;
@@ -109,14 +109,11 @@ function valueFaults(key: Key): string[] {
 }
 
 function isGrant(permissions: string, rateLimits: string): boolean {
-  return (
-    isPermissions(permissions) &&
-    holds(rateLimits, (value) => parseRateLimits((value as RateLimit[]).map(formatRateLimit)))
-  );
+  return isPermissions(permissions) && holds(rateLimits, (value) => parseInput(FIELDS.rateLimits, value));
 }
 
 function isPermissions(text: string): boolean {
-  return holds(text, (value) => checkPermissions(value as string[]));
+  return holds(text, (value) => parseInput(FIELDS.permissions, value));
 }
 
 function isJson(text: string): boolean {

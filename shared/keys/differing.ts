@@ -1,15 +1,8 @@
 import type { Permission } from '../db/key-columns.ts';
 import { areSameLimits } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
+import type { KeyChange } from './input-groups.ts';
 import type { KeyView } from './view.ts';
-
-/** What an admin changes of an Active or suspended key; whatever is absent stays as it is. */
-export type KeyChange = {
-  permissions?: readonly string[] | null | undefined;
-  rateLimits?: readonly RateLimit[] | null | undefined;
-  /** Milliseconds since 1970; null for a key that does not expire. */
-  expiresAtMs?: number | null | undefined;
-};
 
 /** What whoever changes a key is told where it was so already. */
 export const ALREADY_SO = 'The key had all of this already; nothing was changed.';
@@ -17,7 +10,7 @@ export const ALREADY_SO = 'The key had all of this already; nothing was changed.
 /** What of a wanted grant differs from what a key is shown to have. */
 export function differingFrom(
   { permissions, rateLimits, expiresAt }: KeyView,
-  wanted: { permissions: readonly Permission[]; rateLimits: readonly RateLimit[]; expiresAtMs: number | null },
+  wanted: { permissions: Permission[]; rateLimits: RateLimit[]; expiresAtMs: number | null },
 ): KeyChange {
   const hasSame = permissions.length === wanted.permissions.length;
   const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);

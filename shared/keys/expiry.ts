@@ -11,6 +11,9 @@ export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 /** How an expiry is described to people wherever it is refused. */
 export const EXPIRY_SYNTAX = 'a span such as 90d, 12h or 30m, or a time such as 2027-01-31T00:00:00Z, in the future';
 
+/** The same where there may be none. */
+export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
+
 /** Reads a span such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null where it is none. */
 export function parseSpan(text: string): number | null {
   const span = SPAN.exec(text);

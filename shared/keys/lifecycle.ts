@@ -8,8 +8,8 @@ import { AppError } from '../errors.ts';
 import { refuseUnlikeProfile } from '../profiles/shown.ts';
 import { cleanForTerminal } from '../text.ts';
 import { refuseManyToday } from './daily.ts';
-import { checkKeyRequest, checkText, type KeyRequestFields, TEXT_RULES } from './fields.ts';
 import { hashForm, requestedByForm } from './form-hash.ts';
+import type { KeyRequest } from './input-groups.ts';
 import { KEYS_PER_PROFILE } from './key.ts';
 import { moveAndTell, type Step } from './move.ts';
 import { addNotices, type NewNotice } from './notice.ts';
@@ -40,28 +40,30 @@ export type Outcome = {
 };
 
 /**
- * Whose key is asked for: the profile with this username or alias, or with this id where it was found by its name before.
- * `successorOf` is the identifier of the key that it is to replace. `formId` stands for one form that was shown: whoever
- * sends it twice makes one request.
+ * A request, whose texts were checked and trimmed, and whose key is asked for: that of the profile with this username or
+ * alias, or with this id where it was found by its name before. `successorOf` is the identifier of the key that it is to
+ * replace. `formId` stands for one form that was shown: whoever sends it twice makes one request.
  */
-export type RequestSubject = {
+type NewRequest = Pick<KeyRequest, 'name' | 'description' | 'permissions'> & {
+  projectUrl?: string | null;
+  expectedUsage?: string | null;
   profile: string;
-  profileId?: number | undefined;
-  successorOf?: string | null | undefined;
-  formId?: string | null | undefined;
+  profileId?: number | null | undefined;
+  successorOf?: string | null;
+  formId?: string | null;
+  by: Actor;
 };
-
-type NewRequest = KeyRequestFields & RequestSubject & { by: Actor };
 
 /**
  * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told; the owner too, where it was asked
- * for in his name. Throws `usage` for a text that breaks its rule, `not_found` for the profile, `refused` where it is
+ * for in his name. Throws `not_found` for the profile, `refused` where it is
  * banned, can't be reached or has three keys already, `too_many_requests` where it has asked for five today.
  * `refused` too unless the key that it is to replace is an Active one of the same profile. Where the same was asked for by
  * the same form before (`formId`), nothing is done, and the key is that one.
  */
 export function requestKey(deps: Deps, request: NewRequest): Step {
-  const fields = checkKeyRequest(request);
+  const { name, description, permissions, projectUrl = null, expectedUsage = null } = request;
+  const fields = { name, description, permissions, projectUrl, expectedUsage };
   const successorOf = request.successorOf ?? null;
   const formHash = hashForm(request.formId, { ...fields, successorOf });
   const profileId = askingProfile(deps.db, request);
@@ -72,11 +74,10 @@ export function requestKey(deps: Deps, request: NewRequest): Step {
     const owner = ownerWithPlace(tx, readOwnerById(tx, profileId), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
-    const { permissions, ...texts } = fields;
     const key = tx
       .insert(apiKeys)
       .values({
-        ...texts,
+        ...{ name, description, projectUrl, expectedUsage },
         identifier: newIdentifier(deps.random),
         profileId: owner.id,
         state: 'pending',
@@ -128,20 +129,14 @@ function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
   );
 }
 
-/** Rejects a pending request with a reason, which is mailed to the owner. Throws `usage`, `not_found`, `refused`. */
+/** Rejects a pending request with a reason, which is mailed to the owner. Throws `not_found`, `refused`. */
 export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Step {
-  return moveAndTell(deps, 'reject', { ...input, reason: checkText(TEXT_RULES.reason, input.reason) });
+  return moveAndTell(deps, 'reject', input);
 }
 
-/**
- * Revokes an Active or suspended key with a reason, which is mailed to the owner; only owners may leave it out. Throws `usage`,
- * `not_found`, `refused`.
- */
-export function revokeKey(deps: Deps, input: { identifier: string; reason?: string | null; by: Actor }): Step {
-  const given = input.reason ?? '';
-  const isLeftOut = input.by.kind === 'owner' && given.trim() === '';
-  const reason = isLeftOut ? null : checkText(TEXT_RULES.reason, given);
-  return moveAndTell(deps, 'revoke', { ...input, reason });
+/** Revokes an Active or suspended key with a reason, which is mailed, or, as owners may, without. Throws `not_found`, `refused`. */
+export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Step {
+  return moveAndTell(deps, 'revoke', input);
 }
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
@@ -155,11 +150,10 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 
 /**
  * Renames a key in any state; nothing else of it can be edited. The owner is to be told where it was done in his name.
- * Throws `usage`, `not_found`, `refused` when erased, `too_many_requests` where the profile's keys were renamed five times today.
+ * Throws `not_found`, `refused` when erased, `too_many_requests` where the profile's keys were renamed five times today.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Step {
-  const { identifier, by } = input;
-  const name = checkText(TEXT_RULES.name, input.name);
+  const { identifier, name, by } = input;
   return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const key = readKey(tx, identifier);

@@ -3,6 +3,9 @@ export const USAGE_OUTCOMES = ['ok', 'notFound', 'forbidden', 'malformed', 'limi
 
 export type UsageOutcome = (typeof USAGE_OUTCOMES)[number];
 
+/** For how many days it is kept what a key was used for, today among them. */
+export const USAGE_DAYS = 400;
+
 /** What one key was used for on one day (days since 1970, UTC) since that was last written down. */
 export type Tally = Record<UsageOutcome, number> & { identifier: string; day: number; lastUsedAt: number };
 

@@ -30,13 +30,18 @@ export function parseRateLimit(text: string): RateLimit {
  */
 export function parseRateLimits(texts: readonly string[]): RateLimit[] {
   const limits = texts.flatMap((text) => text.split(/[\s,]+/).filter((part) => part !== '')).map(parseRateLimit);
+  checkRateLimits(limits);
+  return limits;
+}
+
+/** Throws `usage` unless these are one to four rate limits with distinct windows. */
+export function checkRateLimits(limits: readonly RateLimit[]): void {
   if (limits.length < 1 || limits.length > RATE_LIMIT_BOUNDS.maxPerKey) {
     throw new AppError('usage', 'A key has one to four rate limits.');
   }
   if (new Set(limits.map((limit) => limit.windowSeconds)).size < limits.length) {
     throw new AppError('usage', 'Two rate limits of a key may not have the same window.');
   }
-  return limits;
 }
 
 /** Formats a number of seconds in the largest unit that divides it: 60 is `1m`, 90 is `90s`. */

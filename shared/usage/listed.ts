@@ -1,22 +1,10 @@
 import type { Person } from '../actor.ts';
-import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
+import type { ListInput } from '../keys/input-groups.ts';
 import { placeOf, readPlace } from '../keys/place.ts';
 import { readOwnerByName } from '../keys/record.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
 import { lastUses, unusedKeys } from './usage-view.ts';
-
-/**
- * Which keys to list; `unusedForMs` leaves only Active ones that were not used for so long. With `limit` a part of them: so
- * many at most, those that follow the place `after` where one is given.
- */
-export type ListInput = {
-  states?: KeyState[] | undefined;
-  profile?: string | undefined;
-  unusedForMs?: number | undefined;
-  limit?: number | undefined;
-  after?: string | undefined;
-};
 
 /**
  * Keys, and when each was last used (milliseconds since 1970, by identifier; absent where it never was). `next` is the place
@@ -26,15 +14,16 @@ export type ListOutput = { keys: KeyView[]; lastUses: Map<string, number>; next:
 
 /** The keys that a person asks for, as he may see them; an owner's own only. Throws `not_found` for the profile. */
 export function listForPerson(deps: Deps, actor: Person, input: ListInput): ListOutput {
-  const { states, profile, unusedForMs, limit, after } = input;
+  const { states, profile, unusedForMs, after } = input;
+  const limit = input.limit ?? undefined;
   // An owner's own id, not the name: another process may have given the name to another profile just now.
-  const named = profile === undefined ? undefined : readOwnerByName(deps.db, profile).id;
+  const named = profile ? readOwnerByName(deps.db, profile).id : undefined;
   const profileId = actor.kind === 'owner' ? actor.profileId : named;
   // One more than is asked for tells whether the list goes on.
   const part = limit === undefined ? undefined : { limit: limit + 1, after: (after && readPlace(after)) || undefined };
   const found =
-    unusedForMs === undefined
-      ? listKeys(deps, { states, profileId }, actor.kind, part)
+    unusedForMs === undefined || unusedForMs === null
+      ? listKeys(deps, { states: states ?? undefined, profileId }, actor.kind, part)
       : unusedKeys(deps, unusedForMs, profileId, actor.kind, part);
   const keys = found.slice(0, limit);
   const areFew = profileId !== undefined || limit !== undefined;

@@ -2,8 +2,7 @@ import type { Clock } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open.ts';
 import { prepareWrite } from '../db/write.ts';
-import { USAGE_DAYS } from '../keys/fields.ts';
-import type { Tally } from '../keys/tally.ts';
+import { type Tally, USAGE_DAYS } from '../keys/tally.ts';
 import { dayOf } from './usage-counter.ts';
 
 /** Writes counts of requests to the database, on a connection of its own. */

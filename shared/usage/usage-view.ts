@@ -3,10 +3,9 @@ import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
-import { USAGE_DAYS } from '../keys/fields.ts';
 import type { Part } from '../keys/part.ts';
 import { readKey } from '../keys/record.ts';
-import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
+import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 

@@ -3,30 +3,24 @@ import { join } from 'node:path';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { approveKey } from '../../shared/keys/approve.ts';
-import type { Grant } from '../../shared/keys/granted.ts';
+import { type Grant, KEY_REQUEST, type ListInput } from '../../shared/keys/input-groups.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
 import { moveAndTell } from '../../shared/keys/move.ts';
+import { parseInput } from '../../shared/keys/parse-input.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
-import type { ListInput } from '../../shared/usage/listed.ts';
 import { onBox } from './actors.ts';
 
 /** 80 characters: the shortest description. */
 export const DESCRIPTION = 'Shows the badges of our members beside their names in the chat of our community.';
 
-type Request = Parameters<typeof requestKey>[1];
+type Request = Omit<Parameters<typeof requestKey>[1], 'permissions'> & { permissions: readonly string[] };
 
 /** Requests a key with plain values for whatever is not given; returns its identifier. */
 export async function request(deps: Deps, fields: Partial<Request> = {}): Promise<string> {
-  const { identifier } = await requestKey(deps, {
-    profile: 'user1',
-    name: 'Bot',
-    description: DESCRIPTION,
-    permissions: ['api.lookup'],
-    by: onBox('owner'),
-    ...fields,
-  });
-  return identifier;
+  const plain = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+  const checked = parseInput(KEY_REQUEST, { ...plain, ...fields });
+  return requestKey(deps, { profile: 'user1', by: onBox('owner'), ...fields, ...checked }).identifier;
 }
 
 /** The same dependencies without a lease, under which a key may expire as soon as a test needs it. */

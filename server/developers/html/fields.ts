@@ -1,3 +1,4 @@
+import { type Bounds, boundsInWords } from '../../../shared/keys/input-facts.ts';
 import { type Html, html, raw } from '../../html.ts';
 
 // The parts of forms. Rules are told as hints and kept by the server alone: the browser's own checks are off (novalidate),
@@ -11,9 +12,6 @@ export const NO_FAULTS: Faults = new Map();
 
 /** What every field has. */
 type FieldParts = { name: string; label: string; hint?: string | Html; faults: Faults };
-
-/** How many characters a text may have, counted in code points; told as a hint, and kept by the server. */
-export type Bounds = { least?: number; most: number };
 
 /** A field of one line. */
 export type TextField = FieldParts & {
@@ -92,10 +90,6 @@ function notes({ name, hint, faults, bounds }: FieldParts & { bounds?: Bounds })
       ? ''
       : html`<p class="hint" id="${name}-hint">${hint ?? ''} ${bounds === undefined ? '' : boundsInWords(bounds)}</p>`;
   return html`${text}${fault === undefined ? '' : html`<p class="fault" id="${name}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
-}
-
-function boundsInWords({ least = 0, most }: Bounds): string {
-  return least > 1 ? `${least} to ${most} characters.` : `Up to ${most} characters.`;
 }
 
 function described({ name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {

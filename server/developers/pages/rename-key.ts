@@ -1,10 +1,11 @@
-import { TEXT_RULES } from '../../../shared/keys/fields.ts';
+import { FIELDS } from '../../../shared/keys/inputs.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
 import { oneValue } from '../form.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
-import { errorSummary, type Faults, formTo, NO_FAULTS, textField } from '../html/fields.ts';
+import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts';
+import { inputField } from '../html/input-field.ts';
 import { keyLink } from '../html/key-facts.ts';
 import { bannedNote, ownKeyPath, ownProfile } from '../own-profile.ts';
 import { performHere } from '../perform.ts';
@@ -29,8 +30,7 @@ export function rename(visit: Visit): Promise<Outcome> {
 
 function show(visit: Visit, identifier: KeyView['identifier'], name: string, faults: Faults): Page {
   const linkTo = ownKeyPath(visit);
-  const { least, most } = TEXT_RULES.name;
-  const field = textField({ name: 'name', label: 'Name', value: name, bounds: { least, most }, faults });
+  const field = inputField('name', FIELDS.name, { texts: [name], title: 'Name', hint: '', faults });
   return {
     title: `Rename key ${identifier}`,
     scripts: [script],

@@ -1,10 +1,11 @@
-import { TEXT_RULES } from '../../../shared/keys/fields.ts';
+import { OPTIONAL_REASON } from '../../../shared/keys/inputs.ts';
 import { refuseMove } from '../../../shared/keys/record.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
 import { oneValue } from '../form.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
-import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
+import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts';
+import { inputField } from '../html/input-field.ts';
 import { keyLink } from '../html/key-facts.ts';
 import { ownKeyPath } from '../own-profile.ts';
 import { performHere } from '../perform.ts';
@@ -30,15 +31,8 @@ export function revoke(visit: Visit): Promise<Outcome> {
 
 function show(visit: Visit, identifier: string, reason: string, faults: Faults): Page {
   const linkTo = ownKeyPath(visit);
-  const field = textArea({
-    name: 'reason',
-    label: 'Reason (optional)',
-    hint: 'It stands in the history, which admins read.',
-    value: reason,
-    rows: 3,
-    bounds: { most: TEXT_RULES.reason.most },
-    faults,
-  });
+  const hint = 'It stands in the history, which admins read.';
+  const field = inputField('reason', OPTIONAL_REASON, { texts: [reason], hint, faults });
   return {
     title: `Revoke key ${identifier}`,
     scripts: [script],

@@ -1,17 +1,23 @@
 import { refuseUnchangeable } from '../../../shared/keys/change.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
 import { refuseMove } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import type { Form } from '../form.ts';
 import type { Faults } from '../html/fields.ts';
 import { ruleSentence } from '../rules.ts';
-import { isOperation, type KeyOperation, readFields } from './decision-form.ts';
+import { ALL_DECIDED_FIELDS, isOperation, type KeyOperation, readFields } from './decision-form.ts';
 
 // A link to the page of a key may fill in one of its forms: `?operation=approve&rateLimits=60/1m,5000/1d&expires=90d`. It
 // decides nothing. It fills in choices and no text: anybody may have made it, and what is typed there is mailed to the owner.
 
 /** The parameters of such a link: the operation, and fields of its form as a person would type them there. */
-export const LINKED_FIELDS = ['operation', 'permissions', 'rateLimits', 'expires', 'retireOld'] as const;
+export const LINKED_FIELDS: readonly string[] = [
+  'operation',
+  ...[...ALL_DECIDED_FIELDS]
+    .filter(([, schema]) => factsOf(schema).kind !== 'lines')
+    .map(([input, schema]) => formNameOf(input, schema)),
+];
 
 /** What a link fills in. */
 export type DecisionLink = {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
-import { USAGE_DAYS } from '../../../shared/keys/fields.ts';
+import { FIELDS } from '../../../shared/keys/inputs.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
 import { ownHeader } from '../../docs/openapi/headers.ts';
-import { KEY_PATH, KEYS_PATH } from '../operations/keys.ts';
-import { NAME_BODY, REQUEST_BODY, REVOCATION_BODY } from './key-requests.ts';
+import { bodyOf, KEY_PATH, KEYS_PATH, REQUEST_BODY } from '../operations/keys.ts';
 import { inQuery, type ManageDoc } from './operations.ts';
 
 // What the document says of the operations on keys.
@@ -78,7 +78,7 @@ export const KEY_DOCS: Record<string, ManageDoc> = {
     summary: 'Rename a key',
     description: 'For owners; nothing else of a key can be edited.',
     parameters: THE_KEY,
-    request: json(NAME_BODY),
+    request: json(bodyOf(OPERATIONS.edit)),
     body: Key,
     refusals: [...OF_KEY, ...OF_BODY, 'not_possible', 'too_many_requests'],
   },
@@ -88,7 +88,7 @@ export const KEY_DOCS: Record<string, ManageDoc> = {
     description: 'Requests by how they ended, for each of the last days (UTC), today last.',
     parameters: {
       ...THE_KEY,
-      query: z.object({ days: inQuery(z.int().min(1).max(USAGE_DAYS).default(30), 'For so many days.') }),
+      query: z.object({ days: inQuery(FIELDS.days.default(30), 'For so many days.') }),
     },
     body: KeyUsage,
     refusals: OF_KEY,
@@ -110,7 +110,7 @@ export const KEY_DOCS: Record<string, ManageDoc> = {
     description:
       'For its owner, with a reason or without: every request with its secret is refused from then on. An admin gets 403 `decision_needed` with the `address` of the page on which admins revoke it by a passkey.',
     parameters: THE_KEY,
-    request: json(REVOCATION_BODY),
+    request: json(bodyOf(OPERATIONS.revoke)),
     body: Key,
     refusals: [...OF_KEY, ...OF_BODY, 'not_possible', 'decision_needed'],
   },

@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import { isoTime } from '../../../shared/clock.ts';
-import type { KeyState } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseSpan } from '../../../shared/keys/expiry.ts';
+import { factsOf } from '../../../shared/keys/input-facts.ts';
+import { readTyped } from '../../../shared/keys/input-text.ts';
+import { FIELDS } from '../../../shared/keys/inputs.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { checkReach, OPERATIONS, type Operation } from '../../../shared/operations.ts';
@@ -19,16 +22,16 @@ export const KEY_PATH = `${KEYS_PATH}/:identifier`;
 /** The parameters of {@link list}. */
 export const LIST_PARAMETERS = ['state', 'profile', 'unused', 'cursor'] as const;
 
-/** The members of the body of {@link request}. */
-export const REQUEST_MEMBERS = [
-  'profile',
-  'name',
-  'description',
-  'permissions',
-  'projectUrl',
-  'expectedUsage',
-  'successorOf',
-] as const;
+/** The body of an operation on a key: its input but for the identifier, which the path has. */
+export function bodyOf({ input }: Operation<object, unknown>): z.ZodObject {
+  const { identifier: _, ...members } = input.shape;
+  return z.strictObject(members);
+}
+
+const { profileId: _profileId, formId: _formId, ...REQUEST_MEMBERS } = OPERATIONS.request.input.shape;
+
+/** The body of {@link request}: an owner may leave the profile out. */
+export const REQUEST_BODY = z.strictObject({ ...REQUEST_MEMBERS, profile: FIELDS.profile.optional() });
 
 /** So many keys stand on one page. */
 const PAGE_SIZE = 50;
@@ -39,7 +42,7 @@ const USUAL_DAYS = 30;
 /** `GET /manage/v1/keys`: a page of keys, with a Link header to the next one (RFC 8288). Throws `bad_parameter`. */
 export async function list(call: Call): Promise<Answered> {
   const { query } = call;
-  const states = query.get('state')?.split(',') as KeyState[] | undefined;
+  const states = query.get('state')?.split(',');
   const unused = query.get('unused');
   if (unused !== undefined && states !== undefined) {
     throw new AppError('bad_parameter', 'unused is about Active keys; leave state out.');
@@ -59,7 +62,7 @@ export async function request(call: Call): Promise<Answered> {
   const { access, body } = call;
   const { person } = personTokenOf(call);
   const own = person.kind === 'owner' ? readOwnerById(access.db, person.profileId).username : undefined;
-  const input = { ...body, profile: body.profile ?? own } as InputOf<typeof OPERATIONS.request>;
+  const input = { ...body, profile: body.profile ?? own };
   const { identifier } = await performFor(call, OPERATIONS.request, input);
   const location = `${access.config.publicUrl}${KEYS_PATH}/${identifier}`;
   return { status: CREATED, headers: { Location: location }, body: await keyOf(call, identifier) };
@@ -75,13 +78,16 @@ export async function show(call: Call): Promise<Answered> {
 
 /** `PATCH /manage/v1/keys/{identifier}`: renames it. */
 export async function rename(call: Call): Promise<Answered> {
-  return changed(call, OPERATIONS.edit, { identifier: identifierOf(call), name: call.body.name as string });
+  return changed(call, OPERATIONS.edit, { identifier: identifierOf(call), name: call.body.name });
 }
 
 /** `GET /manage/v1/keys/{identifier}/usage`: what it was used for, by day. Throws `bad_parameter`. */
 export async function usage(call: Call): Promise<Answered> {
-  const given = call.query.get('days') ?? String(USUAL_DAYS);
-  const days = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+  const days = readTyped(
+    factsOf(FIELDS.days),
+    [call.query.get('days') ?? String(USUAL_DAYS)],
+    call.access.clock.nowMs(),
+  );
   const input = { identifier: identifierOf(call), days };
   return { body: await namingParameters(performFor(call, OPERATIONS.usage, input)) };
 }
@@ -94,8 +100,7 @@ export async function withdraw(call: Call): Promise<Answered> {
 /** `POST /manage/v1/keys/{identifier}/revoke`: an owner's own, with a reason or without. An admin is sent to the key's page. */
 export async function revoke(call: Call): Promise<Answered> {
   if (personTokenOf(call).person.kind === 'admin') return decidedOnPage('revoke')(call);
-  const reason = call.body.reason as string | null | undefined;
-  return changed(call, OPERATIONS.revoke, { identifier: identifierOf(call), reason: reason ?? null });
+  return changed(call, OPERATIONS.revoke, { identifier: identifierOf(call), reason: call.body.reason });
 }
 
 /**
@@ -135,16 +140,14 @@ async function keyOf(call: Call, identifier: string): Promise<KeyView> {
 }
 
 /** Does an operation that changes a key, and answers with the key as it is then. */
-async function changed<Input extends { identifier: string }>(
+async function changed<Input extends object>(
   call: Call,
   operation: Operation<Input, unknown>,
-  input: Input,
+  input: Input & { identifier: string },
 ): Promise<Answered> {
   await performFor(call, operation, input);
   return { body: await keyOf(call, input.identifier) };
 }
-
-type InputOf<Entry> = Entry extends Operation<infer Input, unknown> ? Input : never;
 
 /** What is wrong with the input of an operation that is asked for by parameters is wrong with a parameter. */
 async function namingParameters<T>(asked: Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import type { KeyChange } from '../../../shared/keys/differing.ts';
+import type { Permission } from '../../../shared/db/key-columns.ts';
+import type { KeyChange } from '../../../shared/keys/input-groups.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
@@ -32,7 +33,7 @@ async function world(variables: Record<string, string> = {}) {
 test('what is given is changed, what is not stays, and the secret works on at once with the new grant', async () => {
   const { clock, deps, identifier, secret, verify, change, changes } = await world();
   expect(verify(secret)).toMatchObject({ permissions: ['api.lookup'], rateLimits: [LIMIT], expiresAt: null });
-  const both = ['api.leaderboard', 'api.lookup'];
+  const both: Permission[] = ['api.leaderboard', 'api.lookup'];
   await change({ permissions: both });
   expect(verify(secret)).toMatchObject({ permissions: ['api.lookup', 'api.leaderboard'], rateLimits: [LIMIT] });
   const rateLimits = [

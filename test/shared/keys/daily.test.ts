@@ -19,7 +19,7 @@ function world() {
   const deps = testDeps({ clock });
   insertProfile(deps.db, { id: 1 });
   insertProfile(deps.db, { id: 2 });
-  const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+  const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const] };
   /** Asks for a key and frees its place. */
   const ask = (by: Person = OWNER) => {
     const profile = by.kind === 'owner' ? `user${by.profileId}` : 'user1';
@@ -86,7 +86,7 @@ describe('five keys a day', () => {
 
 test('keys are renamed five times a day in an owner’s name at most, all of the profile together, and by the operator ever so often', async () => {
   const { clock, deps } = world();
-  const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'], profile: 'user1' };
+  const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const], profile: 'user1' };
   const keys = [OWNER, OWNER].map((by) => requestKey(deps, { ...fields, by }).identifier);
   let turn = 0;
   const rename = (by: Person = OWNER) => {

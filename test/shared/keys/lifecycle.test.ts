@@ -4,9 +4,9 @@ import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { expireKeys } from '../../../shared/keys/expire.ts';
 import { parseExpiry } from '../../../shared/keys/expiry.ts';
-import { editKey, rejectKey, type requestKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import type { ListInput } from '../../../shared/keys/input-groups.ts';
+import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import type { ListInput } from '../../../shared/usage/listed.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../support/keys.ts';
@@ -76,7 +76,7 @@ test('an unknown identifier is refused by every verb', async () => {
 
 describe('the edges of what an owner may write, in code points', () => {
   const of = (length: number) => '𝒳'.repeat(length);
-  const cases: [string, Partial<Parameters<typeof requestKey>[1]>, boolean][] = [
+  const cases: [string, NonNullable<Parameters<typeof request>[1]>, boolean][] = [
     ['a name of 255', { name: of(255) }, true],
     ['a name of 256', { name: of(256) }, false],
     ['an empty name', { name: '  ' }, false],

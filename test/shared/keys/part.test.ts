@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
+import type { ListInput } from '../../../shared/keys/input-groups.ts';
 import { withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import type { ListInput } from '../../../shared/usage/listed.ts';
 import { onBox } from '../../support/actors.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

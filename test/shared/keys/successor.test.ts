@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
-import type { Grant } from '../../../shared/keys/granted.ts';
+import type { Grant } from '../../../shared/keys/input-groups.ts';
 import { requestKey, revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
@@ -217,4 +217,9 @@ test('erasing the profile ends both; which key succeeded which stays', async () 
   expect(() => requestKey(deps, { ...prefillOf(), by: onBox('a') })).toThrow('no profile');
 });
 
-const prefillOf = () => ({ profile: 'user1', name: 'x', description: 'x'.repeat(80), permissions: ['api.lookup'] });
+const prefillOf = () => ({
+  profile: 'user1',
+  name: 'x',
+  description: 'x'.repeat(80),
+  permissions: ['api.lookup' as const],
+});

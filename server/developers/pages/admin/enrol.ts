@@ -79,7 +79,7 @@ function ask(visit: Visit, { secret, name }: { secret: string; name: string }, f
     label: 'Name of the passkey',
     hint: 'So that you can tell it from others later, such as “Laptop” or “Blue key”.',
     value: name,
-    bounds: { most: 64 },
+    bounds: { least: 1, most: 64 },
     faults,
   });
   return {

@@ -30,7 +30,7 @@ export async function queue(visit: Visit): Promise<Page> {
       states: state === 'all' ? undefined : [state],
       profile: profile === '' ? undefined : profile,
       limit: PAGE_SIZE,
-      after,
+      after: after || undefined,
     });
     return await show(visit, wanted, found, null);
   } catch (error) {

@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
+import type { Html } from '../../html.ts';
+import { checkboxes, type Faults, hiddenField, textArea, textField } from './fields.ts';
+import { PERMISSION_WORDS } from './key-facts.ts';
+
+/** What a page shows in a field: what stands in it, and where it differs what it is called and what is said of it. */
+export type FieldState = { texts: readonly string[]; title?: string; hint?: string | Html; faults: Faults };
+
+/** The field of a form for a field of an operation's input, named as the form sends it. */
+export function inputField(input: string, schema: z.ZodType, state: FieldState): Html {
+  const facts = factsOf(schema);
+  const { kind, rows = 3, bounds } = facts;
+  const { texts, faults } = state;
+  const isOptionalText = bounds !== undefined && schema.safeParse(null).success;
+  const name = formNameOf(input, schema);
+  const label = state.title ?? `${facts.title}${isOptionalText ? ' (optional)' : ''}`;
+  const hint = state.hint ?? facts.hint;
+  const value = texts[0] ?? '';
+  const parts = { name, label, ...(hint !== undefined && { hint }), ...(bounds && { bounds }), value, faults };
+  if (kind === 'hidden') return hiddenField(name, value);
+  if (kind === 'permissions') return checkboxes({ ...parts, values: texts, options: PERMISSION_OPTIONS });
+  if (kind === 'lines') return textArea({ ...parts, rows });
+  return textField({
+    ...parts,
+    ...(kind === 'address' && { type: 'url' as const }),
+    ...(kind === 'time' && { size: 'short' as const }),
+  });
+}
+
+const PERMISSION_OPTIONS = PERMISSIONS.map((value) => ({ value, label: value, hint: PERMISSION_WORDS[value] }));
