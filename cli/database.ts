@@ -8,7 +8,8 @@ import { withTables } from '../shared/db/tables.ts';
 import { createDeps, type Deps } from '../shared/deps.ts';
 import type { Shown } from '../shared/shown.ts';
 import { userName } from '../shared/user.ts';
-import { configOf, type Globals, globalsOf } from './context.ts';
+import { configOf } from './configuration.ts';
+import { type Globals, globalsOf } from './context.ts';
 import { notice } from './output.ts';
 
 /** What a command needs to run. */

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { AppError } from '../shared/errors.ts';
 import { askServer, serverUrl } from './ask-server.ts';
-import { configOf, globalsOf } from './context.ts';
+import { configOf } from './configuration.ts';
+import { globalsOf } from './context.ts';
 import { print, printJson } from './output.ts';
 
 const FORBIDDEN = 403;

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import type { Source } from '../shared/config/variables.ts';
+import type { Source } from '../shared/config/environment.ts';
 import { AppError } from '../shared/errors.ts';
-import { type Globals, globalsOf, variablesOf } from './context.ts';
+import { variablesOf } from './configuration.ts';
+import { type Globals, globalsOf } from './context.ts';
 import { canAsk, notice, print, printJson } from './output.ts';
 import { readSecret } from './read-secret.ts';
 import { hasBrowser } from './remote/browser.ts';

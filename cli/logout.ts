@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../shared/errors.ts';
-import { globalsOf, variablesOf } from './context.ts';
+import { variablesOf } from './configuration.ts';
+import { globalsOf } from './context.ts';
 import { notice, print, printJson } from './output.ts';
 import { changeLogins, type Login, readLogins } from './remote/hosts.ts';
 import { endToken } from './remote/token.ts';

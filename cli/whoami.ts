@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { remoteToken } from '../shared/config/remote.ts';
-import { globalsOf, variablesOf } from './context.ts';
+import { variablesOf } from './configuration.ts';
+import { globalsOf } from './context.ts';
 import { print, printJson } from './output.ts';
 import { identityText, readIdentity } from './remote/token.ts';
 import { onlyLogin, serverNamed, tokenFor } from './remote/way.ts';

@@ -1,15 +1,24 @@
 import { type Stats, statSync } from 'node:fs';
 
 /**
- * A sentence where a file or folder may be read or written by others than its owner; null where it may not, or is not
- * there. A file of root's that this user's group may read is meant for this user, so it is not named.
+ * A sentence where a file or folder may be read or written by others than its owner; null where it may not, is not
+ * there, or can't be looked at. A file of root's that this user's group may read is meant for this user, so it is not named.
  */
 export function looseMode(path: string): string | null {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || (stat.mode & (isLentByRoot(stat) ? 0o037 : 0o077)) === 0) return null;
+  const stat = statOf(path);
+  if (stat === null || (stat.mode & (isLentByRoot(stat) ? 0o037 : 0o077)) === 0) return null;
   const mode = (stat.mode & 0o777).toString(8);
   const wanted = stat.isDirectory() ? '700' : '600';
   return `${path} can be read by other users of this machine (mode ${mode}); chmod ${wanted} it.`;
+}
+
+/** Null also where a path can't be one, or leads through what is no folder or may not be passed. */
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
 }
 
 function isLentByRoot(stat: Stats): boolean {

@@ -47,6 +47,11 @@ function loaded(...folders: string[]): string[] {
   return [...new Set(found)].sort();
 }
 
+/** Whether the last process has loaded zod with its methods: the variables need zod/mini, a third of it. */
+function hasWholeZod(): boolean {
+  return readFileSync(LIST, 'utf8').includes('/zod/v4/classic/');
+}
+
 function run(...words: string[]): void {
   const { exitCode, stderr } = Bun.spawnSync(listing(words), {
     env: cleanEnvironment({ DATABASE_PATH }),
@@ -81,12 +86,21 @@ test('a command loads no other command, and no database or server where it has n
   expect(used.filter((name) => name.endsWith('.ts'))).toEqual(['cli/keys/check.ts', 'shared/db/key-columns.ts']);
   expect(used).not.toContain('drizzle-orm');
   run('healthcheck', '--help');
-  expect(loaded('server/', 'shared/db/', 'cli/keys/')).toEqual(['commander']);
+  // It reads the variables.
+  expect(loaded('server/', 'shared/db/', 'cli/keys/')).toEqual(['commander', 'zod']);
+  expect(hasWholeZod()).toBe(false);
 });
 
-test('a command loads what it uses: the database, its input as a schema, but no prompts, mail, server or schemas of bodies', () => {
+test('a command loads what it uses: the database, variables and input as schemas, but no prompts, mail, server or schemas of bodies', () => {
   run('keys', 'list');
   expect(loaded('server/', 'shared/api/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm', 'zod']);
+});
+
+test('what reads no variable loads no schema', () => {
+  for (const words of [['version'], ['keys', 'check', '--help']]) {
+    run(...words);
+    expect(loaded()).not.toContain('zod');
+  }
 });
 
 test('the server starts and answers without schemas of bodies, prompts, mail, slow modules of Bun or the document, which is loaded when it is asked for', async () => {
@@ -99,7 +113,6 @@ test('the server starts and answers without schemas of bodies, prompts, mail, sl
   };
   const started = await serve('/readyz');
   const parts = [
-    'zod',
     'nodemailer',
     'inquirer',
     '@inquirer/core',
@@ -109,11 +122,13 @@ test('the server starts and answers without schemas of bodies, prompts, mail, sl
   for (const part of [...parts, 'server/docs/page/page.ts', 'shared/api/bodies.ts'])
     expect(started).not.toContain(part);
   expect(started).toContain('elysia');
+  expect(hasWholeZod()).toBe(false);
   // node:worker_threads takes 1.5 ms. Warnings about certificates need node:crypto; Commander loads the others but node:net.
   const builtins = ['buffer', 'child_process', 'crypto', 'fs', 'net', 'path', 'util'];
   expect(builtinsOfLoaded()).toEqual(builtins.map((name) => `node:${name}`));
   const asked = await serve('/openapi.json', '/docs');
   for (const part of ['server/docs/served.ts', 'server/docs/page/page.ts']) expect(asked).toContain(part);
   // The document was made before: nothing that makes it is loaded.
-  for (const part of ['zod', 'server/docs/openapi/document.ts']) expect(asked).not.toContain(part);
+  expect(asked).not.toContain('server/docs/openapi/document.ts');
+  expect(hasWholeZod()).toBe(false);
 });

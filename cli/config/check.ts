@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
-import { checkDatabasePath } from '../../shared/config/config.ts';
+import { checkDatabasePath } from '../../shared/config/database-path.ts';
 import { type ConfigReport, reportConfig } from '../../shared/config/report.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';

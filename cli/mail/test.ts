@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
 import { createMailDeps } from '../../shared/deps.ts';
 import { tryMail } from '../../shared/upkeep/mail-test.ts';
-import { configOf, globalsOf } from '../context.ts';
+import { configOf } from '../configuration.ts';
+import { globalsOf } from '../context.ts';
 import { print, printJson } from '../output.ts';
 import { waitWhile } from '../waiting.ts';
 

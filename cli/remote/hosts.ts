@@ -14,7 +14,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { settingsFolder } from '../../shared/config/environment.ts';
-import { checkToken } from '../../shared/config/network.ts';
+import { isToken } from '../../shared/config/network.ts';
 import { checkServerUrl } from '../../shared/config/remote.ts';
 import { tryFileLock } from '../../shared/db/file-lock.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -169,10 +169,9 @@ function parseLogins(path: string, text: string): Logins {
 }
 
 function checkLogin({ token, endsAt = null }: Partial<Login>): Login {
-  if (typeof token !== 'string' || token === '') throw new TypeError('no token');
+  if (typeof token !== 'string' || !isToken(token)) throw new TypeError('no token');
   if (endsAt !== null && (typeof endsAt !== 'string' || Number.isNaN(Date.parse(endsAt))))
     throw new TypeError('no time');
-  checkToken(token, 'token');
   return { token, endsAt };
 }
 

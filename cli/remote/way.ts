@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readEnvironment } from '../../shared/config/environment.ts';
+import { DEFAULT_DATABASE_PATH } from '../../shared/config/database-path.ts';
+import { readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { checkServerUrl, remoteHost, remoteToken } from '../../shared/config/remote.ts';
-import { type Source, VARIABLES } from '../../shared/config/variables.ts';
 import { AppError } from '../../shared/errors.ts';
-import { type Globals, globalsOf, warnOfEnvironment } from '../context.ts';
+import { warnOfEnvironment } from '../configuration.ts';
+import { type Globals, globalsOf } from '../context.ts';
 import { readLogins } from './hosts.ts';
 import { pathOf } from './place.ts';
 
@@ -118,14 +119,12 @@ function unclear(what: string): Choice {
   return { kind: 'unclear', sentence: `${what}; say which by --db <path> or --host <url>.` };
 }
 
-const DEFAULT_PATH = VARIABLES.DATABASE_PATH.default;
-
-const NOWHERE = `There is no database at ${DEFAULT_PATH}, and you are logged in nowhere: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in at a server.`;
+const NOWHERE = `There is no database at ${DEFAULT_DATABASE_PATH}, and you are logged in nowhere: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in at a server.`;
 
 /** What names a database of this machine, in words; null where nothing does. */
 function databaseHere({ DATABASE_PATH: path }: Source): string | null {
   if (path) return `the database ${path} (DATABASE_PATH)`;
-  return existsSync(DEFAULT_PATH) ? `the database ${DEFAULT_PATH}` : null;
+  return existsSync(DEFAULT_DATABASE_PATH) ? `the database ${DEFAULT_DATABASE_PATH}` : null;
 }
 
 function serversText(named: string | null, servers: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { isoTime } from '../../shared/clock.ts';
-import { LOG_LEVELS, type LogLevel } from '../../shared/config/config.ts';
+import { LOG_LEVELS, type LogLevel } from '../../shared/config/log-levels.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 /** The server's log: one JSON object on each line. What clients send (paths, queries, headers) is never in it. */

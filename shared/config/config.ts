@@ -1,189 +1,149 @@
 import { statSync } from 'node:fs';
-import type { BlockList } from 'node:net';
+import * as z from 'zod/mini';
 import { AppError } from '../errors.ts';
-import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
-import type { MailTarget } from '../mail/target.ts';
-import { isMangled, mangledText, readTextFile } from './environment.ts';
-import { checkAddress, checkAddresses, checkAsked, checkContact, checkMail, checkSender } from './mail.ts';
-import {
-  badVariable,
-  checkHost,
-  checkProxies,
-  checkPublicUrl,
-  checkTls,
-  checkToken,
-  type TlsFiles,
-} from './network.ts';
-import { type Source, VARIABLES, type Variable } from './variables.ts';
+import { isLoopback } from '../net.ts';
+import { checkDatabasePath } from './database-path.ts';
+import { isMangled, mangledText, readTextFile, type Source } from './environment.ts';
+import { badVariable, type TlsFiles } from './network.ts';
+import { FIELDS, VARIABLES, type VariableMeta, Variables } from './variables.ts';
+
+/** The variables of a machine with a database; the others say which server `profilectl` asks instead. */
+const Settings = z.omit(Variables, { profilectlHost: true, profilectlToken: true });
+
+type Settings = z.output<typeof Settings>;
 
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
-export type Config = {
-  databasePath: string;
-  /** Whether `serve` refuses where there is no database, instead of creating one. */
-  databaseMustExist: boolean;
-  host: string;
-  port: number;
+export type Config = Omit<Settings, 'publicUrl' | 'tlsCertFile' | 'tlsKeyFile'> & {
   /** Origin and optional prefix, without a trailing slash and without `/api`. */
   publicUrl: string;
   tls: TlsFiles | null;
-  /** Null when `TRUSTED_PROXIES` is not set. */
-  trustedProxies: BlockList | null;
-  mail: MailTarget | null;
-  mailFrom: string | null;
-  /** Who is told of requests; empty where ADMIN_EMAIL is not set. */
-  adminEmails: string[];
-  /** Whom owners ask: an e-mail address or a http(s) URL. */
-  contact: string | null;
-  securityContact: string | null;
-  /** Whether there are the pages under /developers, and what is under /manage. */
-  developerPlatform: boolean;
-  /** The most that lookups may show of a profile that is put in, its links included: bytes of JSON. */
-  maxProfileBytes: number;
-  defaultRateLimits: RateLimit[];
-  workers: number;
-  logLevel: LogLevel;
-  metricsToken: string | null;
   /** Who called sudo, where someone did. */
   sudoUser: string | null;
 };
 
-/** From chatty to quiet; requests are logged at `info`. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-
-export type LogLevel = (typeof LOG_LEVELS)[number];
+/** The faults of an environment: at most one for each variable, by its name. */
+type Faults = Map<string, AppError>;
 
 /** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
 export function readConfig(source: Source): Config {
-  return parseConfig(source, (check) => check());
+  const { config, faults } = surveyConfig(source);
+  const [first] = faults.values();
+  if (first !== undefined) throw first;
+  return config;
 }
 
 /**
- * Every fault of the environment at once, each as {@link readConfig} would throw it, in the same order; in `config` a
- * harmless value stands in for each bad one.
+ * Every fault of the environment at once, in the order of the variables, the first as {@link readConfig} throws it; in
+ * `config` a harmless value stands in for each bad one.
  */
-export function surveyConfig(source: Source): { config: Config; faults: AppError[] } {
-  const faults: AppError[] = [];
-  const config = parseConfig(source, (check, fallback) => {
-    try {
-      return check();
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      faults.push(error);
-      return fallback;
-    }
+export function surveyConfig(source: Source): { config: Config; faults: Faults } {
+  const found: Faults = new Map();
+  const { publicUrl, tlsCertFile, tlsKeyFile, ...settings } = readSettings(source, found);
+  const tls = checkTls({ tlsCertFile, tlsKeyFile }, found);
+  attempt(found, 'DATABASE_PATH', () => checkDatabasePath('DATABASE_PATH', settings.databasePath));
+  attempt(found, 'MAIL_FROM', () => {
+    if (settings.mail?.kind !== 'server' || settings.mailFrom !== null) return;
+    throw badVariable('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
   });
-  return { config, faults };
+  const url = attempt(found, 'PUBLIC_URL', () => publicUrl ?? localUrl(settings, tls !== null));
+  const config = { ...settings, publicUrl: url ?? '', tls, sudoUser: source.SUDO_USER || null };
+  const order = Object.keys(VARIABLES);
+  const faults = [...found].sort(([one], [other]) => order.indexOf(one) - order.indexOf(other));
+  return { config, faults: new Map(faults) };
 }
 
-/** Runs one variable's check; where it lets a fault pass, `fallback` stands in for the value. */
-type Attempt = <T>(check: () => T, fallback: T) => T;
-
-function parseConfig(given: Source, attempt: Attempt): Config {
-  const source = withoutMangled(given, attempt);
-  const read = (name: Variable): string => source[name] || VARIABLES[name].default;
-  const optional = (name: Variable): string | null => read(name) || null;
-
-  const host = attempt(() => checkHost(read('HOST')), VARIABLES.HOST.default);
-  const port = attempt(() => wholeNumber('PORT', read('PORT'), 0, 65_535), Number(VARIABLES.PORT.default));
-  const tls = attempt(() => checkTls(optional('TLS_CERT_FILE'), optional('TLS_KEY_FILE')), null);
-  const mail = attempt(() => checkMail(...secretOf(source, 'MAIL_URL')), null);
-  return {
-    databasePath: attempt(
-      () => checkDatabasePath('DATABASE_PATH', read('DATABASE_PATH')),
-      VARIABLES.DATABASE_PATH.default,
-    ),
-    databaseMustExist:
-      attempt(() => oneOf('DATABASE_MUST_EXIST', read('DATABASE_MUST_EXIST'), ['on', 'off']), 'off') === 'on',
-    host,
-    port,
-    mail,
-    mailFrom: attempt(() => checkSender(checkAddress('MAIL_FROM', optional('MAIL_FROM')), mail), null),
-    publicUrl: attempt(() => checkPublicUrl(optional('PUBLIC_URL'), host, port, tls !== null), ''),
-    tls,
-    trustedProxies: attempt(() => checkProxies(optional('TRUSTED_PROXIES')), null),
-    adminEmails: attempt(() => checkAddresses('ADMIN_EMAIL', read('ADMIN_EMAIL')), []),
-    contact: attempt(() => checkAsked(optional('CONTACT')), null),
-    securityContact: attempt(() => checkContact(optional('SECURITY_CONTACT')), null),
-    developerPlatform:
-      attempt(() => oneOf('DEVELOPER_PLATFORM', read('DEVELOPER_PLATFORM'), ['on', 'off']), 'on') === 'on',
-    maxProfileBytes:
-      1024 *
-      attempt(
-        () => wholeNumber('MAX_PROFILE_KIB', read('MAX_PROFILE_KIB'), 1, 256),
-        Number(VARIABLES.MAX_PROFILE_KIB.default),
-      ),
-    defaultRateLimits: attempt(() => checkRateLimits(read('DEFAULT_RATE_LIMITS')), []),
-    workers: attempt(() => wholeNumber('WORKERS', read('WORKERS'), 1, 64), Number(VARIABLES.WORKERS.default)),
-    logLevel: attempt(() => oneOf('LOG_LEVEL', read('LOG_LEVEL'), LOG_LEVELS), VARIABLES.LOG_LEVEL.default),
-    metricsToken: attempt(() => checkToken(...secretOf(source, 'METRICS_TOKEN')), null),
-    sudoUser: source.SUDO_USER || null,
-  };
-}
-
-/** The variables without those of ours that are no UTF-8, each of which is a fault. */
-function withoutMangled(source: Source, attempt: Attempt): Source {
-  const kept = { ...source };
-  for (const [name, value = ''] of Object.entries(source)) {
-    if (!isMangled(value) || !(name in VARIABLES)) continue;
-    delete kept[name];
-    attempt(() => {
-      throw new AppError('bad_config', mangledText(name));
-    }, undefined);
+/** Runs a check of a variable, unless a fault of it is known already. Its refusal becomes the variable's fault; then null. */
+function attempt<T>(faults: Faults, name: string, act: () => T): T | null {
+  if (faults.has(name)) return null;
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    faults.set(name, error);
+    return null;
   }
-  return kept;
 }
 
-/** A file's path. SQLite would take an empty one and `:memory:` for a database that is gone with the process. */
-export function checkDatabasePath(name: 'DATABASE_PATH' | '--db', text: string): string {
-  if (text.trim() === '' || text.startsWith(':') || text.includes('\0')) throw badVariable(name, 'must name a file');
-  if (isFolder(text)) throw badVariable(name, `must name a file, and ${text} is a folder`);
+/** The text of a variable as it was found: the variable that it came by, and what is said where it is bad. */
+type Found = { text: string; name: string; rule: string };
+
+/** What the schema makes of the variables; those with a fault count as unset. */
+function readSettings(source: Source, faults: Faults): Settings {
+  const found = new Map<PropertyKey, Found>();
+  for (const field of FIELDS) {
+    const text = findText(source, field, faults);
+    if (text !== null) found.set(field.key, text);
+  }
+  const texts = () => Object.fromEntries([...found].map(([key, { text }]) => [key, text]));
+  const first = Settings.safeParse(texts());
+  if (first.success) return first.data;
+  for (const { path } of first.error.issues) {
+    const [key = ''] = path;
+    const bad = found.get(key);
+    if (bad !== undefined) faults.set(bad.name, badVariable(bad.name, bad.rule));
+    found.delete(key);
+  }
+  return Settings.parse(texts());
+}
+
+/**
+ * The text of a variable, or of the file that `<name>_FILE` names where it may (without the white space at its ends), not
+ * of both; null where it is not set, or something is wrong with it.
+ */
+function findText(source: Source, { name, rule, fileRule }: VariableMeta, faults: Faults): Found | null {
+  const text = attempt(faults, name, () => textOf(source, name));
+  const byFile = `${name}_FILE`;
+  const path = fileRule === undefined ? null : attempt(faults, byFile, () => textOf(source, byFile));
+  if (fileRule === undefined || path === null) return text === null ? null : { text, name, rule };
+  const inFile = attempt(faults, byFile, () => {
+    if (text !== null) throw badVariable(byFile, `and ${name} may not both be set`);
+    return readSecretFile(byFile, path);
+  });
+  return inFile === null ? null : { text: inFile, name: byFile, rule: fileRule };
+}
+
+/** Null for a variable that is not set or empty. */
+function textOf(source: Source, name: string): string | null {
+  const value = source[name] || null;
+  if (value !== null && isMangled(value)) throw new AppError('bad_config', mangledText(name));
+  return value;
+}
+
+function readSecretFile(name: string, path: string): string {
+  const text = readTextFile(name, path).trim();
+  if (text === '') throw badVariable(name, `names an empty file: ${path}`);
   return text;
 }
 
-/** False too where a folder on the way may not be passed: opening the file tells of that. */
-function isFolder(path: string): boolean {
+/** Certificate and key, both files that exist, or neither. */
+function checkTls(
+  { tlsCertFile, tlsKeyFile }: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>,
+  faults: Faults,
+): TlsFiles | null {
+  if (tlsCertFile === null && tlsKeyFile === null) return null;
+  const certFile = attempt(faults, 'TLS_CERT_FILE', () => existing('TLS_CERT_FILE', tlsCertFile, 'TLS_KEY_FILE'));
+  const keyFile = attempt(faults, 'TLS_KEY_FILE', () => existing('TLS_KEY_FILE', tlsKeyFile, 'TLS_CERT_FILE'));
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
+/** The path that `name` has, which goes with `companion`. */
+function existing(name: string, path: string | null, companion: string): string {
+  if (path === null) throw badVariable(name, `must be set where ${companion} is`);
+  if (!isFile(path)) throw badVariable(name, `names a file that does not exist: ${path}`);
+  return path;
+}
+
+/** False too where a path can't be one, or leads through what may not be passed. */
+function isFile(path: string): boolean {
   try {
-    return statSync(path).isDirectory();
+    return statSync(path).isFile();
   } catch {
     return false;
   }
 }
 
-function wholeNumber(name: Variable, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
-    throw badVariable(name, `must be a whole number from ${least} to ${most}`);
-  }
-  return value;
-}
-
-function oneOf<T extends string>(name: Variable, text: string, allowed: readonly T[]): T {
-  const found = allowed.find((value) => value === text);
-  if (found === undefined) throw badVariable(name, `must be one of ${allowed.join(', ')}`);
-  return found;
-}
-
-/**
- * A secret from `NAME`, or from the file that `NAME_FILE` names (without the white space at its ends), not from both;
- * and the variable that it came by.
- */
-function secretOf(source: Source, name: 'MAIL_URL' | 'METRICS_TOKEN'): [text: string | null, variable: Variable] {
-  const path = source[`${name}_FILE`] || null;
-  const value = source[name] || null;
-  if (path === null) return [value, name];
-  if (value !== null) throw badVariable(`${name}_FILE`, `and ${name} may not both be set`);
-  const text = readTextFile(`${name}_FILE`, path).trim();
-  if (text === '') throw badVariable(`${name}_FILE`, `names an empty file: ${path}`);
-  return [text, `${name}_FILE`];
-}
-
-function checkRateLimits(text: string): RateLimit[] {
-  try {
-    return parseRateLimits([text]);
-  } catch {
-    throw badVariable(
-      'DEFAULT_RATE_LIMITS',
-      `must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`,
-    );
-  }
+/** The public address where none is set: that of the listener, if only this machine can reach it. */
+function localUrl({ host, port }: Pick<Settings, 'host' | 'port'>, isSecure: boolean): string {
+  if (!isLoopback(host)) throw badVariable('PUBLIC_URL', 'must be set where HOST is not a loopback address');
+  return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,13 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { isBinary } from '../binary.ts';
 import { AppError } from '../errors.ts';
-import { looseMode } from '../file-mode.ts';
 import { userName } from '../user.ts';
 import { readSmallText } from './small-file.ts';
-import { nameWarnings } from './variable-names.ts';
-import type { EnvironmentFile, Source } from './variables.ts';
+
+/** Variables and their values, as an environment has them. */
+export type Source = Record<string, string | undefined>;
+
+/** A file that sets variables. */
+export type EnvironmentFile = { path: string; values: Source };
 
 /** Where a process has its variables from. */
 export type Environment = {
@@ -21,7 +24,8 @@ export type Environment = {
   dotFiles: EnvironmentFile[];
 };
 
-const DOT_ENV = '.env';
+/** The file of variables that Bun reads in the current folder. */
+export const DOT_ENV = '.env';
 
 /**
  * The process's environment, completed by a file where one is given; the environment wins, as with Node's `--env-file`.
@@ -106,20 +110,8 @@ export function readTextFile(name: string, path: string): string {
   return readSmallText({ name, path, maxKib: 1_024, code: 'bad_config' });
 }
 
-/**
- * Sentences on what may not be as the operator thinks: a file of variables that others can read, a `.env` that nobody
- * reads, names that are no variables of ours. They hold names of files and variables, never a value.
- */
-export function environmentWarnings({ source, given, dotFiles }: Environment): string[] {
-  const files = [...(given === null ? [] : [given]), ...dotFiles];
-  const loose = files.flatMap(({ path }) => looseMode(path) ?? []);
-  const isUnread = !isDotEnvRead() && existsSync(DOT_ENV) && resolve(given?.path ?? '') !== resolve(DOT_ENV);
-  const unread = `The file ${resolve(DOT_ENV)} is not read; --env-file ${DOT_ENV} reads it.`;
-  return [...loose, ...(isUnread ? [unread] : []), ...nameWarnings(source, files)];
-}
-
-/** Bun reads `.env` where the source is run; the binary is made without that. */
-function isDotEnvRead(): boolean {
+/** Whether Bun reads {@link DOT_ENV}: where the source is run; the binary is made without that. */
+export function isDotEnvRead(): boolean {
   return !isBinary() && !process.execArgv.includes('--no-env-file');
 }
 

@@ -1,9 +1,8 @@
-import { statSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { AppError } from '../errors.ts';
 import { isLoopback } from '../net.ts';
 
-// The variables that say where the server listens and who reaches it. Each check throws `bad_config`, naming its variable.
+// The variables that say where the server listens and who reaches it.
 
 /** Certificate and key, both files that exist. */
 export type TlsFiles = { certFile: string; keyFile: string };
@@ -18,69 +17,40 @@ export function exposureFault(at: {
   return `HOST ${at.host} can be reached from other machines, and API keys may not travel over plain HTTP: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES where a proxy in front speaks HTTPS, or HOST=127.0.0.1.`;
 }
 
-/** An IP address or `localhost`. */
-export function checkHost(text: string): string {
-  if (text === 'localhost' || text === '127.0.0.1') return text;
-  if (isIP(text) === 0 || text.includes('%')) throw badVariable('HOST', 'must be an IP address or localhost');
-  return text;
+/** Whether a text is an IP address, without a zone, or `localhost`. */
+export function isHost(text: string): boolean {
+  return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%'));
 }
 
-/** Both files or neither. */
-export function checkTls(certFile: string | null, keyFile: string | null): TlsFiles | null {
-  if (certFile === null && keyFile === null) return null;
-  if (certFile === null) throw badVariable('TLS_CERT_FILE', 'must be set where TLS_KEY_FILE is');
-  if (keyFile === null) throw badVariable('TLS_KEY_FILE', 'must be set where TLS_CERT_FILE is');
-  for (const [name, path] of [
-    ['TLS_CERT_FILE', certFile],
-    ['TLS_KEY_FILE', keyFile],
-  ] as const) {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
-      throw badVariable(name, `names a file that does not exist: ${path}`);
-    }
-  }
-  return { certFile, keyFile };
-}
-
-/** The public origin and prefix, from host and port where nothing is set and only this machine can reach them. */
-export function checkPublicUrl(text: string | null, host: string, port: number, secure: boolean): string {
-  if (text === null) {
-    if (!isLoopback(host)) throw badVariable('PUBLIC_URL', 'must be set where HOST is not a loopback address');
-    return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  }
+/** The origin of a public address with its prefix; null where it is none, or has more. */
+export function parsePublicUrl(text: string): string | null {
   const url = URL.parse(text);
-  const plain = url !== null && !url.search && !url.hash && !url.username && !url.password;
-  const prefix = url?.pathname.replace(/\/+$/, '') ?? '';
-  if (!plain || !/^https?:$/.test(url.protocol) || prefix.endsWith('/api')) {
-    throw badVariable('PUBLIC_URL', 'must be an http or https address without query, fragment or the final /api');
-  }
-  return url.origin + prefix;
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  if (url.search || url.hash || url.username || url.password) return null;
+  const prefix = url.pathname.replace(/\/+$/, '');
+  return prefix.endsWith('/api') ? null : url.origin + prefix;
 }
 
-/** The proxies whose forwarding headers count, or null where none is named. */
-export function checkProxies(text: string | null): BlockList | null {
-  if (text === null) return null;
-  const rule = 'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8';
+/** The addresses and CIDR blocks of a list that is separated by commas; null where one of them is neither. */
+export function parseProxies(text: string): BlockList | null {
   const list = new BlockList();
   for (const block of text.split(',').map((part) => part.trim())) {
     const [address = '', bits, ...more] = block.split('/');
     const version = isIP(address);
     const most = version === 4 ? 32 : 128;
     const length = bits === undefined ? most : Number(bits);
-    if (version === 0 || more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || length > most) {
-      throw badVariable('TRUSTED_PROXIES', rule);
-    }
+    if (version === 0 || more.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || length > most) return null;
     list.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6');
   }
   return list;
 }
 
-/** What a bearer can carry (RFC 6750, section 2.1): any other token could never be sent. `name` is where it came from. */
-export function checkToken(text: string | null, name: string): string | null {
-  if (text !== null && !/^[A-Za-z0-9\-._~+/]+=*$/.test(text)) {
-    const verb = name.endsWith('_FILE') ? 'must name a file of' : 'must consist of';
-    throw badVariable(name, `${verb} letters, digits and - . _ ~ + /`);
-  }
-  return text;
+/** What a token consists of, for refusals. */
+export const TOKEN_CHARACTERS = 'letters, digits and - . _ ~ + /';
+
+/** Whether a bearer can carry a text (RFC 6750, section 2.1): any other token could never be sent. */
+export function isToken(text: string): boolean {
+  return /^[A-Za-z0-9\-._~+/]+=*$/.test(text);
 }
 
 /** The refusal of a variable's value, in one sentence that begins with its name. */

@@ -1,7 +1,6 @@
 import { isLoopback } from '../net.ts';
-import { isMangled } from './environment.ts';
-import { badVariable, checkToken } from './network.ts';
-import type { Source } from './variables.ts';
+import { isMangled, type Source } from './environment.ts';
+import { badVariable, isToken, TOKEN_CHARACTERS } from './network.ts';
 
 // What says which server `profilectl` asks from another machine, and with which token. Commands on the box don't read it.
 
@@ -12,7 +11,9 @@ export function remoteHost(source: Source): string | null {
 
 /** The token in PROFILECTL_TOKEN; null where it is not set. Throws `bad_config`, without repeating it. */
 export function remoteToken(source: Source): string | null {
-  return checkToken(source.PROFILECTL_TOKEN || null, 'PROFILECTL_TOKEN');
+  const token = source.PROFILECTL_TOKEN || null;
+  if (token !== null && !isToken(token)) throw badVariable('PROFILECTL_TOKEN', `must consist of ${TOKEN_CHARACTERS}`);
+  return token;
 }
 
 /**

@@ -4,18 +4,21 @@ import { type Clock, DAY_MS } from '../clock.ts';
 import { looseModes } from '../db/loose-modes.ts';
 import { AppError, faultOf } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
-import { parseMailUrl } from '../mail/target.ts';
 import { type Config, surveyConfig } from './config.ts';
-import { type Environment, environmentWarnings, readEnvironment } from './environment.ts';
+import { type Environment, readEnvironment } from './environment.ts';
+import { environmentWarnings } from './environment-warnings.ts';
 import { exposureFault } from './network.ts';
 import { remoteHost, remoteToken } from './remote.ts';
-import { VARIABLES, type Variable } from './variables.ts';
+import { SECRET_FILES, VARIABLES } from './variables.ts';
 
 /** A variable as it is in force: `value` is null where it is not set, secrets are masked. */
-export type VariableReport = { name: Variable; value: string | null; from: string };
+export type VariableReport = { name: string; value: string | null; from: string };
 
 /** The whole configuration: what is in force, what stops the program or the server, and what only should be otherwise. */
 export type ConfigReport = { variables: VariableReport[]; faults: string[]; warnings: string[] };
+
+/** The variables that say who reaches the server, and how. */
+const REACH = ['HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'TRUSTED_PROXIES'];
 
 /**
  * Reports on every variable, all faults at once. `envFile` and `databasePath` are the values of `--env-file` and `--db`.
@@ -28,30 +31,31 @@ export function reportConfig(
   const environment = readEnvironment(given.envFile);
   const { source } = environment;
   const { config, faults } = surveyConfig(source);
-  const variables = (Object.keys(VARIABLES) as Variable[]).map((name): VariableReport => {
+  const variables = Object.entries(VARIABLES).map(([name, { default: unset, mask }]): VariableReport => {
     if (name === 'DATABASE_PATH' && given.databasePath !== undefined) {
       return { name, value: given.databasePath, from: '--db' };
     }
     if (name === 'PUBLIC_URL' && !source[name] && config.publicUrl !== '') {
       return { name, value: config.publicUrl, from: 'HOST and PORT' };
     }
-    const value = source[name] || VARIABLES[name].default;
-    return { name, value: masked(name, value) || null, from: originOf(name, environment) };
+    const value = source[name];
+    if (!value) return { name, value: unset || null, from: unset === '' ? 'not set' : 'default' };
+    return { name, value: mask?.(value) ?? value, from: originOf(name, value, environment) };
   });
-  const sentences = faults.map(({ message }) => message);
   // Where one of these is bad itself, what follows from it is not known.
-  const isReachKnown = !sentences.some((sentence) => /^(HOST|TLS_|TRUSTED_PROXIES)/.test(sentence));
+  const isReachKnown = !REACH.some((name) => faults.has(name));
   const tls = tlsState(config, clock.nowMs());
   const remote = [remoteHost, remoteToken].map((read) => faultOf(() => read(source)));
   const more = [isReachKnown ? exposureFault(config) : null, tls.fault, ...remote];
-  const files = [source.MAIL_URL_FILE, source.METRICS_TOKEN_FILE, source.TLS_KEY_FILE];
+  const files = [...SECRET_FILES, 'TLS_KEY_FILE'].map((name) => source[name]);
   const warnings = [
     ...environmentWarnings(environment),
     ...files.map((path) => (path ? looseMode(path) : null)),
     ...looseModes(given.databasePath ?? config.databasePath),
     tls.warning,
-    sentences.some((sentence) => sentence.startsWith('MAIL_URL')) ? null : mailWarning(config),
+    faults.has('MAIL_URL') || faults.has('MAIL_URL_FILE') ? null : mailWarning(config),
   ];
+  const sentences = [...faults.values()].map(({ message }) => message);
   return { variables, faults: [...sentences, ...more].filter(isSentence), warnings: warnings.filter(isSentence) };
 }
 
@@ -64,26 +68,11 @@ function isSentence(text: string | null): text is string {
   return text !== null;
 }
 
-function originOf(name: Variable, { source, inherited, dotFiles }: Environment): string {
-  const value = source[name];
-  if (!value) return VARIABLES[name].default === '' ? 'not set' : 'default';
+/** Where a variable that is set has its value from. */
+function originOf(name: string, value: string, { inherited, dotFiles }: Environment): string {
   if (inherited[name] === undefined) return '--env-file';
   // The environment wins over such a file; where both say the same it makes no difference.
   return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';
-}
-
-/** A mail address without its password, and nothing at all of one that can't be read; a token's presence only. */
-function masked(name: Variable, value: string): string {
-  if ((name === 'METRICS_TOKEN' || name === 'PROFILECTL_TOKEN') && value !== '') return '(hidden)';
-  // A faulty address may hold a password.
-  if (name === 'PROFILECTL_HOST' && faultOf(() => remoteHost({ [name]: value })) !== null) return '(hidden)';
-  if (name !== 'MAIL_URL' || value === '') return value;
-  const target = parseMailUrl(value);
-  if (target === null) return '(hidden)';
-  if (target.kind === 'folder') return value;
-  const login = target.login === null ? '' : `${encodeURIComponent(target.login.user)}:***@`;
-  const host = target.host.includes(':') ? `[${target.host}]` : target.host;
-  return `${target.secure ? 'smtps' : 'smtp'}://${login}${host}:${target.port}`;
 }
 
 const EXPIRY_WARNING_DAYS = 14;
@@ -107,7 +96,7 @@ function tlsState({ tls }: Config, nowMs: number): { fault: string | null; warni
   }
 }
 
-function readWanted(name: Variable, path: string): Buffer {
+function readWanted(name: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch {

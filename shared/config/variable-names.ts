@@ -1,4 +1,5 @@
-import { type EnvironmentFile, type Source, VARIABLES } from './variables.ts';
+import type { EnvironmentFile, Source } from './environment.ts';
+import { VARIABLES } from './variables.ts';
 
 /** What Bun, libraries and the prompts read themselves, so that it may stand in a file of variables too. */
 const OF_OTHERS = /^(BUN_|NODE_|LC_|SSL_CERT_|(LANG|TZ|TMPDIR|PATH|HOME|TERM|NO_COLOR|EDITOR|VISUAL)$)/;

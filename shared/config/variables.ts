@@ -1,66 +1,190 @@
-/**
- * Every variable: its default as a person would write it, empty where there is none, and what it is for. A test compares
- * the table in docs/operating.md with this.
- */
-export const VARIABLES = {
-  DATABASE_PATH: { default: 'data/profiles.db', meaning: 'the database; its folder gets mode 0700, its files 0600' },
-  DATABASE_MUST_EXIST: {
-    default: 'off',
-    meaning: 'on: serve refuses where there is no database, such as on a volume that is not mounted',
-  },
-  HOST: { default: '127.0.0.1', meaning: 'the address to listen on' },
-  PORT: { default: '3000', meaning: 'the port to listen on' },
-  PUBLIC_URL: {
-    default: '',
-    meaning: 'what clients see: origin and optional prefix, without /api; needed where HOST is not loopback',
-  },
-  TLS_CERT_FILE: { default: '', meaning: 'the certificate, PEM; re-read on SIGHUP' },
-  TLS_KEY_FILE: { default: '', meaning: 'its key' },
-  TRUSTED_PROXIES: {
-    default: '',
-    meaning: 'addresses and CIDR blocks whose X-Forwarded-For and X-Forwarded-Proto count',
-  },
-  MAIL_URL: { default: '', meaning: 'smtp://…, smtps://… or file:<folder>' },
-  MAIL_URL_FILE: { default: '', meaning: 'a file that holds MAIL_URL' },
-  MAIL_FROM: { default: '', meaning: 'the sender; needed with a mail server' },
-  ADMIN_EMAIL: {
-    default: '',
-    meaning: 'who is told of each new request: one address, or several separated by commas',
-  },
-  CONTACT: {
-    default: '',
-    meaning: 'whom owners ask, an e-mail address or a web address: named in /docs and in every mail',
-  },
-  SECURITY_CONTACT: { default: '', meaning: 'an address for /.well-known/security.txt' },
-  DEVELOPER_PLATFORM: {
-    default: 'on',
-    meaning: 'off: there are no pages for owners and admins; /developers and /manage are unknown paths',
-  },
-  MAX_PROFILE_KIB: {
-    default: '64',
-    meaning:
-      'what lookups may show of a profile, its links included, as JSON, 1–256; bigger ones are refused by imports and profiles set, those stored before are served and counted by status',
-  },
-  DEFAULT_RATE_LIMITS: {
-    default: '60/1m,5000/1d',
-    meaning: 'what an approval grants where nothing else is said; a successor gets what the old key has',
-  },
-  WORKERS: { default: '1', meaning: 'threads that answer requests, 1–64' },
-  LOG_LEVEL: { default: 'info', meaning: 'debug, info, warn, error or silent; requests are logged at info' },
-  METRICS_TOKEN: { default: '', meaning: 'the bearer token of /metrics' },
-  METRICS_TOKEN_FILE: { default: '', meaning: 'a file that holds METRICS_TOKEN' },
-  PROFILECTL_HOST: {
-    default: '',
-    meaning: 'the server that keys and profiles import ask, where no database here is meant',
-  },
-  PROFILECTL_TOKEN: { default: '', meaning: 'the token for it, instead of the one that a login has stored' },
-} as const satisfies Record<string, { default: string; meaning: string }>;
+import * as z from 'zod/mini';
+import { faultOf } from '../errors.ts';
+import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
+import { isMailAddress } from '../mail/address.ts';
+import { MAIL_URL_SYNTAX, maskMailUrl, parseMailUrl } from '../mail/target.ts';
+import { DEFAULT_DATABASE_PATH, isFilePath } from './database-path.ts';
+import { type Kind, mapped, oneOf, onOrOff, parsed, text, wholeNumber } from './kinds.ts';
+import { LOG_LEVELS } from './log-levels.ts';
+import { isHost, isToken, parseProxies, parsePublicUrl, TOKEN_CHARACTERS } from './network.ts';
+import { checkServerUrl } from './remote.ts';
 
-/** The name of a variable. */
-export type Variable = keyof typeof VARIABLES;
+/** What is known of a variable beside its schema. */
+export type VariableMeta = {
+  /** Its name in the environment. */
+  name: string;
+  meaning: string;
+  /** Its value where none is set, as a person would write it; empty where there is none. */
+  default: string;
+  rule: Kind<unknown>['rule'];
+  /** The rule for the text in a file. Only where this is set may `<name>_FILE` name a file that holds the value. */
+  fileRule?: string;
+  /** For a variable that may hold a secret: how its value is shown. */
+  mask?: (value: string) => string;
+};
 
-/** Variables and their values, as an environment has them. */
-export type Source = Record<string, string | undefined>;
+const METAS = z.registry<VariableMeta>();
 
-/** A file that sets variables. */
-export type EnvironmentFile = { path: string; values: Source };
+/** A variable that always has a value, `unset` where nothing sets it. */
+function variable<T>(name: string, unset: string, meaning: string, { rule, schema }: Kind<T>) {
+  return z.prefault(schema, unset).register(METAS, { name, default: unset, meaning, rule });
+}
+
+/** A variable that is null where nothing sets it. */
+function optional<T>(name: string, meaning: string, { rule, schema }: Kind<T>, more: Partial<VariableMeta> = {}) {
+  return z._default(z.nullable(schema), null).register(METAS, { name, default: '', meaning, rule, ...more });
+}
+
+/** The normal form of a URL with one of these protocols, or null. */
+function parseUrl(text: string, protocol: RegExp): string | null {
+  const url = URL.parse(text);
+  return url !== null && protocol.test(url.protocol) ? url.href : null;
+}
+
+/** Plain addresses, separated by commas, each once. */
+function parseAddresses(text: string): string[] | null {
+  const addresses = text.trim() === '' ? [] : text.split(',').map((part) => part.trim());
+  return addresses.every(isMailAddress) ? [...new Set(addresses)] : null;
+}
+
+function parseLimits(text: string): RateLimit[] | null {
+  try {
+    return parseRateLimits([text]);
+  } catch {
+    return null;
+  }
+}
+
+/** `profilectl` reads its own two variables by `remote.ts`, which also says in detail what is wrong with such an address. */
+function isServerUrl(text: string): boolean {
+  return faultOf(() => checkServerUrl('PROFILECTL_HOST', text)) === null;
+}
+
+const TOKEN = text(`must consist of ${TOKEN_CHARACTERS}`, isToken);
+/** A certificate or key; whether both are there is checked after the schema. */
+const PATH: Kind<string> = { rule: 'must name a file', schema: z.string() };
+const HIDDEN = '(hidden)';
+const mask = () => HIDDEN;
+
+/** Every variable, in the order of the documents; a test compares the table in docs/operating.md with them. */
+export const Variables = z.object({
+  databasePath: variable(
+    'DATABASE_PATH',
+    DEFAULT_DATABASE_PATH,
+    'the database; its folder gets mode 0700, its files 0600',
+    text('must name a file', isFilePath),
+  ),
+  databaseMustExist: variable(
+    'DATABASE_MUST_EXIST',
+    'off',
+    'on: serve refuses where there is no database, such as on a volume that is not mounted',
+    onOrOff(),
+  ),
+  host: variable('HOST', '127.0.0.1', 'the address to listen on', text('must be an IP address or localhost', isHost)),
+  port: variable('PORT', '3000', 'the port to listen on', wholeNumber(0, 65_535)),
+  publicUrl: optional(
+    'PUBLIC_URL',
+    'what clients see: origin and optional prefix, without /api; needed where HOST is not loopback',
+    parsed('must be an http or https address without query, fragment or the final /api', parsePublicUrl),
+  ),
+  tlsCertFile: optional('TLS_CERT_FILE', 'the certificate, PEM; re-read on SIGHUP', PATH),
+  tlsKeyFile: optional('TLS_KEY_FILE', 'its key', PATH),
+  trustedProxies: optional(
+    'TRUSTED_PROXIES',
+    'addresses and CIDR blocks whose X-Forwarded-For and X-Forwarded-Proto count',
+    parsed(
+      'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8',
+      parseProxies,
+    ),
+  ),
+  mail: optional(
+    'MAIL_URL',
+    'smtp://…, smtps://… or file:<folder>',
+    parsed(`must be ${MAIL_URL_SYNTAX}`, parseMailUrl),
+    { fileRule: `must name a file that holds ${MAIL_URL_SYNTAX}`, mask: (url) => maskMailUrl(url) ?? HIDDEN },
+  ),
+  mailFrom: optional(
+    'MAIL_FROM',
+    'the sender; needed with a mail server',
+    text('must be one plain e-mail address', isMailAddress),
+  ),
+  adminEmails: variable(
+    'ADMIN_EMAIL',
+    '',
+    'who is told of each new request: one address, or several separated by commas',
+    parsed('must be one plain e-mail address, or several separated by commas', parseAddresses),
+  ),
+  contact: optional(
+    'CONTACT',
+    'whom owners ask, an e-mail address or a web address: named in /docs and in every mail',
+    parsed('must be an e-mail address or a http or https address', (text) =>
+      isMailAddress(text) ? text : parseUrl(text, /^https?:$/),
+    ),
+  ),
+  securityContact: optional(
+    'SECURITY_CONTACT',
+    'an address for /.well-known/security.txt',
+    parsed('must be an e-mail address or a https, mailto or tel address', (text) =>
+      isMailAddress(text) ? `mailto:${text}` : parseUrl(text, /^(https|mailto|tel):$/),
+    ),
+  ),
+  developerPlatform: variable(
+    'DEVELOPER_PLATFORM',
+    'on',
+    'off: there are no pages for owners and admins; /developers and /manage are unknown paths',
+    onOrOff(),
+  ),
+  maxProfileBytes: variable(
+    'MAX_PROFILE_KIB',
+    '64',
+    'what lookups may show of a profile, its links included, as JSON, 1–256; bigger ones are refused by imports and profiles set, those stored before are served and counted by status',
+    mapped(wholeNumber(1, 256), (kib) => kib * 1_024),
+  ),
+  defaultRateLimits: variable(
+    'DEFAULT_RATE_LIMITS',
+    '60/1m,5000/1d',
+    'what an approval grants where nothing else is said; a successor gets what the old key has',
+    parsed(`must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`, parseLimits),
+  ),
+  workers: variable('WORKERS', '1', 'threads that answer requests, 1–64', wholeNumber(1, 64)),
+  logLevel: variable(
+    'LOG_LEVEL',
+    'info',
+    'debug, info, warn, error or silent; requests are logged at info',
+    oneOf(LOG_LEVELS),
+  ),
+  metricsToken: optional('METRICS_TOKEN', 'the bearer token of /metrics', TOKEN, {
+    fileRule: `must name a file of ${TOKEN_CHARACTERS}`,
+    mask,
+  }),
+  profilectlHost: optional(
+    'PROFILECTL_HOST',
+    'the server that keys and profiles import ask, where no database here is meant',
+    text('must be the address of a server', isServerUrl),
+    // A faulty address may hold a password.
+    { mask: (url) => (isServerUrl(url) ? url : HIDDEN) },
+  ),
+  profilectlToken: optional('PROFILECTL_TOKEN', 'the token for it, instead of the one that a login has stored', TOKEN, {
+    mask,
+  }),
+});
+
+/** The variables with their keys in {@link Variables}. */
+export const FIELDS = Object.entries(Variables.shape).flatMap(([key, schema]) => {
+  const meta = METAS.get<z.ZodMiniType>(schema);
+  return meta === undefined ? [] : [{ key, ...meta }];
+});
+
+/** What is known of a variable by name alone. */
+type NamedVariable = Pick<VariableMeta, 'default' | 'meaning' | 'mask'>;
+
+/** Every variable by its name, those that name the file of a secret too, in the order of the documents. */
+export const VARIABLES: Readonly<Record<string, NamedVariable>> = Object.fromEntries(
+  FIELDS.flatMap(({ name, fileRule, ...rest }): [string, NamedVariable][] => {
+    const file: [string, NamedVariable] = [`${name}_FILE`, { default: '', meaning: `a file that holds ${name}` }];
+    return fileRule === undefined ? [[name, rest]] : [[name, rest], file];
+  }),
+);
+
+/** The variables that name the file of a secret. */
+export const SECRET_FILES = FIELDS.flatMap(({ name, fileRule }) => (fileRule === undefined ? [] : [`${name}_FILE`]));

@@ -35,3 +35,13 @@ export function parseMailUrl(text: string): MailTarget | null {
     return null;
   }
 }
+
+/** The same text with `***` for a password; null where it has none of the three forms, since anything may be in it then. */
+export function maskMailUrl(text: string): string | null {
+  const target = parseMailUrl(text);
+  if (target === null) return null;
+  if (target.kind === 'folder') return text;
+  const login = target.login === null ? '' : `${encodeURIComponent(target.login.user)}:***@`;
+  const host = target.host.includes(':') ? `[${target.host}]` : target.host;
+  return `${target.secure ? 'smtps' : 'smtp'}://${login}${host}:${target.port}`;
+}

@@ -44,7 +44,7 @@ describe('config check', () => {
       METRICS_TOKEN_FILE: '/none',
     });
     expect({ code: run.code, ok: run.ok }).toEqual({ code: 2, ok: false });
-    const named = ['PORT', 'MAIL_FROM', 'PUBLIC_URL', 'WORKERS', 'LOG_LEVEL', 'METRICS_TOKEN_FILE', 'HOST'];
+    const named = ['PORT', 'PUBLIC_URL', 'MAIL_FROM', 'WORKERS', 'LOG_LEVEL', 'METRICS_TOKEN_FILE', 'HOST'];
     expect(run.faults.map((fault) => fault.split(' ')[0])).toEqual(named);
     expect(JSON.parse(run.stderr)).toEqual({ error: '7 faults.' });
   });
@@ -78,6 +78,19 @@ describe('config check', () => {
     for (const { stdout, stderr } of [good, await mail('smtp://bob:hunter2@x/path'), await mail('hunter2')]) {
       expect(stdout + stderr).not.toContain('hunter2');
     }
+  });
+
+  test('names a path that leads through a file as one that is not there', async () => {
+    const { faults, code } = await check({ TLS_CERT_FILE: '/dev/null/x', TLS_KEY_FILE: '/dev/null/y' });
+    expect([code, faults]).toEqual([
+      2,
+      [
+        'TLS_CERT_FILE names a file that does not exist: /dev/null/x.',
+        'TLS_KEY_FILE names a file that does not exist: /dev/null/y.',
+      ],
+    ]);
+    const byFile = await check({ MAIL_URL_FILE: '/dev/null/x', DATABASE_PATH: '/dev/null/p.db' });
+    expect(byFile.faults).toEqual(["MAIL_URL_FILE names a file that can't be read: /dev/null/x."]);
   });
 
   test('warns of files that others can read, and lets them pass', async () => {

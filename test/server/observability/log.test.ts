@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLog } from '../../../server/observability/log.ts';
 import { openLogOutput } from '../../../server/observability/log-output.ts';
-import { LOG_LEVELS } from '../../../shared/config/config.ts';
+import { LOG_LEVELS } from '../../../shared/config/log-levels.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { prepare } from '../../support/requests.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';

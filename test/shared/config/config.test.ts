@@ -96,6 +96,45 @@ describe('a bad value stops the program with the variable’s name', () => {
   }
 });
 
+test('the sentence of each variable says what is allowed', () => {
+  const sentences: [Record<string, string>, string][] = [
+    [{ DATABASE_PATH: ':memory:' }, 'must name a file.'],
+    [{ DATABASE_PATH: folder }, `must name a file, and ${folder} is a folder.`],
+    [{ DATABASE_MUST_EXIST: 'ON' }, 'must be one of on, off.'],
+    [{ HOST: 'x' }, 'must be an IP address or localhost.'],
+    [{ PORT: 'x' }, 'must be a whole number from 0 to 65535.'],
+    [{ PUBLIC_URL: 'x' }, 'must be an http or https address without query, fragment or the final /api.'],
+    [{ TLS_CERT_FILE: '/x', TLS_KEY_FILE: '/x' }, 'names a file that does not exist: /x.'],
+    [
+      { TRUSTED_PROXIES: 'x' },
+      'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8.',
+    ],
+    [{ MAIL_URL: 'x' }, 'must be smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>.'],
+    [
+      { MAIL_URL_FILE: file('no-url', 'x') },
+      'must name a file that holds smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>.',
+    ],
+    [{ MAIL_FROM: 'x', MAIL_URL: 'smtp://mail.example.org' }, 'must be one plain e-mail address.'],
+    [{ ADMIN_EMAIL: 'x' }, 'must be one plain e-mail address, or several separated by commas.'],
+    [{ CONTACT: 'x' }, 'must be an e-mail address or a http or https address.'],
+    [{ SECURITY_CONTACT: 'x' }, 'must be an e-mail address or a https, mailto or tel address.'],
+    [{ DEVELOPER_PLATFORM: 'x' }, 'must be one of on, off.'],
+    [{ MAX_PROFILE_KIB: 'x' }, 'must be a whole number from 1 to 256.'],
+    [
+      { DEFAULT_RATE_LIMITS: 'x' },
+      'must be one to four of <quota>/<window>, for example 60/1m or 5000/1d: quota 1 to 1000000, units s, m, h, d, window 1s to 31d; separated by commas, windows distinct.',
+    ],
+    [{ WORKERS: 'x' }, 'must be a whole number from 1 to 64.'],
+    [{ LOG_LEVEL: 'x' }, 'must be one of debug, info, warn, error, silent.'],
+    [{ METRICS_TOKEN: '!' }, 'must consist of letters, digits and - . _ ~ + /.'],
+    [{ METRICS_TOKEN_FILE: file('no-token', '!') }, 'must name a file of letters, digits and - . _ ~ + /.'],
+    [{ PORT: '\uFFFD' }, 'must be a text in UTF-8, without U+FFFD.'],
+  ];
+  for (const [variables, sentence] of sentences) {
+    expect(faultOf(variables)?.message).toBe(`${Object.keys(variables)[0]} ${sentence}`);
+  }
+});
+
 test('a bad secret is not repeated in the refusal', () => {
   expect(faultOf({ MAIL_URL: 'smtps://bob:hunter2hunter2@example.org/path' })?.message).not.toContain('hunter2');
 });

@@ -1,0 +1,98 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { readConfig, surveyConfig } from '../../../shared/config/config.ts';
+import { remoteHost, remoteToken } from '../../../shared/config/remote.ts';
+import { VARIABLES } from '../../../shared/config/variables.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { looseMode } from '../../../shared/file-mode.ts';
+import { rounds } from '../../support/rounds.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const NAMES = Object.keys(VARIABLES);
+const ROUNDS = { numRuns: rounds(8_000) };
+
+/** What the value of a secret holds here, and no sentence may. */
+const SECRET = 'hunter2hunter2';
+
+/** Parts of what variables allow, so that many texts are nearly right. */
+const PARTS = [
+  ...['on', 'off', '0', '1', '64', '65535', '1e3', '-', '.', ',', ' ', '/', ':', '@', '%', '%zz', '?', '#', '[', ']'],
+  ...['smtp://', 'smtps://', 'file:', 'http://', 'https://', 'mailto:', 'localhost', '127.0.0.1', '0.0.0.0', '::1'],
+  ...['example.org', 'a@example.org', '/api', '10.0.0.0/8', '60/1m', '5000/1d', 'debug', 'data/profiles.db'],
+  ...['\0', '\n', '\u001b[2J', '\uFFFD', '\uD800', 'x'.repeat(5_000), '/etc/passwd/', '/dev/null', '__proto__'],
+];
+
+const text = fc
+  .array(fc.oneof(fc.constantFrom(...PARTS), fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 6 })
+  .map((parts) => parts.join(''));
+
+/** What a variable's own value, or that of one that goes with it, may make the program say. */
+const ALSO: Record<string, string[]> = {
+  HOST: ['PUBLIC_URL'],
+  TLS_CERT_FILE: ['TLS_KEY_FILE'],
+  TLS_KEY_FILE: ['TLS_CERT_FILE'],
+  MAIL_URL: ['MAIL_FROM'],
+  MAIL_URL_FILE: ['MAIL_FROM'],
+};
+
+/** The refusal of what `act` does, null for none; anything else that is thrown is thrown on. */
+function refusalOf(act: () => unknown): AppError | null {
+  try {
+    act();
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+test('any text in any variable is a value or is refused in one sentence that begins with a name', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...NAMES), text, (name, value) => {
+      const source = { [name]: value };
+      for (const act of [readConfig, remoteHost, remoteToken]) {
+        const fault = refusalOf(() => act(source));
+        if (fault === null) continue;
+        expect(fault.code).toBe('bad_config');
+        const [first = '', ...words] = fault.message.split(' ');
+        expect([name, ...(ALSO[name] ?? [])]).toContain(first);
+        expect(words.length).toBeGreaterThan(2);
+        expect(fault.message).toEndWith('.');
+      }
+      for (const path of [value, join('/', value)]) expect(() => looseMode(path)).not.toThrow();
+    }),
+    ROUNDS,
+  );
+});
+
+test('any texts in all variables have at most one fault each, of which the first is thrown', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...NAMES), text), (source) => {
+      const { faults } = surveyConfig(source);
+      expect([...faults.keys()]).toEqual(NAMES.filter((name) => faults.has(name)));
+      for (const [name, { message }] of faults) expect(message).toStartWith(`${name} `);
+      const [first] = faults.values();
+      expect(refusalOf(() => readConfig(source))?.message).toBe(first?.message);
+    }),
+    ROUNDS,
+  );
+});
+
+test('no sentence holds a secret, whether its variable or a file has it', () => {
+  const file = join(tempFolder(), 'secret');
+  const secrets = NAMES.filter((name) => VARIABLES[name]?.mask !== undefined);
+  expect(secrets).toEqual(['MAIL_URL', 'METRICS_TOKEN', 'PROFILECTL_HOST', 'PROFILECTL_TOKEN']);
+  fc.assert(
+    fc.property(fc.constantFrom(...secrets), text, text, fc.boolean(), (name, before, after, isInFile) => {
+      const value = before + SECRET + after;
+      if (isInFile) writeFileSync(file, value);
+      const source = isInFile ? { [`${name}_FILE`]: file } : { [name]: value };
+      for (const act of [readConfig, remoteHost, remoteToken]) {
+        expect(refusalOf(() => act(source))?.message ?? '').not.toContain(SECRET);
+      }
+    }),
+    { numRuns: rounds(2_000) },
+  );
+});
