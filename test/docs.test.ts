@@ -195,7 +195,8 @@ describe.each([...DOCUMENTS])('%s', (path, text) => {
 
   test('names variables that there are', () => {
     const names = [...codeOf(text).matchAll(/(?<![\w-])([A-Z]+_[A-Z_]+)(?![\w-])/g)].map(([, name]) => name as string);
-    const others = /^((BUN|RESTIC|AWS|PROFILECTL)_|(PROFILES_FILE|IMPORT_FLAGS|ON_ERROR_STOP)$)/;
+    const others =
+      /^((BUN|RESTIC|AWS|PROFILECTL)_|(PROFILES_FILE|IMPORT_FLAGS|ON_ERROR_STOP|STATE_DIRECTORY|CREDENTIALS_DIRECTORY)$)/;
     expect(names.filter((name) => !(name in VARIABLES) && !others.test(name))).toEqual([]);
   });
 });

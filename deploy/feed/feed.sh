@@ -1,9 +1,10 @@
 #!/bin/sh
 # Sends to Profile Lookup what has changed in PostgreSQL since the last run that sent all of it. docs/fresh.md says how to
 # install it, and profile-lookup-feed.service runs it: STATE_DIRECTORY and CREDENTIALS_DIRECTORY come from there, and
-# PROFILECTL_HOST, PGDATABASE and the like from /etc/profile-lookup-feed/settings.
+# PROFILECTL_HOST, PGDATABASE and the like from /etc/profile-lookup-feed/settings. By hand, all of them are variables.
 set -eu
 umask 077
+: "${CHANGES_SQL:=$(cd "$(dirname "$0")" && pwd)/changes.sql}"
 cd "$STATE_DIRECTORY"
 
 # One at a time: of two, the older one might end last, and bring back what the newer one has replaced.
@@ -18,7 +19,7 @@ trap 'rm -f changes.jsonl' EXIT
 # for all. They hold addresses.
 since=0
 [ ! -s since ] || since=$(cat since)
-psql -XAtq -v ON_ERROR_STOP=1 -v since="$since" -f "${CHANGES_SQL:-/usr/local/lib/profile-lookup/changes.sql}"
+psql -XAtq -v ON_ERROR_STOP=1 -v since="$since" -f "$CHANGES_SQL"
 
 # Everybody on the machine may read the arguments of a program, so the token is not among them.
 if [ -s changes.jsonl ]; then

@@ -1,17 +1,32 @@
 -- Prepares the platform's PostgreSQL (14 or later): says what a profile is made of, lets it note which ones have changed,
 -- and lets a role read both. Its owner runs it, all in one transaction, and may run it again after a change of it:
 --   psql -X -v ON_ERROR_STOP=1 -1 -f setup.sql platform
--- The tables here are "users", with the key "id", and "links", whose "user_id" says whose they are. Put yours in their place.
+-- The tables here are "users", with the key "id", and "aliases", "badges" and "links", whose "user_id" says whose they are.
+-- Put yours in their place, here and where the triggers are made.
 
--- Each profile as its line. Fields that are not in it stay as they are. jsonb makes no line feeds.
+-- Each profile as its line. Fields that are not in it stay as they are, so leave out what the platform does not have, and
+-- "banned" where bans are made by profilectl: the next line that says false would lift them. jsonb makes no line feeds.
 CREATE OR REPLACE VIEW profile_lines AS
   SELECT id, jsonb_build_object(
     'id', id,
     'username', name,
+    'aliases', (
+      SELECT coalesce(jsonb_agg(aliases.name ORDER BY aliases.name), '[]') FROM aliases WHERE aliases.user_id = users.id
+    ),
+    'authId', auth_id,
     'email', email,
     'displayName', display_name,
+    'badges', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object('name', badges.name, 'enabled', badges.enabled)
+        ORDER BY badges.name), '[]')
+      FROM badges WHERE badges.user_id = users.id
+    ),
+    'assets', jsonb_build_object('avatar', avatar_url, 'banner', banner_url),
     'customize', theme,
+    -- Neither may be null in a line.
+    'banned', banned IS TRUE,
     'viewsCount', views,
+    'showOnLeaderboard', show_on_leaderboard IS NOT FALSE,
     'createdAt', created_at,
     'links', (
       SELECT coalesce(jsonb_agg(jsonb_build_object('id', links.id::text, 'name', links.name, 'link', links.url)
@@ -47,15 +62,17 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- For each table that profiles are made of.
-CREATE OR REPLACE TRIGGER note_profile_change AFTER INSERT OR UPDATE OR DELETE ON users
-  FOR EACH ROW EXECUTE FUNCTION note_profile_change('id');
-CREATE OR REPLACE TRIGGER note_profile_truncate AFTER TRUNCATE ON users
-  FOR EACH STATEMENT EXECUTE FUNCTION note_profile_change();
-CREATE OR REPLACE TRIGGER note_profile_change AFTER INSERT OR UPDATE OR DELETE ON links
-  FOR EACH ROW EXECUTE FUNCTION note_profile_change('user_id');
-CREATE OR REPLACE TRIGGER note_profile_truncate AFTER TRUNCATE ON links
-  FOR EACH STATEMENT EXECUTE FUNCTION note_profile_change();
+-- For each table that profiles are made of: its name, and its column that has the user's id.
+DO $$
+DECLARE part record;
+BEGIN
+  FOR part IN VALUES ('users', 'id'), ('aliases', 'user_id'), ('badges', 'user_id'), ('links', 'user_id') LOOP
+    EXECUTE format('CREATE OR REPLACE TRIGGER note_profile_change AFTER INSERT OR UPDATE OR DELETE ON %I
+      FOR EACH ROW EXECUTE FUNCTION note_profile_change(%L)', part.column1, part.column2);
+    EXECUTE format('CREATE OR REPLACE TRIGGER note_profile_truncate AFTER TRUNCATE ON %I
+      FOR EACH STATEMENT EXECUTE FUNCTION note_profile_change()', part.column1);
+  END LOOP;
+END $$;
 
 -- Those who are there already. The triggers keep others from writing until this transaction ends, so nobody is missed.
 INSERT INTO profile_changes (id, changed_in) SELECT id, pg_current_xact_id() FROM users

@@ -1,14 +1,24 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
+import type { ExportedProfile } from '../../shared/profiles/field-values.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { exportText, importLines } from '../support/import.ts';
 import { issue } from '../support/keys.ts';
 import { feedWordsFor, tokenFor } from '../support/manage.ts';
 import { pageWorld, serverOfPages } from '../support/pages.ts';
-import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
+import { OWNER, type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
 
 // deploy/feed/, run against a real PostgreSQL and a real server.
 
@@ -20,10 +30,15 @@ const TABLES = `
 CREATE TABLE users (
   id bigint PRIMARY KEY,
   name text NOT NULL UNIQUE DEFERRABLE,
+  auth_id text UNIQUE,
   email text,
   display_name text NOT NULL DEFAULT 'Somebody',
+  avatar_url text,
+  banner_url text,
   theme json NOT NULL DEFAULT '{}',
+  banned boolean,
   views bigint NOT NULL DEFAULT 0,
+  show_on_leaderboard boolean,
   created_at timestamptz NOT NULL DEFAULT '2024-05-01T12:00:00.123456+02',
   updated_at timestamptz NOT NULL DEFAULT now()
 );
@@ -35,8 +50,17 @@ CREATE TABLE links (
   name text NOT NULL,
   url text NOT NULL
 );
+CREATE TABLE aliases (
+  name text PRIMARY KEY,
+  user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE ON UPDATE CASCADE
+);
+CREATE TABLE badges (
+  user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE ON UPDATE CASCADE,
+  name text NOT NULL,
+  enabled boolean NOT NULL DEFAULT true
+);
 CREATE ROLE backend LOGIN;
-GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON users, links TO backend;
+GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON users, aliases, badges, links TO backend;
 INSERT INTO users (id, name, email, theme) VALUES
   (1, 'ada', 'ada@example.org', E'{\\n"accent": "#fff"\\n}'), (2, 'bea', 'bea@example.org', '{}'), (3, 'cem', NULL, '{}');
 INSERT INTO links (user_id, name, url) VALUES (1, 'code', 'https://code.example.org/ada');
@@ -44,12 +68,26 @@ INSERT INTO links (user_id, name, url) VALUES (1, 'code', 'https://code.example.
 
 /** What lookups are to say of each user; read from the tables without the log. */
 const WANTED = `
-SELECT coalesce(json_agg(json_build_object('id', id, 'username', name, 'email', email, 'viewsCount', views, 'links',
-  (SELECT coalesce(json_agg(name ORDER BY position), '[]') FROM links WHERE user_id = users.id)) ORDER BY id), '[]')
+SELECT coalesce(json_agg(json_build_object('id', id, 'username', name, 'email', email, 'viewsCount', views,
+  'authId', auth_id, 'assets', json_build_object('avatar', avatar_url, 'banner', banner_url),
+  'banned', coalesce(banned, false), 'showOnLeaderboard', coalesce(show_on_leaderboard, true),
+  'aliases', ARRAY(SELECT name FROM aliases WHERE user_id = users.id ORDER BY name),
+  'badges', ARRAY(SELECT json_build_object('name', name, 'enabled', enabled) FROM badges WHERE user_id = users.id ORDER BY name),
+  'links', ARRAY(SELECT name FROM links WHERE user_id = users.id ORDER BY position)) ORDER BY id), '[]')
 FROM users`;
 
-type Profile<Links> = { id: number; username: string; email: string; viewsCount: number; links: Links };
-type Wanted = Profile<string[]>[];
+/** What both sides have of a profile; of links their names only. */
+type Wanted = (Omit<ExportedProfile, Unnamed | 'links'> & { links: string[] })[];
+
+/** The fields that the platform's tables give another shape, or that it lacks. */
+type Unnamed =
+  | 'displayName'
+  | 'customize'
+  | 'discordID'
+  | 'discordClean'
+  | 'followersCount'
+  | 'showFollowersCount'
+  | 'createdAt';
 
 /** Starts both servers; returns what runs the script, and how the two sides compare. */
 async function feedWorld() {
@@ -58,7 +96,7 @@ async function feedWorld() {
   await setUp(postgres);
   const world = pageWorld();
   await importLines(world.access, [{ id: 1_000, username: 'owner', email: 'owner@example.org' }]);
-  const { secret } = await issue(world.access, { profile: 'owner', permissions: ['api.lookup'] });
+  const { secret } = await issue(world.access, { profile: 'owner', permissions: ['api.lookup', 'api.leaderboard'] });
   const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
   const { folder } = world.access;
   const [state, credentials, programs] = ['state', 'credentials', 'programs'].map((name) => join(folder, name)) as [
@@ -99,14 +137,26 @@ async function feedWorld() {
   };
   const stored = async () => {
     const lines = (await exportText(world.access)).split('\n').filter(Boolean);
-    const all = lines.map((line) => JSON.parse(line) as Profile<{ name: string }[]>).filter(({ id }) => id < 1_000);
-    return all.map(({ id, username, email, viewsCount, links }) => {
-      return { id, username, email, viewsCount, links: links.map(({ name }) => name) };
+    const all = lines.map((line) => JSON.parse(line) as ExportedProfile).filter(({ id }) => id < 1_000);
+    return all.map(({ id, username, aliases, authId, email, badges, assets, banned, viewsCount, ...rest }) => {
+      const { showOnLeaderboard, links } = rest;
+      const same = { id, username, aliases, authId, email, badges, assets, banned, viewsCount, showOnLeaderboard };
+      return { ...same, links: links.map(({ name }) => name) };
     });
   };
   const lookUp = (id: number) => get(server, `/api/lookup/uid/${id}`, secret);
+  const board = async () => {
+    const answer = await get(server, '/api/leaderboard', secret);
+    const { leaderboard } = (await answer.json()) as { leaderboard: { id: number }[] };
+    return leaderboard.map(({ id }) => id);
+  };
+  /** An Active key of this profile, and how a request with it is answered. */
+  const keyOf = async (profile: string) => {
+    const issued = await issue(world.access, { profile, permissions: ['api.lookup'] });
+    return async () => (await get(server, '/api/key', issued.secret)).status;
+  };
   const wanted = async () => JSON.parse(await postgres.sql(WANTED)) as Wanted;
-  return { postgres, state, run, stored, wanted, lookUp };
+  return { postgres, server, state, token, programs, run, stored, wanted, lookUp, board, keyOf };
 }
 
 async function setUp(postgres: Postgres): Promise<void> {
@@ -154,6 +204,71 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     expect(await (await world.lookUp(2)).json()).toMatchObject({ username: 'cem' });
     await sql('TRUNCATE links', 'backend');
     await expectSame();
+  });
+
+  test('a ban in a row of PostgreSQL is the 401 of that profile’s key, and its end lets the key work again', async () => {
+    const { sql } = world.postgres;
+    await expectSame();
+    const answerToKey = await world.keyOf('ada');
+    expect(await answerToKey()).toBe(200);
+    await sql('UPDATE users SET banned = true WHERE id = 1', 'backend');
+    await expectSame();
+    expect(await answerToKey()).toBe(401);
+    expect(await (await world.lookUp(1)).json()).toMatchObject({ banned: true });
+    await sql('UPDATE users SET banned = false WHERE id = 1', 'backend');
+    await expectSame();
+    expect(await answerToKey()).toBe(200);
+  });
+
+  test('aliases, auth ID, badges and assets, and who is on the leaderboard, are the same after the next run', async () => {
+    const { sql } = world.postgres;
+    for (const change of [
+      `UPDATE users SET auth_id = 'auth0|ada', avatar_url = 'https://cdn.example.org/1.png' WHERE id = 1;
+       INSERT INTO aliases (name, user_id) VALUES ('lovelace', 1), ('countess', 1);
+       INSERT INTO badges (user_id, name, enabled) VALUES (1, 'early', true), (1, 'donor', false)`,
+      // An alias and an auth ID that another one gets.
+      `UPDATE users SET auth_id = NULL WHERE id = 1; UPDATE users SET auth_id = 'auth0|ada' WHERE id = 2;
+       UPDATE aliases SET user_id = 2 WHERE name = 'countess'`,
+      // A table alone.
+      "INSERT INTO aliases (name, user_id) VALUES ('augusta', 1)",
+      'UPDATE badges SET enabled = NOT enabled',
+      'TRUNCATE aliases',
+      'TRUNCATE badges',
+    ]) {
+      await sql(change, 'backend');
+      await expectSame();
+    }
+    expect(await world.board()).toContain(1);
+    await sql('UPDATE users SET show_on_leaderboard = false WHERE id = 1', 'backend');
+    await expectSame();
+    expect(await world.board()).not.toContain(1);
+  });
+
+  test('what docs/fresh.md says for a trial runs it once, without systemd', async () => {
+    const { postgres, server, token, programs } = world;
+    const text = readFileSync(join(PROJECT, 'docs/fresh.md'), 'utf8');
+    const [, trial = ''] = /### Trying it once[\s\S]*?```sh\n([\s\S]*?)```/.exec(text) ?? [];
+    const folder = join(world.state, 'trial-of-docs');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'token'), token, { mode: 0o600 });
+    symlinkSync(join(PROJECT, 'deploy'), join(folder, 'deploy'));
+    const script = trial
+      .replace('https://api.example.org', server.url)
+      .replace('platform', postgres.environment.PGDATABASE);
+    const env = cleanEnvironment({
+      ...postgres.environment,
+      PATH: `${programs}:${postgres.environment.PATH}`,
+      PGUSER: OWNER,
+    });
+    await postgres.sql('UPDATE users SET views = 4711 WHERE id = 2');
+    const child = Bun.spawn(['sh', '-e'], { cwd: folder, env, stdio: [new Blob([script]), 'pipe', 'pipe'] });
+    const stdout = await new Response(child.stdout).text();
+    expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, expect.any(String)]);
+    expect(stdout).toContain('"username": "ada"');
+    expect(await (await world.lookUp(2)).json()).toMatchObject({ viewsCount: 4711 });
+    // The trial's end takes its copy of the token away.
+    expect(readdirSync(folder).sort()).toEqual(['deploy', 'token']);
+    expect(await world.stored()).toEqual(await world.wanted());
   });
 
   test('a transaction that commits after a run which saw later ones is not missed', async () => {
