@@ -91,9 +91,9 @@ test('a command loads no other command, and no database or server where it has n
   expect(hasWholeZod()).toBe(false);
 });
 
-test('a command loads what it uses: the database, variables and input as schemas, but no prompts, mail, server or schemas of bodies', () => {
+test('a command loads what it uses: the database, schemas of variables, input and answers, but no prompts, mail or server', () => {
   run('keys', 'list');
-  expect(loaded('server/', 'shared/api/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm', 'zod']);
+  expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm', 'zod']);
 });
 
 test('what reads no variable loads no schema', () => {

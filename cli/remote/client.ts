@@ -1,10 +1,12 @@
+import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
 import { isLoopback } from '../../shared/net.ts';
 import { VERSION } from '../../shared/version.ts';
 import { connectionFault } from './connection-fault.ts';
-import { refusalOfAnswer } from './refused-answer.ts';
+import { refusalOfAnswer, strangeAnswer } from './refused-answer.ts';
 
-// The one place where profilectl asks a server elsewhere: JSON, forms and JSON Lines to /manage/v1.
+// The one place where profilectl asks a server elsewhere: JSON, forms and JSON Lines to /manage/v1. Nothing that a server sends
+// comes past it but what its schema describes, within limits of size, time and pages. `output.ts` cleans it for the terminal.
 
 /** A server and the token to use there; the token is null where none is needed. */
 export type AskedHost = {
@@ -14,7 +16,7 @@ export type AskedHost = {
 };
 
 /** One request. At most one of `json`, `form` and `lines` is its body. */
-export type Question = {
+export type Question<Body> = {
   method: 'GET' | 'POST' | 'PATCH';
   /** The path below `/manage/v1`, such as `/keys`; what comes from a person in it is encoded. */
   path: string;
@@ -24,27 +26,32 @@ export type Question = {
   form?: Record<string, string>;
   /** JSON Lines. */
   lines?: Uint8Array<ArrayBuffer>;
+  /** What the body of an answer is: a JSON object. */
+  answer: z.ZodType<Body>;
   /** Codes of refusals that are answers to whoever asks: they are returned, all others are thrown. */
   returned?: readonly string[];
   /** How long the whole answer may take, in milliseconds. */
   patienceMs?: number;
 };
 
-/** The answer: its status, headers, and its JSON object, which is empty where the server sent nothing. */
-export type HostAnswer = { status: number; headers: Headers; body: Record<string, unknown> };
+/** The answer: its headers, and its JSON object, which is empty where the server sent nothing, with the length of its text. */
+export type HostAnswer<Body> = { headers: Headers; body: Body; length: number };
 
 const PATIENCE_MS = 30_000;
 
-/** No answer is longer: the longest is the list of 50 000 refused lines. */
+/** No answer is longer, nor are all pages of a list together: the longest is the list of 50 000 refused lines. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
+
+/** No list has more pages. */
+const MAX_PAGES = 2_000;
 
 /**
  * Asks a server and returns its answer. Whatever else happens is thrown as an AppError that says what to do: `try_later`
  * where the server can't be reached or broke off, `not_logged_in` where it does not accept the token, and otherwise what
- * the server's code means here, with the server's sentence. No redirect is followed, and nothing is sent in clear to
+ * the server's code means here, with the server's sentence; `refused` too for a body of another kind. No redirect is followed, and nothing is sent in clear to
  * another machine.
  */
-export async function askHost(host: AskedHost, question: Question): Promise<HostAnswer> {
+export async function askHost<Body>(host: AskedHost, question: Question<Body>): Promise<HostAnswer<Body>> {
   const url = urlOf(host, question);
   const isLocal = isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
   if (url.protocol !== 'https:' && !isLocal) {
@@ -57,7 +64,7 @@ export async function askHost(host: AskedHost, question: Question): Promise<Host
   let text: string | null;
   try {
     answer = await fetch(url, {
-      ...bodyOf(question),
+      ...bodyOf(host, question),
       method: question.method,
       redirect: 'manual',
       signal: AbortSignal.timeout(patienceMs),
@@ -70,24 +77,48 @@ export async function askHost(host: AskedHost, question: Question): Promise<Host
   } catch (error) {
     throw connectionFault(host.url, isChange, patienceMs, error);
   }
-  const body = text === null ? null : parseObject(text);
+  const json = text === null ? null : parseJson(text);
   const code = answer.headers.get('x-error-code') ?? '';
-  const isGood = answer.ok || question.returned?.includes(code) === true;
-  if (isGood && body !== null) return { status: answer.status, headers: answer.headers, body };
-  throw refusalOfAnswer(host, answer, body);
-
-  function bodyOf({ json, form, lines }: Question): Pick<RequestInit, 'body' | 'headers'> {
-    const headers = new Headers({ Accept: 'application/json', 'User-Agent': `profilectl/${VERSION}` });
-    if (host.token !== null) headers.set('Authorization', `Bearer ${host.token}`);
-    if (lines !== undefined) headers.set('Content-Type', 'application/jsonl');
-    if (json !== undefined) headers.set('Content-Type', 'application/json');
-    if (form !== undefined) headers.set('Content-Type', 'application/x-www-form-urlencoded');
-    const body = lines ?? (json && JSON.stringify(json)) ?? (form && new URLSearchParams(form).toString());
-    return { headers, ...(body !== undefined && { body }) };
-  }
+  if (!answer.ok && question.returned?.includes(code) !== true) throw refusalOfAnswer(host, answer, json);
+  const { data: body } = question.answer.safeParse(json);
+  if (body === undefined) throw strangeAnswer(host.url, answer.status);
+  return { headers: answer.headers, body, length: text?.length ?? 0 };
 }
 
-function urlOf(host: AskedHost, { path, query = {} }: Question): URL {
+/**
+ * Asks for a list, page by page, and yields the bodies of all pages. Throws what {@link askHost} throws, and `refused` for a
+ * list without an end.
+ */
+export async function* askPages<Body>(host: AskedHost, question: Question<Body>): AsyncGenerator<Body> {
+  let cursor: string | undefined;
+  for (let pages = 0, read = 0; pages < MAX_PAGES && read < MAX_ANSWER_BYTES; pages++) {
+    const { headers, body, length } = await askHost(host, { ...question, query: { ...question.query, cursor } });
+    yield body;
+    cursor = nextCursor(headers.get('link'));
+    if (cursor === undefined) return;
+    read += length;
+  }
+  const sentence = `The list of ${host.url} does not end; ask for less of it, such as the keys of one state or profile.`;
+  throw new AppError('refused', sentence);
+}
+
+/** The cursor of the next page (RFC 8288), if there is one. Its address itself is not used: it may be anywhere. */
+function nextCursor(link: string | null): string | undefined {
+  const [, address = ''] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
+  return URL.parse(address)?.searchParams.get('cursor') ?? undefined;
+}
+
+function bodyOf({ token }: AskedHost, { json, form, lines }: Question<unknown>): Pick<RequestInit, 'body' | 'headers'> {
+  const headers = new Headers({ Accept: 'application/json', 'User-Agent': `profilectl/${VERSION}` });
+  if (token !== null) headers.set('Authorization', `Bearer ${token}`);
+  if (lines !== undefined) headers.set('Content-Type', 'application/jsonl');
+  if (json !== undefined) headers.set('Content-Type', 'application/json');
+  if (form !== undefined) headers.set('Content-Type', 'application/x-www-form-urlencoded');
+  const body = lines ?? (json && JSON.stringify(json)) ?? (form && new URLSearchParams(form).toString());
+  return { headers, ...(body !== undefined && { body }) };
+}
+
+function urlOf(host: AskedHost, { path, query = {} }: Question<unknown>): URL {
   const url = new URL(`${host.url}/manage/v1${path}`);
   for (const [name, value] of Object.entries(query)) {
     for (const one of value === undefined ? [] : [value].flat()) url.searchParams.append(name, one);
@@ -108,14 +139,11 @@ async function readText(answer: Response): Promise<string | null> {
   return text + decoder.decode();
 }
 
-/** The JSON object of an answer, an empty one where it is empty; null for anything else, such as a proxy's page. */
-function parseObject(text: string): Record<string, unknown> | null {
+/** The value of a JSON text, an empty object where it is empty; null for anything else, such as a proxy's page. */
+function parseJson(text: string): unknown {
   if (text === '') return {};
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return JSON.parse(text);
   } catch {
     return null;
   }

@@ -1,3 +1,4 @@
+import { Me } from '../../shared/api/manage-bodies.ts';
 import { AppError } from '../../shared/errors.ts';
 import { FEED_LIMITS } from '../../shared/profiles/write/feed.ts';
 import { type ImportOptions, sayingWhatIsIn } from '../../shared/profiles/write/import.ts';
@@ -73,8 +74,8 @@ export async function importToHost(
 
 /** Asks who the token is, before anything is sent. */
 async function checkRight(host: AskedHost): Promise<void> {
-  const { kind, rights } = (await askHost(host, { method: 'GET', path: '/me' })).body;
-  if (kind === 'platform' && Array.isArray(rights) && rights.includes('profiles')) return;
+  const { body } = await askHost(host, { method: 'GET', path: '/me', answer: Me });
+  if (body.kind === 'platform' && body.rights.includes('profiles')) return;
   throw new AppError(
     'forbidden',
     'Profiles are sent with the token of a backend that has the right profiles ("profilectl tokens add" on the box makes one), in PROFILECTL_TOKEN.',

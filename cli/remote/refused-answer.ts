@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError, type ErrorCode, exitCodeOf } from '../../shared/errors.ts';
 import { REFUSALS } from '../../shared/refusals.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
@@ -12,6 +13,12 @@ const TOO_LARGE = 413;
 
 const LONGEST_SENTENCE = 2_000;
 
+/** A sentence of a server, which may be a stranger's: cut, and in one line without what a terminal obeys. */
+export const Said = z.string().transform((text) => cleanForTerminal(text.slice(0, LONGEST_SENTENCE)));
+
+/** The body of a refusal; one of /token and /revoke has its sentence in `error_description`, as RFC 6749 wants it. */
+const Refusal = z.object({ error: Said.optional(), error_description: Said.optional() });
+
 const LONGEST_PAUSE_SECONDS = 3_600;
 
 /** The code of a path that the server does not have, with its Developer Platform switched off for instance. */
@@ -19,15 +26,16 @@ const UNKNOWN_PATH: ErrorCode = 'unknown_path';
 
 /**
  * What an answer that is no success means here: the refusal of its X-Error-Code, with the server's sentence. `body` is its
- * JSON object, null where it has none. The sentence may come from a stranger: it is cut, and cleaned for the terminal.
+ * JSON, null where it has none.
  */
 export function refusalOfAnswer(
   host: { url: string; token: string | null },
-  { status, headers, ok }: Pick<Response, 'status' | 'headers' | 'ok'>,
-  body: Record<string, unknown> | null,
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+  body: unknown,
 ): AppError {
   const code = headers.get('x-error-code') ?? '';
-  const sentence = sentenceOf(body);
+  const { data: said } = Refusal.safeParse(body);
+  const sentence = said?.error_description || said?.error || null;
   const retryAfterSeconds = pauseOf(headers.get('retry-after'));
   const details = retryAfterSeconds === null ? {} : { retryAfterSeconds };
   if (status === UNAUTHORIZED && host.token !== null) {
@@ -35,16 +43,16 @@ export function refusalOfAnswer(
   }
   if (LATER.includes(status)) {
     const isKnown = isErrorCode(code) && exitCodeOf(code) === exitCodeOf('try_later');
-    const said = sentence ?? `${host.url} can't answer at the moment (status ${status}); try again later.`;
-    return new AppError(isKnown ? code : 'try_later', said, details);
+    const later = sentence ?? `${host.url} can't answer at the moment (status ${status}); try again later.`;
+    return new AppError(isKnown ? code : 'try_later', later, details);
   }
   if (code === UNKNOWN_PATH) {
     const why = 'its Developer Platform is switched off, or its version is older than this one';
     return new AppError('refused', `${host.url} does not know what it was asked for: ${why}.`);
   }
-  if (sentence !== null && !ok) return new AppError(isErrorCode(code) ? code : 'refused', sentence, details);
+  if (sentence !== null) return new AppError(isErrorCode(code) ? code : 'refused', sentence, details);
   const location = headers.get('location');
-  if (location !== null && !ok) {
+  if (location !== null) {
     return new AppError(
       'refused',
       `${host.url} leads to another address, ${whereTo(host.url, location)}; use that one.`,
@@ -65,12 +73,6 @@ export function strangeAnswer(url: string, status: number): AppError {
 
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(REFUSALS, code);
-}
-
-/** The sentence of a refusal; one of /token and /revoke stands in `error_description`, as RFC 6749 wants it. */
-function sentenceOf(body: Record<string, unknown> | null): string | null {
-  const text = body?.error_description ?? body?.error;
-  return typeof text === 'string' && text !== '' ? cleanForTerminal(text.slice(0, LONGEST_SENTENCE)) : null;
 }
 
 /** Seconds; null where the header is missing or no number of seconds. */

@@ -1,9 +1,10 @@
+import { z } from 'zod';
+import { LinesDone } from '../../shared/api/manage-bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
 import type { Applied } from '../../shared/profiles/write/pass.ts';
-import { cleanForTerminal } from '../../shared/text.ts';
-import { type AskedHost, askHost, type HostAnswer } from './client.ts';
-import { strangeAnswer } from './refused-answer.ts';
+import { type AskedHost, askHost } from './client.ts';
+import { Said } from './refused-answer.ts';
 
 /** A line that was found good here. */
 export type CheckedLine = {
@@ -62,7 +63,7 @@ export async function sendLines(
   const body = Buffer.from(lines.map(({ body: text }) => `${text}\n`).join(''));
   for (let tries = 1; ; tries++) {
     try {
-      const answer = await askHost(host, {
+      const { body: done } = await askHost(host, {
         method: 'POST',
         path: '/profiles',
         query: {
@@ -71,10 +72,11 @@ export async function sendLines(
           'as-of': asOfMs === undefined ? undefined : isoTime(asOfMs),
         },
         lines: body,
+        answer: answerTo(lines.length),
         returned: ['lines_refused'],
         patienceMs: PATIENCE_MS.least + body.length * PATIENCE_MS.eachByte,
       });
-      return readEnd(host, answer, lines.length);
+      return readEnd(done);
     } catch (error) {
       const pauseMs = tries < most ? pauseAfter(error, tries, pauses) : null;
       if (pauseMs === null) throw error;
@@ -97,30 +99,21 @@ function pauseAfter(
   return Math.max(pauseMs, retryAfterSeconds * 1000);
 }
 
-/** Reads an answer to so many lines. Throws `refused` where it is none, or refuses the request and no line of it. */
-function readEnd(host: AskedHost, { status, body }: HostAnswer, lines: number): SentEnd {
-  const { imported = 0, deleted = 0, notThere = 0, unaddressed = 0, newer = 0, newerIds = [], refused, error } = body;
-  if (!Array.isArray(refused)) {
-    throw typeof error === 'string' ? new AppError('refused', error) : strangeAnswer(host.url, status);
-  }
-  const counts = { imported, deleted, notThere, unaddressed, newer };
-  const read = refused.map((one) => readRefused(one, lines));
-  const isWhole =
-    Object.values(counts).every(isCount) && Array.isArray(newerIds) && newerIds.every(isCount) && !read.includes(null);
-  if (!isWhole) throw strangeAnswer(host.url, status);
-  return { ...(counts as Omit<Applied, 'newerIds'>), newerIds, refused: read as LineRefused[] };
+/** What a server answers to so many lines: what became of them, or the sentence with which it refuses the whole request. */
+function answerTo(lines: number) {
+  const count = LinesDone.shape.imported.default(0);
+  const refused = z.object({ line: z.int().min(1).max(lines), field: Said.nullish(), reason: Said });
+  const counts = { imported: count, deleted: count, notThere: count, unaddressed: count, newer: count };
+  const newerIds = LinesDone.shape.newerIds.default([]);
+  return z.union([
+    z.object({ ...counts, newerIds, refused: z.array(refused) }),
+    z.object({ refused: z.undefined().optional(), error: Said }),
+  ]);
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function readRefused(entry: unknown, lines: number): LineRefused | null {
-  if (typeof entry !== 'object' || entry === null) return null;
-  const { line, field, reason } = entry as Record<string, unknown>;
-  const isLine = Number.isSafeInteger(line) && (line as number) >= 1 && (line as number) <= lines;
-  if (!isLine || typeof reason !== 'string') return null;
-  // In one line each: they stand in lists.
-  const fieldText = typeof field === 'string' ? cleanForTerminal(field) : null;
-  return { at: (line as number) - 1, field: fieldText, reason: cleanForTerminal(reason) };
+/** Throws `refused` for an answer that refuses the request and no line of it. */
+function readEnd(body: z.infer<ReturnType<typeof answerTo>>): SentEnd {
+  if (body.refused === undefined) throw new AppError('refused', body.error);
+  const refused = body.refused.map(({ line, field = null, reason }) => ({ at: line - 1, field, reason }));
+  return { ...body, refused };
 }

@@ -1,9 +1,9 @@
+import { z } from 'zod';
 import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
-import { isoTime } from '../../shared/clock.ts';
+import { Me, Token } from '../../shared/api/manage-bodies.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { askHost } from './client.ts';
-import { strangeAnswer } from './refused-answer.ts';
 import type { Host } from './way.ts';
 
 // What a server is asked about a token. Each function throws what `askHost` throws.
@@ -23,22 +23,17 @@ const PLATFORM_PREFIX = 'plp_';
 
 /** Finds out whether a server is there that people can log in at. */
 export async function expectServer(url: string): Promise<void> {
-  await askHost({ url, token: null }, { method: 'GET', path: '/me', returned: ['no_credentials'] });
+  await askHost(
+    { url, token: null },
+    { method: 'GET', path: '/me', answer: z.object({}), returned: ['no_credentials'] },
+  );
 }
 
 /** Whose token this is. Throws `not_logged_in` where the server does not accept it. */
 export async function readIdentity(host: Host): Promise<Identity> {
-  const { body, status } = await askHost(host, { method: 'GET', path: '/me' });
-  const { kind, name, token, endsAt = null } = body;
-  const isKind = kind === 'owner' || kind === 'admin' || kind === 'platform';
-  const endsAtMs = typeof endsAt === 'string' ? Date.parse(endsAt) : null;
-  const isTime = endsAt === null || (endsAtMs !== null && !Number.isNaN(endsAtMs));
-  if (!isKind || typeof name !== 'string' || typeof token !== 'string' || !isTime) {
-    throw strangeAnswer(host.url, status);
-  }
-  // Written anew: texts that can be read as a time may have anything in brackets.
-  const isoEnd = endsAtMs === null ? null : isoTime(endsAtMs);
-  return { kind, name: cleanForTerminal(name), token: cleanForTerminal(token), endsAt: isoEnd };
+  const { body } = await askHost(host, { method: 'GET', path: '/me', answer: Me });
+  const { kind, name, token } = body;
+  return { kind, name: cleanForTerminal(name), token, endsAt: kind === 'platform' ? null : body.endsAt };
 }
 
 /**
@@ -56,17 +51,15 @@ export async function exchangeCode(
     code_verifier: verifier,
     ...(redirectUri !== null && { redirect_uri: redirectUri }),
   };
-  const { body, status } = await askHost({ url, token: null }, { method: 'POST', path: '/token', form });
-  const { access_token: token } = body;
-  if (typeof token !== 'string' || !isToken(token)) throw strangeAnswer(url, status);
-  return token;
+  const { body } = await askHost({ url, token: null }, { method: 'POST', path: '/token', form, answer: Token });
+  return body.access_token;
 }
 
 /** Ends a person's token on the server (RFC 7009). A platform's token goes on: returns false for one. */
 export async function endToken({ url, token }: Host): Promise<boolean> {
   if (token.startsWith(PLATFORM_PREFIX)) return false;
   const form = { token, token_type_hint: 'access_token', client_id: CLI_CLIENT_ID };
-  await askHost({ url, token: null }, { method: 'POST', path: '/revoke', form });
+  await askHost({ url, token: null }, { method: 'POST', path: '/revoke', form, answer: z.object({}) });
   return true;
 }
 

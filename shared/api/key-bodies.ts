@@ -1,10 +1,18 @@
 import { z } from 'zod';
-import { ATTEMPT_RESULTS, KEY_EVENTS, KEY_STATES, PERMISSIONS } from '../db/key-columns.ts';
-import { USAGE_OUTCOMES } from '../keys/tally.ts';
-import type { KeyView } from '../keys/view.ts';
+import {
+  ATTEMPT_RESULTS,
+  KEY_EVENTS,
+  KEY_STATES,
+  NOTICE_KINDS,
+  type NoticeKind,
+  PERMISSIONS,
+} from '../db/key-columns.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
+import type { HistoryView, KeyView } from '../keys/view.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
 
-// What `/manage/v1` answers about keys. A key's object is that of `profilectl … --json`.
+// What `/manage/v1` answers about keys. A key's object is that of `profilectl … --json`. Who reads an answer by these schemas
+// gets it without the fields that a later version may add.
 
 const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
 const count = z.int().min(0);
@@ -15,13 +23,13 @@ export const Identifier = z.string().regex(/^[0-9A-Za-z]{8}$/);
 
 /** Rate limits of a key. */
 export const RateLimits = z
-  .array(z.strictObject({ quota: z.int().min(1).max(maxQuota), windowSeconds: z.int().min(1).max(maxWindowSeconds) }))
+  .array(z.object({ quota: z.int().min(1).max(maxQuota), windowSeconds: z.int().min(1).max(maxWindowSeconds) }))
   .max(maxPerKey);
 
 const permissions = z.array(z.enum(PERMISSIONS));
 
 /** A key. */
-export const Key = z.strictObject({
+export const Key = z.object({
   identifier: Identifier,
   profile: z.string().nullable().describe('The username of its profile, as it is now; null once that is erased.'),
   name: z.string(),
@@ -44,28 +52,47 @@ export const Key = z.strictObject({
     .nullable()
     .describe('When the address of its profile was last changed since this was requested, while it is pending.'),
   attempt: z
-    .strictObject({ number: count, by: z.string(), startedAt: time, result: z.enum(ATTEMPT_RESULTS) })
+    .object({ number: count, by: z.string(), startedAt: time, result: z.enum(ATTEMPT_RESULTS) })
     .nullable()
     .describe('The latest try to approve it. While the result is `open`, the mail with the secret is on its way.'),
 }) satisfies z.ZodType<KeyView>;
 
-/** A key with its history, the oldest entry first. */
-export const KeyWithHistory = z.strictObject({
-  ...Key.shape,
-  history: z.array(
-    z.strictObject({
-      at: time,
-      by: z.string(),
-      event: z.enum(KEY_EVENTS),
-      from: z.enum(KEY_STATES).nullable(),
-      to: z.enum(KEY_STATES),
-      detail: z.looseObject({}).nullable(),
-    }),
-  ),
+/** From what to what something of a key was changed. */
+const change = <T extends z.ZodType>(value: T) => z.object({ from: value, to: value }).exactOptional();
+
+const text = z.string().exactOptional();
+
+/** What an entry of a key's history says besides its event. */
+const Detail = z.object({
+  reason: text,
+  nameBefore: text,
+  nameAfter: text,
+  attempt: count.exactOptional(),
+  isTemporary: z.literal(true).exactOptional(),
+  changes: z
+    .object({ permissions: change(permissions), rateLimits: change(RateLimits), expiresAt: change(time.nullable()) })
+    .exactOptional(),
+  successorOf: Identifier.exactOptional(),
+  retiresOldAt: time.exactOptional(),
+  successor: Identifier.exactOptional(),
+  mail: z.enum(Object.keys(NOTICE_KINDS) as NoticeKind[]).exactOptional(),
+  to: text,
 });
 
+const HistoryEntry = z.object({
+  at: time,
+  by: z.string(),
+  event: z.enum(KEY_EVENTS),
+  from: z.enum(KEY_STATES).nullable(),
+  to: z.enum(KEY_STATES),
+  detail: Detail.nullable(),
+}) satisfies z.ZodType<HistoryView>;
+
+/** A key with its history, the oldest entry first. */
+export const KeyWithHistory = z.object({ ...Key.shape, history: z.array(HistoryEntry) });
+
 /** A page of keys. */
-export const KeyList = z.strictObject({
+export const KeyList = z.object({
   keys: z.array(Key),
   lastUses: z
     .record(z.string(), time)
@@ -73,12 +100,12 @@ export const KeyList = z.strictObject({
 });
 
 /** What a key was used for. */
-export const KeyUsage = z.strictObject({
+export const KeyUsage = z.object({
   identifier: Identifier,
   days: z.array(
-    z.strictObject({
+    z.object({
       day: z.iso.date(),
-      ...Object.fromEntries(USAGE_OUTCOMES.map((outcome) => [outcome, count])),
+      ...(Object.fromEntries(USAGE_OUTCOMES.map((outcome) => [outcome, count])) as Record<UsageOutcome, typeof count>),
     }),
   ),
   lastUsedAt: time.nullable(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import { ErrorBody } from '../../../shared/api/bodies.ts';
 import { Key, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
+import { LinesRefused } from '../../../shared/api/manage-bodies.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import { buildDocument, toTemplate } from '../../docs/openapi/builder.ts';
 import { COMMON_HEADERS, headerComponents, headersNamed } from '../../docs/openapi/headers.ts';
@@ -12,7 +13,7 @@ import type { LoginRoute } from '../login.ts';
 import { OAUTH_CODES } from '../refusals.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from '../routes.ts';
 import { KEY_DOCS } from './key-operations.ts';
-import { LINES_REFUSED, MANAGE_DOCS, type ManageDoc } from './operations.ts';
+import { MANAGE_DOCS, type ManageDoc } from './operations.ts';
 
 /** The address in the document, which a server replaces by its own. */
 const DOCUMENT_URL = 'http://127.0.0.1:3000';
@@ -86,7 +87,7 @@ const OTHER: readonly ErrorCode[] = ['unknown_path', 'method_not_allowed', 'uri_
 
 /** The bodies of refusals that have more than a sentence. */
 const OWN_BODIES: Partial<Record<ErrorCode, z.ZodType>> = {
-  lines_refused: LINES_REFUSED,
+  lines_refused: LinesRefused,
   decision_needed: DECISION_NEEDED,
 };
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLI_CLIENT_ID } from '../../../shared/access/cli-client.ts';
-import { Identifier } from '../../../shared/api/key-bodies.ts';
+import { LinesDone, Me, Token } from '../../../shared/api/manage-bodies.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import { type Headers, ownHeader } from '../../docs/openapi/headers.ts';
 import type { Parameters } from '../../docs/openapi/parameters.ts';
@@ -22,43 +22,10 @@ export type ManageDoc = {
   refusals: readonly ErrorCode[];
 };
 
-const count = z.int().min(0);
-
 /** Makes the description of an optional parameter. */
 export function inQuery(schema: z.ZodType, description: string): z.ZodType {
   return schema.optional().meta({ param: { description } });
 }
-
-const endsAt = z.iso.datetime().describe('When the token ends at the latest, however much it is used.');
-
-const COUNTS = {
-  imported: count.describe('Lines that put a profile in or changed one.'),
-  deleted: count.describe('Profiles that were there and that a line erased.'),
-  notThere: count.describe('Lines that erase a profile that is not there.'),
-  unaddressed: count.describe(
-    'Profiles that have no e-mail address any more, because their line has no `email` and replaces them.',
-  ),
-  newer: count.describe(
-    'With `as-of`: lines that were left out, because their profile was written or erased here since.',
-  ),
-  newerIds: z.array(z.int().min(1)).max(10).describe('The profiles of the first ten of these.'),
-  refused: z.array(
-    z.strictObject({
-      line: z.int().min(1),
-      id: z.int().nullable(),
-      field: z.string().nullable(),
-      reason: z.string(),
-    }),
-  ),
-  dropped: z
-    .record(z.string(), count)
-    .describe('How often each field was left out that profiles do not have; `links` counts links of an unsafe scheme.'),
-};
-
-/** The body of a 422: with the counts where `partial=1` was sent, else with the lines alone, or the sentence alone. */
-export const LINES_REFUSED = z.strictObject({ error: z.string(), ...z.object(COUNTS).partial().shape });
-
-const token = { name: z.string(), token: Identifier };
 
 /** The operations by their methods and paths. */
 export const MANAGE_DOCS: Record<string, ManageDoc> = {
@@ -66,27 +33,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     operationId: 'getMe',
     summary: 'Ask what the token may do',
     description: 'Whose token this is: of a platform, with its rights and limits, of an owner or of an admin.',
-    body: z.union([
-      z.strictObject({
-        kind: z.literal('platform'),
-        ...token,
-        rights: z.array(z.enum(['profiles', 'sign-ins'])),
-        withoutAddress: z.boolean(),
-        eraseLimit: count,
-      }),
-      z.strictObject({
-        kind: z.literal('owner'),
-        ...token,
-        name: z.string().describe('The username of the profile, as it is now.'),
-        endsAt,
-        profile: z.string(),
-      }),
-      z.strictObject({
-        kind: z.literal('admin'),
-        ...token,
-        endsAt,
-      }),
-    ]),
+    body: Me,
     refusals: [],
   },
   'POST /manage/v1/profiles': {
@@ -108,7 +55,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
       }),
     },
     request: { type: 'application/jsonl', schema: z.string() },
-    body: z.strictObject(COUNTS),
+    body: LinesDone,
     refusals: ['lines_cut_off', 'too_many_lines', 'not_lines', 'lines_refused', 'feed_running'],
   },
   'POST /manage/v1/sign-ins': {
@@ -138,11 +85,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
         redirect_uri: z.string().describe('Where `/developers/cli` was given one: the same.').optional(),
       }),
     },
-    body: z.strictObject({
-      access_token: z.string().regex(/^plt_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/),
-      token_type: z.literal('Bearer'),
-      expires_in: count.describe('Seconds until the token ends at the latest.'),
-    }),
+    body: Token,
     headers: { Pragma: ownHeader(z.literal('no-cache'), 'Keep nothing, for HTTP/1.0.') },
     refusals: ['invalid_grant', 'unsupported_grant_type'],
   },

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer, type Socket } from 'node:net';
-import { askHost } from '../../../cli/remote/client.ts';
+import { z } from 'zod';
+import { askHost, askPages, type Question } from '../../../cli/remote/client.ts';
 import { type AppError, exitCodeOf } from '../../../shared/errors.ts';
 import { TEST_CA_FILE, testCertificate } from '../../support/certificates.ts';
 import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
@@ -32,8 +33,11 @@ function serverOf(answer: (request: Request) => Response | Promise<Response>, tl
 
 const json = (body: unknown, init: ResponseInit = {}) => Response.json(body, init);
 
-const ask = (url: string, more: Partial<Parameters<typeof askHost>[1]> = {}) =>
-  askHost({ url, token: TOKEN }, { method: 'GET', path: '/me', ...more });
+/** Any JSON object. */
+const ANY = z.looseObject({});
+
+const ask = (url: string, more: Partial<Question<Record<string, unknown>>> = {}) =>
+  askHost({ url, token: TOKEN }, { method: 'GET', path: '/me', answer: ANY, ...more });
 
 const codeAndSentence = ({ code, message }: AppError) => [exitCodeOf(code), message];
 
@@ -65,7 +69,10 @@ test('a request carries its token, its parameters one by one, and its body in th
     length: '6',
     body: '{}\n{}\n',
   });
-  const form = await askHost({ url, token: null }, { method: 'POST', path: '/token', form: { code: 'a b' } });
+  const form = await askHost(
+    { url, token: null },
+    { method: 'POST', path: '/token', form: { code: 'a b' }, answer: ANY },
+  );
   expect(form.body).toMatchObject({ token: null, type: 'application/x-www-form-urlencoded', body: 'code=a+b' });
 });
 
@@ -144,9 +151,10 @@ test('what the environment says of certificates and proxies counts, but for loop
   const elsewhere = serverOf(() => json({ said: 'elsewhere' }), testCertificate('elsewhere'));
   const clear = serverOf(() => json({ said: 'clear' }));
   const script = `
+    import { z } from 'zod';
     import { askHost } from './cli/remote/client.ts';
     for (const url of ${JSON.stringify([secure, elsewhere, clear, 'https://api.example.org'])}) {
-      const asked = askHost({ url, token: '${TOKEN}' }, { method: 'GET', path: '/me' });
+      const asked = askHost({ url, token: '${TOKEN}' }, { method: 'GET', path: '/me', answer: z.looseObject({}) });
       console.log(await asked.then(({ body }) => body.said, ({ code, message }) => code + ' ' + message));
     }`;
   const child = Bun.spawn([process.execPath, '--no-env-file', '-e', script], {
@@ -174,7 +182,7 @@ describe('an answer that is no success', () => {
   /** What profilectl makes of an answer: its exit code, sentence and pause. */
   async function told(answer: () => Response, token: string | null = TOKEN) {
     const url = serverOf(answer);
-    const error = await refusal(askHost({ url, token }, { method: 'GET', path: '/me' }));
+    const error = await refusal(askHost({ url, token }, { method: 'GET', path: '/me', answer: ANY }));
     const { retryAfterSeconds } = error.details;
     const facts = [exitCodeOf(error.code), error.message.replaceAll(url, 'URL')];
     return retryAfterSeconds === undefined ? facts : [...facts, retryAfterSeconds];
@@ -248,7 +256,7 @@ describe('an answer that is no success', () => {
   test('is returned where the caller asks for its code', async () => {
     const url = serverOf(refused(403, 'decision_needed', 'Open this.'));
     const answer = await ask(url, { returned: ['decision_needed'] });
-    expect([answer.status, answer.body]).toEqual([403, { error: 'Open this.' }]);
+    expect(answer.body).toEqual({ error: 'Open this.' });
   });
 });
 
@@ -272,4 +280,79 @@ test('an answer without end is not read to its end', async () => {
     `${endless} answers with something that is not from Profile Lookup (status 200); check the address.`,
   ]);
   expect(sent).toBeLessThan(200);
+});
+
+describe('an answer of another kind than was asked for', () => {
+  const answer = z.object({ name: z.string(), count: z.int().min(0), more: z.object({ at: z.string() }).optional() });
+
+  test('is refused, with exit code 1', async () => {
+    for (const body of [
+      {},
+      { name: 'a' },
+      { name: 7, count: 1 },
+      { name: 'a', count: -1 },
+      { name: 'a', count: '1' },
+    ]) {
+      const url = serverOf(() => json(body));
+      expect(codeAndSentence(await refusal(ask(url, { answer })))).toEqual([
+        1,
+        `${url} answers with something that is not from Profile Lookup (status 200); check the address.`,
+      ]);
+    }
+  });
+
+  test('comes without the fields that it has beside, which a later version may have added', async () => {
+    const url = serverOf(() => json({ name: 'a', count: 1, later: true, more: { at: 'b', later: [1] } }));
+    expect((await ask(url, { answer })).body).toEqual({ name: 'a', count: 1, more: { at: 'b' } });
+  });
+});
+
+describe('a list', () => {
+  const answer = z.object({ page: z.int(), filler: z.string().optional() });
+
+  /** Reads a list whose pages are these, each of which says that another follows while `hasNext`. */
+  async function readPages(pageAt: (place: number) => object, hasNext: (place: number) => boolean) {
+    const asked: string[] = [];
+    const url = serverOf((request) => {
+      asked.push(new URL(request.url).search);
+      const place = asked.length - 1;
+      const link = `<https://elsewhere.example.org/keys?state=pending&cursor=a%2B${place}>; rel="next"`;
+      return json(pageAt(place), { headers: hasNext(place) ? { Link: link } : {} });
+    });
+    const pages: number[] = [];
+    const read = async () => {
+      const query = { state: 'Active' };
+      const all = askPages({ url, token: TOKEN }, { method: 'GET', path: '/keys', query, answer });
+      for await (const { page } of all) pages.push(page);
+    };
+    return { url, asked, pages, read };
+  }
+
+  test('is asked for page by page, at the server that was named', async () => {
+    const { asked, pages, read } = await readPages(
+      (page) => ({ page }),
+      (place) => place < 2,
+    );
+    await read();
+    expect(pages).toEqual([0, 1, 2]);
+    expect(asked).toEqual(['?state=Active', '?state=Active&cursor=a%2B0', '?state=Active&cursor=a%2B1']);
+  });
+
+  test('without an end is refused, by its pages or its length', async () => {
+    const small = await readPages(
+      () => ({ page: 7 }),
+      () => true,
+    );
+    const sentence = (url: string) =>
+      `The list of ${url} does not end; ask for less of it, such as the keys of one state or profile.`;
+    expect(codeAndSentence(await refusal(small.read()))).toEqual([1, sentence(small.url)]);
+    expect(small.asked.length).toBe(2_000);
+    const filler = 'x'.repeat(2 ** 24);
+    const big = await readPages(
+      (page) => ({ page, filler }),
+      () => true,
+    );
+    expect(codeAndSentence(await refusal(big.read()))).toEqual([1, sentence(big.url)]);
+    expect(big.asked.length).toBe(4);
+  }, 60_000);
 });

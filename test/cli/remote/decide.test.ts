@@ -6,6 +6,7 @@ import { keysAt } from '../../../cli/remote/keys.ts';
 import { exitCodeOf } from '../../../shared/errors.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { decideAs } from '../../support/admin-pages.ts';
+import { ADMIN_ANSWER, KEY_ANSWER } from '../../support/answers.ts';
 import { issue, request } from '../../support/keys.ts';
 import { newDesktop } from '../../support/logins.ts';
 import { refusal } from '../../support/refusal.ts';
@@ -136,16 +137,7 @@ test(
   2 * LIMIT_MS,
 );
 
-const KEY = {
-  identifier: 'k7Qm2XaB',
-  state: 'pending',
-  permissions: [],
-  requestedPermissions: ['api.lookup'],
-  rateLimits: [],
-  expiresAt: null,
-  successorOf: null,
-  attempt: null,
-};
+const KEY = KEY_ANSWER;
 
 /** A server that is not ours. */
 function serverOf(answer: (request: Request) => Response) {
@@ -162,8 +154,8 @@ test(
     let state = 'pending';
     const { url, token } = serverOf((asked) => {
       const { pathname } = new URL(asked.url);
-      if (pathname.endsWith('/me')) return Response.json({ kind: 'admin', address: evil });
-      const key = { ...KEY, identifier: evil, state, history: [], address: evil };
+      if (pathname.endsWith('/me')) return Response.json({ ...ADMIN_ANSWER, name: evil, address: evil });
+      const key = { ...KEY, projectUrl: evil, state, history: [], address: evil };
       return Response.json(key, { headers: { Location: evil, Link: `<${evil}>; rel="next"` } });
     });
     const words = ['keys', 'reject', KEY.identifier, '--wait', '--host', url];
@@ -182,7 +174,7 @@ test(
 
 describe('the wait for a decision', () => {
   const wanted: Wanted = { move: 'approve', identifier: KEY.identifier, given: {} };
-  const before = { key: KEY, history: [] } as unknown as Shown;
+  const before: Shown = { key: KEY, history: [] };
   const globals = {} as ReturnType<typeof globalsOf>;
 
   const watchAt = (answer: () => Response, patienceMs: number) =>
@@ -216,12 +208,16 @@ describe('the wait for a decision', () => {
   });
 
   test('ends by the latest attempt only, and goes on while a mail is on its way', async () => {
-    const attempt = (number: number, result: string) => ({ number, result, by: 'Grace', startedAt: '2026-01-01' });
-    const failed = { event: 'approval refused', detail: { attempt: 1, reason: 'No such mailbox.' } };
+    const attempt = (number: number, result: string) => ({ number, result, by: 'Grace', startedAt: KEY.requestedAt });
+    const entry = { at: KEY.requestedAt, by: 'Grace', from: 'pending', to: 'pending' };
+    const failed = { ...entry, event: 'approval refused', detail: { attempt: 1, reason: 'No such mailbox.' } };
     const show = (one: object, history: object[]) => Response.json({ ...KEY, attempt: one, history });
     const answers = [
       show(attempt(2, 'open'), [failed]),
-      show(attempt(2, 'not confirmed'), [failed, { event: 'approval not confirmed', detail: { attempt: 2 } }]),
+      show(attempt(2, 'not confirmed'), [
+        failed,
+        { ...entry, event: 'approval not confirmed', detail: { attempt: 2 } },
+      ]),
     ];
     const { code, message } = await refusal(watchAt(() => answers.shift() as Response, 30_000));
     expect(exitCodeOf(code)).toBe(75);

@@ -7,6 +7,7 @@ import { importToHost, type RemoteImport } from '../../../cli/remote/import.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { effectsOfPlatform } from '../../../shared/erasure/platform-effects.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
+import { BACKEND_ANSWER } from '../../support/answers.ts';
 import { profilectl } from '../../support/cli.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../support/import.ts';
 import { byId, linesOf, modelOf, storedProfiles } from '../../support/import-model.ts';
@@ -155,7 +156,7 @@ function quickServer(deps: Deps, fail: (request: Request) => Response | null = (
     port: 0,
     fetch: async (request) => {
       const url = new URL(request.url);
-      if (url.pathname.endsWith('/me')) return Response.json({ kind: 'platform', rights: ['profiles'] });
+      if (url.pathname.endsWith('/me')) return Response.json(BACKEND_ANSWER);
       const failed = fail(request);
       if (failed !== null) return failed;
       const strict = !url.searchParams.has('partial');
