@@ -15,11 +15,9 @@ const folder = mkdtempSync(join(dirname(file), 'build-'));
 try {
   const built = join(folder, basename(file));
   await Bun.build({
-    entrypoints: [
-      'main.ts',
-      '../server/process/workers/worker.ts',
-      '../server/developers/thread/platform-thread.ts',
-    ].map((path) => join(import.meta.dir, path)),
+    entrypoints: ['main.ts', '../server/process/workers/worker.ts', '../server/process/portal-thread.ts'].map((path) =>
+      join(import.meta.dir, path),
+    ),
     // All in one folder, so that each thread's file is found beside whatever starts it, as in the source.
     naming: { entry: '[name].[ext]' },
     target: 'bun',

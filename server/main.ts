@@ -4,14 +4,14 @@ import { removeUnfinished } from '../shared/db/unfinished.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
-import { createPlatform } from './developers/thread/platform.ts';
 import { openExchange } from './http/chain.ts';
 import { createLog } from './observability/log.ts';
 import { type LogOutput, openLogOutput } from './observability/log-output.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { type Fetch, reloadListener, startListening, stopListening } from './process/listener.ts';
+import { createPortal } from './process/portal.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from './process/running-server.ts';
-import { closeService, createService, type Service } from './process/service.ts';
+import { closeService, connectPortal, createService, type Service } from './process/service.ts';
 
 const STDOUT = 1;
 
@@ -49,8 +49,9 @@ async function startOneThread(
 ): Promise<RunningServer> {
   const { config } = deps;
   const service = createService(deps, output.write, await metricsOf(deps));
-  const platform = createPlatform({ config: () => service.deps.config, clock: deps.clock, log: service.log });
-  service.pages.ask = (options.platform ?? platform).ask;
+  const portal =
+    options.portal ?? createPortal({ config: () => service.deps.config, clock: deps.clock, log: service.log });
+  connectPortal(service, { ...portal, answerMs: options.answerMs });
   service.feed.words = options.feedWords ?? null;
   service.feed.pace = options.feedPace ?? service.feed.pace;
   try {
@@ -67,7 +68,7 @@ async function startOneThread(
       log: service.log,
       output,
       vacuum: options.vacuum,
-      platform: options.platform ?? platform,
+      portal,
       stopListening: () => stopListening(listener),
       reloadTls: () => reloadListener(listener),
       close: () => closeService(service),

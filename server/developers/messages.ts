@@ -1,4 +1,3 @@
-import type { Config } from '../../shared/config/config.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import type { FeedOrder } from '../../shared/profiles/write/feed.ts';
 
@@ -12,7 +11,7 @@ export type PageRequest = {
   path: string;
   /** The query without its `?`, percent-encoded. */
   query: string;
-  /** Those of {@link PASSED_HEADERS} that the request has, in lower case; under `/manage` only Authorization. */
+  /** By their names in lower case. */
   headers: Record<string, string>;
   /** The body of a form, or JSON, as text; null where there is none, or `bodyFault` says what is wrong with it. */
   body: string | null;
@@ -23,9 +22,6 @@ export type PageRequest = {
   isForwardedUnasked: boolean;
   requestId: string;
 };
-
-/** The headers of a request that pages read. */
-export const PASSED_HEADERS = ['cookie', 'origin', 'sec-fetch-site', 'user-agent'] as const;
 
 /** The answer to a {@link PageRequest}. */
 export type PageAnswer = {
@@ -42,29 +38,3 @@ export type PageAnswer = {
   /** The text of the error behind a refusal that the log should tell of, or null. */
   fault: string | null;
 };
-
-/** Something that the log should tell. */
-export type PlatformEvent = { level: 'info' | 'warn' | 'error'; message: string; cause: string | undefined };
-
-/**
- * A message to the platform thread: the configuration, which comes first; a request with its number; the order to open the
- * files, which every request opens too; the order to send the mails that are due; the notice that the server begins to stop;
- * the order to finish what is under way.
- */
-export type ToPlatform =
-  | { kind: 'start'; config: Config }
-  | { kind: 'page'; id: number; request: PageRequest }
-  | { kind: 'wake' }
-  | { kind: 'mails' }
-  | { kind: 'stopping' }
-  | { kind: 'stop' };
-
-/** What came of the mails: whether the mail server should be left alone for a while, or why they could not be looked for. */
-export type MailsEnd = { isToPause: boolean } | { code: ErrorCode; sentence: string; cause: string | undefined };
-
-/** A message from the platform thread: an answer, what came of mails, something to log, or that it has finished. */
-export type FromPlatform =
-  | { kind: 'answer'; id: number; answer: PageAnswer }
-  | { kind: 'mails'; end: MailsEnd }
-  | { kind: 'event'; event: PlatformEvent }
-  | { kind: 'stopped' };

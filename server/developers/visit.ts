@@ -8,15 +8,15 @@ import type { Throttle } from '../http/throttle.ts';
 import type { Background } from './background.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
-import type { PageRequest, PlatformEvent } from './messages.ts';
+import type { PageRequest } from './messages.ts';
 
 /** What answers pages: made once in the platform thread, or by a test in its own thread. */
 export type Pages = {
   readonly access: Access;
   /** Work that goes on when its page is answered. */
   readonly background: Background;
-  /** Tells the log of something. */
-  readonly report: (level: PlatformEvent['level'], message: string, cause?: unknown) => void;
+  /** Tells the log of something, and which request it is about. */
+  readonly report: (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string) => void;
   /** Whether a path is that of a page, so that a visitor may be sent there. */
   readonly isPage: (path: string) => boolean;
   /** How many texts each address has sent to the page for found secrets. */

@@ -1,12 +1,12 @@
 import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
-import type { Platform } from '../developers/thread/platform.ts';
-import { startWaking } from '../developers/thread/waking.ts';
 import type { ArrivalPace } from '../manage/arrival.ts';
 import type { Log } from '../observability/log.ts';
 import type { LogOutput } from '../observability/log-output.ts';
 import { type Notifying, startNotifying, stopNotifying } from './notifying.ts';
+import type { Portal } from './portal.ts';
 import { startVacuuming, stopVacuuming, type Vacuuming, type VacuumOptions } from './vacuuming.ts';
+import { startWaking } from './waking.ts';
 
 /** A server that accepts requests. */
 export type RunningServer = {
@@ -38,8 +38,10 @@ export type ServerOptions = {
   log?: LogOutput;
   /** Called with each worker that is started; tests use it. */
   onWorker?: (worker: Worker, number: number) => void;
-  /** What answers the pages under `/developers` instead of the platform thread; tests use it. */
-  platform?: Platform;
+  /** What answers the pages under `/developers` instead of the portal's thread; tests use it. */
+  portal?: Portal;
+  /** How long a page may take, in milliseconds; tests make it short. */
+  answerMs?: number | undefined;
   /** How the server runs VACUUM; without this the server never does. */
   vacuum?: VacuumOptions;
   /** The words of the command that puts profiles of a platform in; without them the server takes none. */
@@ -55,7 +57,7 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
   /** Where the lines of `log` go. */
   output: LogOutput;
   vacuum: VacuumOptions | undefined;
-  platform: Platform;
+  portal: Portal;
   /** Drains, then resolves when no request is in flight any more. */
   stopListening: () => Promise<void>;
   /** Writes the quotas and the usage, and closes both. */
@@ -66,11 +68,11 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
 
 /** Takes over a server that listens: sends mails that are due and runs VACUUM beside it, and knows the order in which to stop. */
 export function runUntilStopped(parts: ServerParts): RunningServer {
-  const { url, port, failed, deps, log, vacuum, platform } = parts;
+  const { url, port, failed, deps, log, vacuum, portal } = parts;
   log.event('info', `Listening on ${url}.`);
-  const notifying = startNotifying({ deps, log }, platform.sendMails);
+  const notifying = startNotifying({ deps, log }, portal.sendMails);
   const vacuuming = vacuum === undefined ? null : startVacuuming(deps, log, vacuum);
-  const waking = startWaking(platform, deps.config.databasePath);
+  const waking = startWaking(portal, deps.config.databasePath);
   let stopped: Promise<void> | null = null;
   return {
     url,
@@ -86,11 +88,11 @@ export function runUntilStopped(parts: ServerParts): RunningServer {
 }
 
 async function stop(parts: ServerParts, notifying: Notifying, vacuuming: Vacuuming | null): Promise<void> {
-  const { log, output, platform, stopListening, close, release } = parts;
+  const { log, output, portal, stopListening, close, release } = parts;
   log.event('info', 'Stopping: finishing what is in flight.');
-  platform.beginStop();
+  portal.beginStop();
   await Promise.all([stopListening(), stopNotifying(notifying), vacuuming && stopVacuuming(vacuuming)]);
-  await platform.stop();
+  await portal.stop();
   close();
   log.event('info', 'Stopped.');
   await output.drain();

@@ -11,8 +11,6 @@ import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read
 import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
 import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
 import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
-import type { FormsInReading } from '../developers/body.ts';
-import type { PageAnswer, PageRequest } from '../developers/messages.ts';
 import { type Answers, prepareAnswers } from '../http/answers.ts';
 import { requestIds } from '../http/exchange.ts';
 import { prepareRefusals, type Refusals } from '../http/refusals.ts';
@@ -23,6 +21,7 @@ import { type ArrivalPace, FEED_PACE } from '../manage/arrival.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Collector, createCollector } from './collector.ts';
+import { type Bridge, type BridgeParts, createBridge } from './portal-bridge.ts';
 
 /** What a thread that answers requests works with: everything that is prepared once. */
 export type Service = {
@@ -47,20 +46,9 @@ export type Service = {
   refusals: Refusals;
   collector: Collector;
   isReady: () => boolean;
-  pages: PageAsker;
+  /** The way to the thread that answers pages; {@link connectPortal} sets it. */
+  portal: Bridge;
   feed: Feeding;
-};
-
-/**
- * The way to the pages under `/developers`, and the requests for them: how many are under way by address block, how many
- * wait for their answer, and the forms that are being read.
- */
-export type PageAsker = {
-  /** Whoever starts the server sets it. */
-  ask: (request: PageRequest) => Promise<PageAnswer>;
-  readonly open: Map<string, number>;
-  count: number;
-  readonly reading: FormsInReading;
 };
 
 /** How profiles of a platform are put in: the words that start a process for them, how fast they must arrive, and whether one runs. */
@@ -111,13 +99,29 @@ export function createService(
     refusals: prepareRefusals(isSecure),
     collector: createCollector(),
     isReady: () => isReady(db),
-    pages: { ask: nobodyToAsk, open: new Map(), count: 0, reading: new Set() },
+    portal: { fetch: nobodyToAsk },
     feed: { words: null, pace: FEED_PACE, isBusy: false },
   };
 }
 
-function nobodyToAsk(): Promise<PageAnswer> {
-  throw new AppError('internal', null, { cause: 'The service was made without a platform thread.' });
+function nobodyToAsk(): Promise<Response> {
+  throw new AppError('internal', null, { cause: 'The service was made without a portal.' });
+}
+
+/** Connects a service with the thread that answers pages. What that does not answer is refused here, in its words. */
+export function connectPortal(service: Service, parts: Pick<BridgeParts, 'connect' | 'end' | 'answerMs'>): void {
+  const refuse: BridgeParts['refuse'] = async (request, error) => {
+    const { refuseUnanswered } = await import('../developers/thread/answer.ts');
+    const { deps, log } = service;
+    return refuseUnanswered(
+      deps.config,
+      (level, message, cause, requestId) =>
+        log.event(level, message, { cause, ...(requestId !== undefined && { requestId }) }),
+      request,
+      error,
+    );
+  };
+  service.portal = createBridge({ ...parts, log: service.log, refuse });
 }
 
 /** Writes the quotas and the usage, and closes both. Whoever opened the database closes it. */

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { createPlatform } from '../../server/developers/thread/platform.ts';
 import { startServer } from '../../server/main.ts';
 import { createLog } from '../../server/observability/log.ts';
+import { createPortal } from '../../server/process/portal.ts';
 import { beginDecision, type SignedAdmin } from '../../shared/access/assertions.ts';
 import { closeAccess, openAccess } from '../../shared/access/open.ts';
 import { systemClock } from '../../shared/clock.ts';
@@ -117,7 +117,7 @@ test('the thread for pages is killed during mailing: not confirmed once its leas
   const { access, identifier, smtp, send, page } = await prepare({});
   const threads: Worker[] = [];
   const log = createLog('silent', systemClock.nowMs, () => {});
-  const platform = createPlatform({
+  const portal = createPortal({
     config: () => access.config,
     clock: systemClock,
     log,
@@ -126,7 +126,7 @@ test('the thread for pages is killed during mailing: not confirmed once its leas
   const server = await startServer(access, {
     port: 0,
     drainMs: 50,
-    platform,
+    portal,
     log: { write: () => {}, drain: async () => {} },
   });
   afterAll(server.stop);

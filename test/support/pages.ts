@@ -2,8 +2,9 @@ import { settleBackground } from '../../server/developers/background.ts';
 import type { PageAnswer, PageRequest } from '../../server/developers/messages.ts';
 import { answerPage, createPages, stopPages } from '../../server/developers/pages.ts';
 import { answerRequest } from '../../server/developers/thread/answer.ts';
-import type { Platform } from '../../server/developers/thread/platform.ts';
 import type { Pages } from '../../server/developers/visit.ts';
+import type { Portal } from '../../server/process/portal.ts';
+import { answerPort } from '../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../server/process/running-server.ts';
 import type { Access } from '../../shared/access/access.ts';
 import type { Signed } from '../../shared/access/session-row.ts';
@@ -19,8 +20,8 @@ export type PageWorld = {
   access: Access & { folder: string };
   clock: ReturnType<typeof testClock>;
   pages: Pages;
-  /** What was told to the log: level and message. */
-  events: [level: string, message: string][];
+  /** What was told to the log: level and message, then the cause and the id of the request that it is about. */
+  events: string[][];
 };
 
 /** What a test sends: the fields of a form make it a POST, which a browser sends from this site. */
@@ -31,7 +32,9 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   const clock = testClock();
   const access = testAccess({ clock, variables });
   const events: PageWorld['events'] = [];
-  return { access, clock, pages: createPages(access, (level, message) => void events.push([level, message])), events };
+  const report: Pages['report'] = (level, message, cause, requestId) =>
+    void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
+  return { access, clock, pages: createPages(access, report), events };
 }
 
 /** Asks pages for a path, and waits for the work that the page has begun. */
@@ -90,13 +93,27 @@ export function signInOwner(access: Access, profileId: number): string {
 
 /** A server on a real socket whose pages are those of a {@link PageWorld}, under its clock. */
 export async function serverOfPages(world: PageWorld, options: ServerOptions = {}): Promise<TestServer> {
-  return serverOn({ ...world.access, clock: world.clock }, undefined, { platform: platformOf(world), ...options });
+  return serverOn({ ...world.access, clock: world.clock }, undefined, { portal: portalOf(world), ...options });
 }
 
-/** What answers the pages of a {@link PageWorld} for a server. */
-export function platformOf(world: PageWorld): Platform {
+/** Answers a request as the portal's thread does for a {@link PageWorld}. */
+export function answerIn({ access, pages }: PageWorld, request: Request): Promise<Response> {
+  return answerRequest({ config: access.config, open: () => pages, report: pages.report }, request);
+}
+
+/** What answers the pages of a {@link PageWorld} for a server; where `answer` rejects, it is as if the thread had died. */
+export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): Portal {
   return {
-    ask: (request) => answerRequest(world.pages, request),
+    connect: (onEnd) => {
+      const { port1, port2 } = new MessageChannel();
+      const die = () => {
+        onEnd();
+        return new Response();
+      };
+      answerPort(port2, (request) => answer(request).catch(die));
+      return { port: port1, thread: 1 };
+    },
+    end: () => {},
     wake: () => {},
     sendMails: () => sendNotices(world.access, () => undefined),
     beginStop: () => {

@@ -2,11 +2,11 @@ import { type Clock, openThreadClock } from '../../../shared/clock.ts';
 import type { Config } from '../../../shared/config/config.ts';
 import type { ServerDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { createPlatform } from '../../developers/thread/platform.ts';
 import { checkTransport } from '../../http/transport.ts';
 import { createLog, type Log } from '../../observability/log.ts';
 import type { LogOutput } from '../../observability/log-output.ts';
 import { DRAIN_MS, HANDSHAKE_MS, probePort, readTls, STOP_MS, type Tls, urlOf } from '../listener.ts';
+import { createPortal } from '../portal.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from '../running-server.ts';
 import { closeSharedState, freeLocks, onMessage, openSharedState, type SharedState } from './shared-state.ts';
 import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './worker-pool.ts';
@@ -64,7 +64,7 @@ export async function startWorkers(
     log,
     output,
     vacuum: options.vacuum,
-    platform: shared.platform,
+    portal: shared.portal,
     stopListening: () => stopPool(pool, drainMs + HANDSHAKE_MS + STOP_MS + GRACE_MS),
     reloadTls: () => reloadTls(coordinator),
     close: () => closeSharedState(shared),
@@ -74,7 +74,7 @@ export async function startWorkers(
 
 async function createCoordinator(
   deps: ServerDeps,
-  { drainMs = DRAIN_MS, onWorker, platform: given, feedWords = null }: ServerOptions,
+  { drainMs = DRAIN_MS, onWorker, portal: given, answerMs, feedWords = null }: ServerOptions,
   { tls, port, output, log }: { tls: Tls; port: number; output: LogOutput; log: Log },
 ): Promise<Coordinator> {
   const { config, clock } = deps;
@@ -84,7 +84,7 @@ async function createCoordinator(
     log,
     startOf: (number) => {
       const { tls, shared } = coordinator;
-      return { number, config, port, tls, drainMs, feedWords, ...shared.memory };
+      return { number, config, port, tls, drainMs, answerMs, feedWords, ...shared.memory };
     },
     onMessage: (handle, message) => onMessage(coordinator.shared, pool, handle, message),
     onDeath: (number) => freeLocks(coordinator.shared, number),
@@ -94,8 +94,8 @@ async function createCoordinator(
     },
     onWorker,
   });
-  const platform = given ?? createPlatform({ config: () => config, clock, log });
-  const shared = await openSharedState(deps, output, log, platform, () => pool.restarts);
+  const portal = given ?? createPortal({ config: () => config, clock, log });
+  const shared = await openSharedState(deps, output, log, portal, () => pool.restarts);
   const coordinator: Coordinator = { config, port, drainMs, shared, pool, tls, failed: Promise.withResolvers() };
   return coordinator;
 }

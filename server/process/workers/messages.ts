@@ -2,9 +2,9 @@ import type { Config } from '../../../shared/config/config.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { Tally } from '../../../shared/keys/tally.ts';
 import type { SharedLimits } from '../../../shared/limits/threads/worker.ts';
-import type { PageAnswer, PageRequest } from '../../developers/messages.ts';
 import type { Counts } from '../../observability/counts.ts';
 import type { Tls } from '../listener.ts';
+import type { Connection } from '../portal-bridge.ts';
 
 /** What a worker starts with. All of it is the same for all workers, but for the number, which the worker writes into its locks. */
 export type Start = {
@@ -13,6 +13,8 @@ export type Start = {
   port: number;
   tls: Tls;
   drainMs: number;
+  /** How long a page may take, in milliseconds, where that is not as usual. */
+  answerMs: number | undefined;
   limits: SharedLimits;
   throttle: SharedArrayBuffer;
   unsent: SharedArrayBuffer;
@@ -32,22 +34,24 @@ export type Order =
 
 /**
  * A message to a worker: an order with its number; the notice that the log lines which it sent last were written; the text
- * of the metrics that it has asked for (null where there was a fault, which the main thread has logged); or the answer to a
- * request for a page.
+ * of the metrics that it has asked for (null where there was a fault, which the main thread has logged); or the port to the
+ * portal's thread that it has asked for (null where that has just died), and later the notice that this thread has ended.
  */
 export type ToWorker =
   | { kind: 'order'; id: number; order: Order }
   | { kind: 'logged' }
   | { kind: 'metrics'; id: number; text: string | null }
-  | { kind: 'page'; id: number; answer: PageAnswer };
+  | { kind: 'portal'; connection: Connection | null }
+  | { kind: 'portal ended' };
 
 /**
  * A message from a worker: the end of an order, log lines, what it has counted since its last report, a request for the text
- * of all workers' metrics, or a request for a page, which the main thread passes on to the one platform thread.
+ * of all workers' metrics, a request for a port to the portal's thread, or that the thread of this number hangs.
  */
 export type FromWorker =
   | { kind: 'done'; id: number; fault: Fault | null }
   | { kind: 'log'; lines: string }
   | { kind: 'report'; usage: Tally[]; counts: Counts }
   | { kind: 'metrics'; id: number }
-  | { kind: 'page'; id: number; request: PageRequest };
+  | { kind: 'portal' }
+  | { kind: 'portal hangs'; thread: number };

@@ -3,12 +3,12 @@ import type { Report } from '../../../shared/limits/ledger.ts';
 import { type MainThreadLimits, openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { closeUsage, openUsage, type Usage } from '../../../shared/usage/usage.ts';
 import { addUsage } from '../../../shared/usage/usage-counter.ts';
-import type { Platform } from '../../developers/thread/platform.ts';
 import { createThrottleMemory, freeThrottleLocksOf } from '../../http/throttle.ts';
 import { createUnsentMemory, freeUnsentOf } from '../../http/unsent.ts';
 import type { Log } from '../../observability/log.ts';
 import type { LogOutput } from '../../observability/log-output.ts';
 import type { TotalMetrics } from '../../observability/metrics.ts';
+import type { Portal } from '../portal.ts';
 import type { FromWorker, Start } from './messages.ts';
 import { tell, type WorkerHandle } from './worker-handle.ts';
 import { orderAll, type WorkerPool } from './worker-pool.ts';
@@ -21,7 +21,7 @@ export type SharedState = {
   readonly usage: Usage;
   /** Null while METRICS_TOKEN is unset. */
   readonly metrics: TotalMetrics | null;
-  readonly platform: Platform;
+  readonly portal: Portal;
   readonly output: LogOutput;
   readonly log: Log;
 };
@@ -37,7 +37,7 @@ export async function openSharedState(
   deps: ServerDeps,
   output: LogOutput,
   log: Log,
-  platform: Platform,
+  portal: Portal,
   restarts: () => number,
 ): Promise<SharedState> {
   const { clock, config } = deps;
@@ -50,10 +50,10 @@ export async function openSharedState(
   const unsent = createUnsentMemory(config.workers);
   const limits = openMainThreadLimits(config.databasePath, clock, report, config.workers + 1);
   const usage = openUsage(config.databasePath, clock, report);
-  return { memory: { limits: limits.shared, throttle, unsent }, limits, usage, metrics, platform, output, log };
+  return { memory: { limits: limits.shared, throttle, unsent }, limits, usage, metrics, portal, output, log };
 }
 
-/** Handles a message of a worker: writes its log lines, adds its counts, or sends it the text of the metrics or a page. */
+/** Handles a message of a worker: writes its log lines, adds its counts, or sends it the text of the metrics or a port. */
 export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHandle, message: FromWorker): void {
   if (message.kind === 'log') {
     state.output.write(message.lines);
@@ -64,9 +64,17 @@ export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHa
   } else if (message.kind === 'metrics') {
     const { id } = message;
     void readMetrics(state, pool).then((text) => tell(handle, { kind: 'metrics', id, text }));
-  } else if (message.kind === 'page') {
-    const { id, request } = message;
-    void state.platform.ask(request).then((answer) => tell(handle, { kind: 'page', id, answer }));
+  } else if (message.kind === 'portal') sendPort(state.portal, handle);
+  else if (message.kind === 'portal hangs') state.portal.end(message.thread);
+}
+
+/** Gives a worker a port of its own to the portal's thread; null where that has just died, and is not started again yet. */
+function sendPort(portal: Portal, handle: WorkerHandle): void {
+  try {
+    const connection = portal.connect(() => tell(handle, { kind: 'portal ended' }));
+    tell(handle, { kind: 'portal', connection }, [connection.port]);
+  } catch {
+    tell(handle, { kind: 'portal', connection: null });
   }
 }
 

@@ -52,9 +52,9 @@ export function startWorker(
   return handle;
 }
 
-/** Sends a message to a worker. */
-export function tell({ worker }: WorkerHandle, message: ToWorker): void {
-  worker.postMessage(message);
+/** Sends a message to a worker, with the ports in it. */
+export function tell({ worker }: WorkerHandle, message: ToWorker, ports: MessagePort[] = []): void {
+  worker.postMessage(message, ports);
 }
 
 /**

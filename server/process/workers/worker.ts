@@ -6,7 +6,6 @@ import { AppError } from '../../../shared/errors.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { createUsageCounter, takeUsage, type UsageCounter } from '../../../shared/usage/usage-counter.ts';
 import { createApp } from '../../app.ts';
-import type { PageAnswer, PageRequest } from '../../developers/messages.ts';
 import { openExchange } from '../../http/chain.ts';
 import { joinThrottle } from '../../http/throttle.ts';
 import { joinUnsent } from '../../http/unsent.ts';
@@ -14,7 +13,8 @@ import { type Counts, countAnswer, createCounts, METRICS_TYPE } from '../../obse
 import { gatherLines, type LogOutput } from '../../observability/log-output.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type Fetch, type Listener, reloadListener, startListening, stopListening } from '../listener.ts';
-import { createService } from '../service.ts';
+import type { Connection } from '../portal-bridge.ts';
+import { connectPortal, createService } from '../service.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
 
 // This file runs in each worker: a server of its own on the common port, with its own connection to the database. What has
@@ -48,16 +48,18 @@ const thread = {
   /** The requests for /metrics that wait for the main thread, by the number that they were sent with. */
   metricsReaders: new Map<number, PromiseWithResolvers<string>>(),
   metricsRequests: 0,
-  /** The requests for pages that wait for the main thread, by the number that they were sent with. */
-  pageRequests: new Map<number, (answer: PageAnswer) => void>(),
-  pagesAsked: 0,
+  /** Called with the port to the portal's thread that this thread has asked for. */
+  onPortal: (_: Connection | null): void => {},
+  /** Called when the portal's thread has ended. */
+  onPortalEnd: (): void => {},
 };
 
 self.onmessage = ({ data }) => {
   if (data.kind === 'order') void carryOut(data.id, data.order);
   else if (data.kind === 'logged') thread.onLogged();
   else if (data.kind === 'metrics') takeMetrics(data.id, data.text);
-  else takePage(data.id, data.answer);
+  else if (data.kind === 'portal') thread.onPortal(data.connection);
+  else thread.onPortalEnd();
 };
 
 function post(message: FromWorker): void {
@@ -81,7 +83,16 @@ async function carryOutServing(serving: Serving, order: Exclude<Order, { kind: '
   else await stopServing(serving);
 }
 
-async function startServing({ number, config, port, tls, drainMs, feedWords, ...memory }: Start): Promise<Serving> {
+async function startServing({
+  number,
+  config,
+  port,
+  tls,
+  drainMs,
+  answerMs,
+  feedWords,
+  ...memory
+}: Start): Promise<Serving> {
   const clock = openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
@@ -102,7 +113,8 @@ async function startServing({ number, config, port, tls, drainMs, feedWords, ...
   };
   const deps = { ...createDeps(db, config), clock };
   const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);
-  service.pages.ask = askForPage;
+  const end = (thread: number) => post({ kind: 'portal hangs', thread });
+  connectPortal(service, { connect: askForPortal, end, answerMs });
   service.feed.words = feedWords;
   const app = createApp(service);
   const fetch: Fetch = (request, peer) => app(openExchange(service, request, peer));
@@ -137,18 +149,15 @@ function askForMetrics(): Promise<string> {
   return reader.promise;
 }
 
-/** Asks the main thread, which asks the platform thread. */
-function askForPage(request: PageRequest): Promise<PageAnswer> {
-  const { promise, resolve } = Promise.withResolvers<PageAnswer>();
-  const id = ++thread.pagesAsked;
-  thread.pageRequests.set(id, resolve);
-  post({ kind: 'page', id, request });
-  return promise;
-}
-
-function takePage(id: number, answer: PageAnswer): void {
-  thread.pageRequests.get(id)?.(answer);
-  thread.pageRequests.delete(id);
+/** Asks the main thread for a port to the portal's thread, one at a time. Throws `too_many_pages` where that has just died. */
+async function askForPortal(onEnd: () => void): Promise<Connection> {
+  const { promise, resolve } = Promise.withResolvers<Connection | null>();
+  thread.onPortal = resolve;
+  thread.onPortalEnd = onEnd;
+  post({ kind: 'portal' });
+  const connection = await promise;
+  if (connection === null) throw new AppError('too_many_pages');
+  return connection;
 }
 
 function takeMetrics(id: number, text: string | null): void {

@@ -10,7 +10,7 @@ import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { expectUsable } from '../../support/looking.ts';
 import { ADA, ownerWorld, useKey } from '../../support/owner-pages.ts';
-import { platformOf, serverOfPages } from '../../support/pages.ts';
+import { answerIn, portalOf, serverOfPages } from '../../support/pages.ts';
 
 // The owners' pages in a real Chromium, as an owner uses them: by hand, by keyboard, on a narrow screen.
 
@@ -28,13 +28,12 @@ async function windowOn(
   answered: (request: { method: string }) => Promise<void> = async () => {},
 ) {
   const world = await ownerWorld(variables);
-  const platform = platformOf(world);
-  const ask: typeof platform.ask = async (request) => {
-    const answer = await platform.ask(request);
+  const portal = portalOf(world, async (request) => {
+    const answer = await answerIn(world, request);
     await answered(request);
     return answer;
-  };
-  const server = await serverOfPages(world, { platform: { ...platform, ask } });
+  });
+  const server = await serverOfPages(world, { portal });
   const { page, troubles } = await openPage(`${server.url}/developers/found`, size);
   const [name = '', value = ''] = world.cookie.split('=');
   if (isSignedIn) await page.context().addCookies([{ name, value, url: server.url }]);

@@ -3,11 +3,10 @@ import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { createBackground, runInBackground, stopBackground } from '../../../server/developers/background.ts';
-import { NICENESS } from '../../../server/developers/thread/give-way.ts';
-import { createPlatform } from '../../../server/developers/thread/platform.ts';
-import type { PlatformParts } from '../../../server/developers/thread/platform-state.ts';
-import { startWaking } from '../../../server/developers/thread/waking.ts';
 import { createLog } from '../../../server/observability/log.ts';
+import { NICENESS } from '../../../server/process/give-way.ts';
+import { createPortal, type PortalParts } from '../../../server/process/portal.ts';
+import { startWaking } from '../../../server/process/waking.ts';
 import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { write } from '../../../shared/db/write.ts';
@@ -17,22 +16,25 @@ import { fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-/** A server whose platform threads are seen, in the order of their start. */
-async function serverWithThreads(parts: Partial<PlatformParts> = {}, deps = { ...testDeps(), clock: testClock() }) {
+type Parts = Partial<PortalParts> & { answerMs?: number };
+
+/** A server whose threads for pages are seen, in the order of their start. */
+async function serverWithThreads({ answerMs, ...parts }: Parts = {}, deps = { ...testDeps(), clock: testClock() }) {
   const threads: Worker[] = [];
   const lines: string[] = [];
-  const platform = createPlatform({
+  const portal = createPortal({
     config: () => deps.config,
     clock: systemClock,
     log: createLog('info', systemClock.nowMs, (line) => void lines.push(line)),
     onThread: (worker) => void threads.push(worker),
     ...parts,
   });
-  return { server: await serverOn(deps, undefined, { platform }), platform, deps, threads, lines };
+  const server = await serverOn(deps, undefined, { portal, ...(answerMs !== undefined && { answerMs }) });
+  return { server, portal, deps, threads, lines };
 }
 
 /** The same, where a mail is due when the server starts; `mails` are the files that it was written to. */
-async function serverWithDueMail(parts: Partial<PlatformParts> = {}) {
+async function serverWithDueMail(parts: Parts = {}) {
   const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
   insertProfile(deps.db, { id: 1 });
   const signIn = { profileId: 1, atMs: deps.clock.nowMs(), address: '192.0.2.7', agent: 'A browser' };
@@ -59,26 +61,30 @@ test.skipIf(process.platform !== 'linux')('the thread gives way to those that an
   expect(getPriority(process.pid)).toBeLessThan(NICENESS);
 });
 
-test('a thread that dies is told of, and started again by a later request; nobody waits for the dead', async () => {
-  const { server, threads, lines } = await serverWithThreads();
-  expect((await fetchPage(server, '/developers')).status).toBe(200);
-  const open = Array.from({ length: 10 }, () => fetchPage(server, '/developers'));
-  threads[0]?.terminate();
-  for (const answer of await Promise.all(open)) {
-    expect([200, 500, 503]).toContain(answer.status);
-    expect(await answer.text()).toContain('<h1>');
-  }
-  let answer = await fetchPage(server, '/developers');
-  while (answer.status !== 200) {
-    // Having just died it is not started at once; an answer that was on its way may still be a fault.
-    expect([500, 503]).toContain(answer.status);
-    if (answer.status === 503) await Bun.sleep(1_000 * Number(answer.headers.get('retry-after')));
-    answer = await fetchPage(server, '/developers');
-  }
-  expect(threads.length).toBe(2);
-  expect(lines.join('')).toContain('The thread for pages died; the next request starts it again.');
-  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-});
+test.each(['1', '2'])(
+  'a thread that dies is told of, and started again by a later request; nobody waits for the dead: %s workers',
+  async (WORKERS) => {
+    const deps = { ...testDeps({ variables: { WORKERS } }), clock: testClock() };
+    const { server, threads, lines } = await serverWithThreads({}, deps);
+    expect((await fetchPage(server, '/developers')).status).toBe(200);
+    const open = Array.from({ length: 10 }, () => fetchPage(server, '/developers'));
+    threads[0]?.terminate();
+    for (const answer of await Promise.all(open)) {
+      expect([200, 500, 503]).toContain(answer.status);
+      expect(await answer.text()).toContain('<h1>');
+    }
+    let answer = await fetchPage(server, '/developers');
+    while (answer.status !== 200) {
+      // Having just died it is not started at once; an answer that was on its way may still be a fault.
+      expect([500, 503]).toContain(answer.status);
+      if (answer.status === 503) await Bun.sleep(1_000 * Number(answer.headers.get('retry-after')));
+      answer = await fetchPage(server, '/developers');
+    }
+    expect(threads.length).toBe(2);
+    expect(lines.join('')).toContain('The thread for pages died; the next request starts it again.');
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  },
+);
 
 test('mails that are due are sent by this thread and not by one that answers lookups, though nobody asks for a page', async () => {
   const { server, threads, mails, lines } = await serverWithDueMail();
@@ -99,30 +105,37 @@ test('a thread that dies over mails holds up neither the next mails nor the stop
   expect(JSON.stringify(server.log)).not.toContain('Mails and expired keys could not be looked for.');
 });
 
-test('a thread that hangs keeps nobody waiting, and is replaced', async () => {
-  const hanging = URL.createObjectURL(new Blob(['self.onmessage = () => { for (;;); };']));
-  let isFirst = true;
-  const makeWorker = () => {
-    const worker = isFirst
-      ? new Worker(hanging)
-      : new Worker(new URL('../../../server/developers/thread/platform-thread.ts', import.meta.url));
-    isFirst = false;
-    return worker;
-  };
-  const { server, threads, lines } = await serverWithThreads({ makeWorker, answerMs: 1_500 });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
-  for (const answer of answers) {
-    const page = await answer.text();
-    expect([answer.status, page]).toEqual([503, expect.stringContaining('<h1>Not at this moment</h1>')]);
-    expect(page).toContain('What you sent may have been done all the same: look before you send it again.');
-  }
-  while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
-  expect(threads.length).toBe(2);
-  expect(lines.join('')).toContain('The thread hung.');
-}, 20_000);
+test.each(['1', '2'])(
+  'a thread that hangs keeps nobody waiting, and is replaced: %s workers',
+  async (WORKERS) => {
+    const hanging = URL.createObjectURL(new Blob(['self.onmessage = () => { for (;;); };']));
+    let isFirst = true;
+    const makeWorker = () => {
+      const worker = isFirst
+        ? new Worker(hanging)
+        : new Worker(new URL('../../../server/process/portal-thread.ts', import.meta.url));
+      isFirst = false;
+      return worker;
+    };
+    const { server, threads, lines } = await serverWithThreads(
+      { makeWorker, answerMs: 1_500 },
+      { ...testDeps({ variables: { WORKERS } }), clock: testClock() },
+    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
+    for (const answer of answers) {
+      const page = await answer.text();
+      expect([answer.status, page]).toEqual([503, expect.stringContaining('<h1>Not at this moment</h1>')]);
+      expect(page).toContain('What you sent may have been done all the same: look before you send it again.');
+    }
+    while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
+    expect(threads.length).toBe(2);
+    expect(lines.join('')).toContain('The thread hung.');
+  },
+  20_000,
+);
 
 test('what waits too long is refused as something that may have been done, as it then is', async () => {
-  const { server, lines, deps } = await serverWithThreads({ answerMs: 500 });
+  const { server, deps } = await serverWithThreads({ answerMs: 500 });
   // Answered in time: the thread runs.
   while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
   const beside = openSessionsFile(deps.config.databasePath);
@@ -134,7 +147,9 @@ test('what waits too long is refused as something that may have been done, as it
   expect(page).toContain('What you sent may have been done all the same');
   expect(sentAgain(page)).toEqual([...body]);
   const requestId = answer.headers.get('x-request-id') as string;
-  expect(lines.find((line) => line.includes(requestId))).toContain('The thread for pages took too long');
+  expect(JSON.stringify(server.log.find((line) => line.requestId === requestId))).toContain(
+    'The thread for pages took too long',
+  );
   beside.sqlite.run('ROLLBACK');
   const count = beside.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM sign_in_codes');
   while (count.get()?.n !== 1) await Bun.sleep(10);
@@ -166,7 +181,10 @@ test('a database that can’t be opened is a page, and opened by the next reques
     cookies: ['session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'],
     text: expect.stringContaining('This browser is signed out all the same'),
   });
-  expect(server.log.some(({ level, cause }) => level === 'error' && String(cause).includes('sessions'))).toBe(true);
+  const requestId = answer.headers.get('x-request-id');
+  expect(server.log).toContainEqual(
+    expect.objectContaining({ level: 'error', requestId, cause: expect.stringContaining('sessions') }),
+  );
   await Bun.file(`${config.databasePath}.sessions`).delete();
   expect((await fetchPage(server, '/developers')).status).toBe(200);
 });
@@ -191,12 +209,12 @@ test('whoever deletes the sessions file of a running server signs everybody out'
 });
 
 test('where nobody asks for a page the thread is woken to delete what belongs to nobody any more, if anybody ever was signed in', async () => {
-  const { platform, deps, threads, lines } = await serverWithThreads();
+  const { portal, deps, threads, lines } = await serverWithThreads();
   insertProfile(deps.db, { id: 7 });
   // The thread does not give up where the file can't be opened at first.
   const broken = Bun.file(`${deps.config.databasePath}.sessions`);
   await broken.write('not a sessions file, but long enough to be taken for one. '.repeat(20));
-  platform.wake();
+  portal.wake();
   while (!lines.join('').includes('Sessions that are over could not be deleted.')) await Bun.sleep(10);
   await broken.delete();
   const sessions = openSessionsFile(deps.config.databasePath);
@@ -205,7 +223,7 @@ test('where nobody asks for a page the thread is woken to delete what belongs to
   const woken = { withFile: 0, without: 0 };
   const wakeOne = () => {
     woken.withFile++;
-    platform.wake();
+    portal.wake();
   };
   const timers = [
     startWaking({ wake: () => woken.without++ }, testDeps().config.databasePath, 10),

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { MOST_READ } from '../../../server/developers/body.ts';
+import { MAX_READING } from '../../../server/process/request-body.ts';
 import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../support/pages.ts';
@@ -28,7 +28,7 @@ function sendSlowly(address: string): Promise<number> {
 
 test('clients that send forms slowly, from ever so many addresses, keep nobody else from the pages', async () => {
   // The last of them take the place of the first.
-  const slow = Array.from({ length: MOST_READ + 20 }, (_, index) => sendSlowly(`10.0.${index % 20}.1`));
+  const slow = Array.from({ length: MAX_READING + 20 }, (_, index) => sendSlowly(`10.0.${index % 20}.1`));
   expect(await Promise.race(slow)).toBe(503);
   const headers = { 'X-Forwarded-For': '192.0.2.9' };
   expect((await fetchPage(server, '/developers', { headers })).status).toBe(200);

@@ -1,16 +1,14 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { answerRequest } from '../../../server/developers/thread/answer.ts';
 import type { ManageRoute } from '../../../server/manage/call.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
-import { AppError } from '../../../shared/errors.ts';
 import { getRaw } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
 import { call, checkCall, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
 import { ownerWorld } from '../../support/owner-pages.ts';
-import { serverOfPages } from '../../support/pages.ts';
+import { answerIn, portalOf, serverOfPages } from '../../support/pages.ts';
 
 // What every path that takes a token answers where the fault is not the client's, or before anybody is asked.
 
@@ -20,21 +18,15 @@ const gate = Promise.withResolvers<void>();
 let state: 'well' | 'silent' | 'held' = 'well';
 let held = 0;
 const server = await serverOfPages(world, {
-  platform: {
-    ask: async (asked) => {
-      // As where the thread does not answer.
-      if (state === 'silent') throw new AppError('busy');
-      if (state === 'held') {
-        held++;
-        await gate.promise;
-      }
-      return answerRequest(world.pages, asked);
-    },
-    wake: () => undefined,
-    sendMails: async () => false,
-    beginStop: () => undefined,
-    stop: async () => undefined,
-  },
+  portal: portalOf(world, async (asked) => {
+    // As where the thread does not answer.
+    if (state === 'silent') throw new Error('The thread dies.');
+    if (state === 'held') {
+      held++;
+      await gate.promise;
+    }
+    return answerIn(world, asked);
+  }),
 });
 // So that a locked file is given up soon.
 for (const sqlite of [access.sessions.sqlite, access.db.$client]) sqlite.run('PRAGMA busy_timeout = 20');

@@ -1,13 +1,12 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { answerRequest } from '../../../server/developers/thread/answer.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { getRaw } from '../../support/http.ts';
 import { exchangeForm, sendLogin } from '../../support/login.ts';
 import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
 import { ownerWorld } from '../../support/owner-pages.ts';
-import { serverOfPages } from '../../support/pages.ts';
+import { answerIn, portalOf, serverOfPages } from '../../support/pages.ts';
 
 // What the two paths of a login answer where the fault is not the client's: as everywhere under /manage.
 
@@ -16,19 +15,13 @@ const gate = Promise.withResolvers<void>();
 let isHeld = false;
 let held = 0;
 const server = await serverOfPages(world, {
-  platform: {
-    ask: async (request) => {
-      if (isHeld) {
-        held++;
-        await gate.promise;
-      }
-      return answerRequest(world.pages, request);
-    },
-    wake: () => undefined,
-    sendMails: async () => false,
-    beginStop: () => undefined,
-    stop: async () => undefined,
-  },
+  portal: portalOf(world, async (request) => {
+    if (isHeld) {
+      held++;
+      await gate.promise;
+    }
+    return answerIn(world, request);
+  }),
 });
 // So that a locked file is given up soon.
 world.access.sessions.sqlite.run('PRAGMA busy_timeout = 20');

@@ -1,20 +1,21 @@
-import { closeAccess, openAccess, renewSessions } from '../../../shared/access/open.ts';
-import type { Config } from '../../../shared/config/config.ts';
-import { createMailDeps } from '../../../shared/deps.ts';
-import { AppError } from '../../../shared/errors.ts';
-import { sendNotices } from '../../../shared/notices/deliver.ts';
-import { describeFault } from '../../observability/log.ts';
-import type { FromPlatform, PlatformEvent, ToPlatform } from '../messages.ts';
-import { createPages, stopPages } from '../pages.ts';
-import { startSweeping } from '../sweeping.ts';
-import type { Pages } from '../visit.ts';
-import { answerRequest, refuseRequest } from './answer.ts';
+import { closeAccess, openAccess, renewSessions } from '../../shared/access/open.ts';
+import type { Config } from '../../shared/config/config.ts';
+import { createMailDeps } from '../../shared/deps.ts';
+import { AppError } from '../../shared/errors.ts';
+import { sendNotices } from '../../shared/notices/deliver.ts';
+import { createPages, stopPages } from '../developers/pages.ts';
+import { startSweeping } from '../developers/sweeping.ts';
+import { answerRequest } from '../developers/thread/answer.ts';
+import type { Pages } from '../developers/visit.ts';
+import { describeFault } from '../observability/log.ts';
 import { giveWay } from './give-way.ts';
+import type { FromPortal, ToPortal } from './portal-messages.ts';
+import { answerPort } from './portal-port.ts';
 
-// This file runs in the platform thread, which answers all pages under /developers and sends the mails that are due. It has
+// This file runs in the portal's thread, which answers all pages under /developers and sends the mails that are due. It has
 // its own connections to the database, so that no write of a page or for a mail keeps a lookup waiting.
 
-declare const self: { onmessage: (event: { data: ToPlatform }) => void };
+declare const self: { onmessage: (event: { data: ToPortal }) => void };
 
 giveWay();
 
@@ -28,33 +29,32 @@ const thread = {
 
 self.onmessage = ({ data }) => {
   if (data.kind === 'start') thread.config = data.config;
-  else if (data.kind === 'page') void answer(data);
+  else if (data.kind === 'port') answerPort(data.port, answer);
   else if (data.kind === 'wake') wake();
   else if (data.kind === 'mails') void sendMails();
   else if (data.kind === 'stopping') beginStop();
   else void stop();
 };
 
-function post(message: FromPlatform): void {
+function post(message: FromPortal): void {
   postMessage(message);
 }
 
-async function answer({ id, request }: Extract<ToPlatform, { kind: 'page' }>): Promise<void> {
-  const config = thread.config as Config;
-  try {
-    thread.pages ??= openPages(config);
-    renewSessions(thread.pages.access);
-    post({ kind: 'answer', id, answer: await answerRequest(thread.pages, request) });
-  } catch (error) {
-    // The database could not be opened. The next request tries again.
-    post({ kind: 'answer', id, answer: refuseRequest(config, request, error) });
-  }
+function answer(request: Request): Promise<Response> {
+  return answerRequest({ config: thread.config as Config, open: openPages, report }, request);
+}
+
+/** Opens the files where they are not open. Throws where that can't be done; the next request tries again. */
+function openPages(): Pages {
+  thread.pages ??= startPages(thread.config as Config);
+  renewSessions(thread.pages.access);
+  return thread.pages;
 }
 
 /** Opens the files, which begins to sweep them. */
 function wake(): void {
   try {
-    thread.pages ??= openPages(thread.config as Config);
+    thread.pages ??= startPages(thread.config as Config);
   } catch (cause) {
     report('warn', 'Sessions that are over could not be deleted.', cause);
   }
@@ -71,11 +71,12 @@ async function sendMails(): Promise<void> {
   }
 }
 
-function report(level: PlatformEvent['level'], message: string, cause?: unknown): void {
-  post({ kind: 'event', event: { level, message, cause: cause === undefined ? undefined : describeFault(cause) } });
+function report(level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string): void {
+  const described = cause === undefined ? undefined : describeFault(cause);
+  post({ kind: 'event', event: { level, message, cause: described, requestId } });
 }
 
-function openPages(config: Config): Pages {
+function startPages(config: Config): Pages {
   const pages = createPages(openAccess(config), report);
   pages.isStopping = thread.isStopping;
   thread.sweeping = startSweeping(pages);

@@ -1,0 +1,54 @@
+import { AppError } from '../../shared/errors.ts';
+
+/** The longest body that is read; of a longer one the first byte too many is too, or nothing where its length says so. */
+export const MAX_BODY_BYTES = 65_536;
+
+/** How many bodies are read at a time. */
+export const MAX_READING = 256;
+
+/** The bodies that are being read, the oldest first: each is a function that gives it up. */
+export type Reading = Set<() => void>;
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * The bytes of a body; null where there is none, or it says that it is too long. Throws `too_many_pages` where it was given up:
+ * where as many as {@link MAX_READING} are being read, a new one takes the place of the oldest, so that slow clients keep nobody
+ * out. Throws `bad_form` where the client went away, or was slower than the listener's idle time allows.
+ */
+export async function readBody({ method, headers, body }: Request, reading: Reading): Promise<Bytes | null> {
+  if (body === null || method === 'GET' || method === 'HEAD') return null;
+  if (Number(headers.get('content-length') ?? 0) > MAX_BODY_BYTES) return null;
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const reader = body.getReader();
+  const giveUp = () => {
+    reject(new AppError('too_many_pages'));
+    void reader.cancel().catch(() => undefined);
+  };
+  if (reading.size >= MAX_READING) {
+    const [oldest] = reading as Iterable<() => void>;
+    oldest?.();
+    if (oldest !== undefined) reading.delete(oldest);
+  }
+  reading.add(giveUp);
+  try {
+    return await Promise.race([readBytes(reader), givenUp]);
+  } catch (error) {
+    throw error instanceof AppError ? error : new AppError('bad_form');
+  } finally {
+    reading.delete(giveUp);
+  }
+}
+
+async function readBytes(reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>): Promise<Bytes> {
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return Buffer.concat(chunks);
+    chunks.push(value);
+    length += value.length;
+    if (length <= MAX_BODY_BYTES) continue;
+    await reader.cancel();
+    return Buffer.concat(chunks, MAX_BODY_BYTES + 1);
+  }
+}
