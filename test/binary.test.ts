@@ -3,10 +3,14 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { ROUTES } from '../server/app.ts';
 import { VERSION } from '../shared/version.ts';
+import { challengeOn, userHandleOn } from './support/admin-pages.ts';
+import { secretOf } from './support/admins.ts';
+import { createAuthenticator } from './support/authenticator.ts';
 import { type Finished, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { DESCRIPTION } from './support/keys.ts';
 import { sendLines } from './support/manage.ts';
+import { fetchPage } from './support/pages.ts';
 import { noteMail } from './support/secret-search.ts';
 import { startServerProcess } from './support/server-process.ts';
 import { KEY, openTerminal } from './support/terminal.ts';
@@ -105,6 +109,29 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(await server.end()).toBe(0);
   });
 
+  test('admins register passkeys of each kind and sign in with them, checked by what is in the binary', async () => {
+    const folder = tempFolder();
+    const site = { PUBLIC_URL: 'http://localhost:3000' };
+    const server = await serve(folder, ['serve'], { PORT: '0', ...site });
+    const send = async (path: string, fields: Record<string, string>) => {
+      const answer = await fetchPage(server, path, { method: 'POST', body: new URLSearchParams(fields) });
+      return { status: answer.status, body: await answer.text() };
+    };
+    for (const kind of ['ES256', 'Ed25519', 'RS256'] as const) {
+      const secret = secretOf((await run(folder, ['admins', 'add', kind], site)).stdout.trim());
+      const authenticator = createAuthenticator({ id: 'localhost', origin: site.PUBLIC_URL }, kind);
+      const made = await send('/developers/enrol', { secret });
+      const credential = authenticator.register(challengeOn(made), userHandleOn(made));
+      expect((await send('/developers/enrol', { secret, name: 'Laptop', credential })).status).toBe(303);
+      expect(await run(folder, ['admins', 'confirm', kind, '--yes'])).toMatchObject({ code: 0 });
+      const asked = await send('/developers/admin/sign-in', {});
+      const sent = { credential: authenticator.assert(challengeOn(asked)) };
+      expect((await send('/developers/admin/sign-in', sent)).status).toBe(303);
+      expect((await send('/developers/admin/sign-in', sent)).status).toBe(403);
+    }
+    expect(await server.end()).toBe(0);
+  });
+
   test('several workers serve out of it and stop as one; it runs again to put in what a platform sends, which each of them says then', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
@@ -153,7 +180,8 @@ test('a hostile folder changes nothing: no bunfig.toml, .env, tsconfig.json, pac
     'profiles.jsonl': '{"id":1,"username":"one"}\n',
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  for (const name of ['elysia', 'commander', 'drizzle-orm', 'nodemailer', 'inquirer', 'zod']) {
+  const packages = ['elysia', 'commander', 'drizzle-orm', 'nodemailer', 'inquirer', 'zod', '@simplewebauthn/server'];
+  for (const name of packages) {
     mkdirSync(join(folder, 'node_modules', name), { recursive: true });
     writeFileSync(join(folder, 'node_modules', name, 'index.js'), evil);
   }

@@ -72,7 +72,7 @@ describe('who may import whom', () => {
         (name) => `shared/keys/${name}.ts`,
       ),
       ...['rate-limit', 'ring', 'account'].map((name) => `shared/limits/${name}.ts`),
-      ...['webauthn', 'cose', 'decision'].map((name) => `shared/access/${name}.ts`),
+      ...['passkey-json', 'passkey-keys', 'passkey-answers', 'decision'].map((name) => `shared/access/${name}.ts`),
     ];
     const files = SOURCES.filter(({ path }) => [...pure, 'shared/profiles/name.ts', 'shared/text.ts'].includes(path));
     expect(files.length).toBe(pure.length + 2);
@@ -170,6 +170,11 @@ describe('one owner each', () => {
   const owners: [string, RegExp | string, string[]][] = [
     ['SQLite', 'bun:sqlite', ['shared/db/connect.ts', 'shared/db/faults.ts']],
     ['nodemailer', 'nodemailer', ['shared/mail/mailer.ts']],
+    [
+      'checking passkeys; passkey-json.ts has the types',
+      '@simplewebauthn/server',
+      ['shared/access/passkey-answers.ts', 'shared/access/passkey-json.ts', 'shared/access/passkey-keys.ts'],
+    ],
     [
       'the environment; examples.ts shows clients how to read theirs',
       /process\.env|Bun\.env|import\.meta\.env/,

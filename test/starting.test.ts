@@ -94,6 +94,9 @@ test('a command loads no other command, and no database or server where it has n
 test('a command loads what it uses: the database, schemas of variables, input and answers, but no prompts, mail or server', () => {
   run('keys', 'list');
   expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm', 'zod']);
+  // Whoever deals with admins on the box checks no passkey.
+  run('admins', 'list', '--json');
+  expect(loaded('server/')).toEqual(['commander', 'drizzle-orm', 'zod']);
 });
 
 test('what reads no variable loads no schema', () => {
@@ -107,13 +110,15 @@ test('the server starts and answers without schemas of bodies, prompts, mail, sl
   const serve = async (...paths: string[]) => {
     const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
     const server = await startServerProcess({}, { words: listing(['serve']), environment });
-    for (const path of paths) expect((await get(server, path)).status).toBe(200);
+    const ask = (path: string) => (path.startsWith('/developers') ? fetch(server.url + path) : get(server, path));
+    for (const path of paths) expect((await ask(path)).status).toBe(200);
     expect(await server.end()).toBe(0);
     return loaded('server/docs/', 'server/workers/', 'shared/api/', 'shared/mail/m');
   };
   const started = await serve('/readyz');
   const parts = [
     'nodemailer',
+    '@simplewebauthn/server',
     'inquirer',
     '@inquirer/core',
     'server/docs/served.ts',
@@ -126,6 +131,9 @@ test('the server starts and answers without schemas of bodies, prompts, mail, sl
   // node:worker_threads takes 1.5 ms. Warnings about certificates need node:crypto; Commander loads the others but node:net.
   const builtins = ['buffer', 'child_process', 'crypto', 'fs', 'net', 'path', 'util'];
   expect(builtinsOfLoaded()).toEqual(builtins.map((name) => `node:${name}`));
+  // The pages' own thread loads that.
+  await serve('/developers', '/developers/admin/sign-in');
+  expect(loaded()).not.toContain('@simplewebauthn/server');
   const asked = await serve('/openapi.json', '/docs');
   for (const part of ['server/docs/served.ts', 'server/docs/page/page.ts']) expect(asked).toContain(part);
   // The document was made before: nothing that makes it is loaded.

@@ -24,7 +24,7 @@ import { signOut } from './pages/sign-out.ts';
 import { withdraw, withdrawPage } from './pages/withdraw-key.ts';
 import { DECISION_FIELDS } from './passkeys/decision-form.ts';
 import { LINKED_FIELDS } from './passkeys/decision-link.ts';
-import { ASSERTION_FIELDS, REGISTRATION_FIELDS } from './passkeys/passkey-form.ts';
+import { PASSKEY_FIELD } from './passkeys/passkey-form.ts';
 import type { PageRoute } from './visit.ts';
 
 /** Where a browser is signed out, which it is also where the end of its session can't be stored. */
@@ -51,7 +51,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     method: 'POST',
     path: '/developers/enrol',
     who: 'anyone',
-    fields: { secret: 'secret', name: 'one', ...REGISTRATION_FIELDS },
+    fields: { secret: 'secret', name: 'one', ...PASSKEY_FIELD },
     act: enrol,
   },
   { method: 'GET', path: '/developers/enrol/registered', who: 'anyone', act: registeredPage },
@@ -60,7 +60,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     method: 'POST',
     path: '/developers/admin/sign-in',
     who: 'anyone',
-    fields: { next: 'one', ...ASSERTION_FIELDS },
+    fields: { next: 'one', ...PASSKEY_FIELD },
     act: adminSignIn,
   },
   {
@@ -89,7 +89,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     method: 'POST',
     path: '/developers/admin/people/passkeys/:id/remove',
     who: 'admin',
-    fields: ASSERTION_FIELDS,
+    fields: PASSKEY_FIELD,
     act: removeOwnPasskey,
   },
   { method: 'GET', path: '/developers/admin/log', who: 'admin', query: ['before'], act: log },

@@ -5,13 +5,14 @@ import type { Access, Client } from './access.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
 import { type Decision, decisionText } from './decision.ts';
+import { checkAssertion } from './passkey-answers.ts';
+import { type Answer, type Assertion, readAssertion } from './passkey-json.ts';
 import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
-import { relyingPartyOf } from './relying-party.ts';
+import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import type { Session, Signed } from './session-row.ts';
 import { beginSession } from './sessions.ts';
 import { writeSessions } from './sessions-file.ts';
 import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
-import { type Assertion, challengeIn, type RelyingParty, verifyAssertion } from './webauthn.ts';
 
 // What admins do with a passkey: they sign in, and they let exactly one decision through. Functions throw `busy` where a lock
 // is held for too long, and `refused` where PUBLIC_URL can't have passkeys.
@@ -28,11 +29,16 @@ export function beginSignIn(access: Access): AssertionOptions {
   return { challenge: makeSignInChallenge(access), party, credentialIds: [] };
 }
 
-/** Signs an admin in by an assertion, once. Throws `forbidden`. */
-export function signInByPasskey(access: Access, sent: Assertion, client: Client): { token: string; session: Session } {
-  const challenge = challengeIn(sent.clientDataJson);
+/** Signs an admin in by an assertion, which is the JSON of a credential, once. Throws `forbidden`. */
+export async function signInByPasskey(
+  access: Access,
+  text: string,
+  client: Client,
+): Promise<{ token: string; session: Session }> {
+  const answer = readAssertion(text);
+  const { challenge } = answer;
   checkSignInChallenge(access, challenge);
-  const { name, generation } = checkPasskey(access, challenge, sent);
+  const { name, generation } = await checkPasskey(access, answer);
   return writeSessions(access.sessions, (sqlite) => {
     useSignInChallenge(access, sqlite, challenge);
     return beginSession(access, { kind: 'admin', name, generation }, client);
@@ -52,15 +58,20 @@ export function beginDecision(access: Access, admin: SignedAdmin, decision: Deci
 }
 
 /**
- * Uses an assertion up for exactly this decision, and returns the admin as the person that may take it: the only place
+ * Uses an assertion, which is the JSON of a credential, up for exactly this decision, and returns the admin as the person that may take it: the only place
  * where `hasAsserted` becomes true. Throws `forbidden`
  * for an assertion that is old, used, another's, changed or for anything else than this decision, and `changed_since` where
  * the key is not as the page showed it any more; whatever stores the decision looks again.
  */
-export function consumeAssertion(access: Access, admin: SignedAdmin, sent: Assertion, decision: Decision): Person {
-  const challenge = challengeIn(sent.clientDataJson);
-  consumeChallenge(access, challenge, { purpose: 'decision', admin, about: decisionText(decision) });
-  const by = checkPasskey(access, challenge, sent);
+export async function consumeAssertion(
+  access: Access,
+  admin: SignedAdmin,
+  text: string,
+  decision: Decision,
+): Promise<Person> {
+  const answer = readAssertion(text);
+  consumeChallenge(access, answer.challenge, { purpose: 'decision', admin, about: decisionText(decision) });
+  const by = await checkPasskey(access, answer);
   if (by.name !== admin.name || by.generation !== admin.generation) {
     throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
   }
@@ -81,17 +92,13 @@ function confirmedIds(access: Access, { name, generation }: SignedAdmin): string
 }
 
 /** Whose passkey has signed this challenge; stores its counter. Throws `forbidden`. */
-function checkPasskey(access: Access, challenge: string, sent: Assertion): Admin {
-  const found = findPasskey(access.db, Buffer.from(sent.credentialId, 'base64url'));
+async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertion>): Promise<Admin> {
+  const found = findPasskey(access.db, Buffer.from(sent.id, 'base64url'));
   if (found === null) throw new AppError('forbidden', 'This passkey is not registered here, or not any more.');
   const { passkey, admin } = found;
   const userHandle = admin.userHandle.toString('base64url');
-  const { signCount } = verifyAssertion(
-    relyingPartyOf(access.config.publicUrl),
-    challenge,
-    { ...passkey, userHandle },
-    sent,
-  );
+  const party = relyingPartyOf(access.config.publicUrl);
+  const { signCount } = await checkAssertion(party, challenge, { ...passkey, userHandle }, sent);
   // Only after the signature, so that strangers learn nothing of it.
   if (passkey.confirmedAt === null) {
     const sentence = `This passkey is not confirmed yet: the operator does that with "profilectl admins confirm ${admin.name}".`;

@@ -6,8 +6,8 @@ import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import type { Access, Client } from './access.ts';
 import { newGeneration } from './generation.ts';
+import type { Credential } from './passkey-answers.ts';
 import { addPeopleEvent } from './people-log.ts';
-import type { Credential } from './webauthn.ts';
 
 // The passkeys of admins. Functions throw `busy` where a lock is held for too long.
 

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import { AppError } from '../errors.ts';
-import type { RelyingParty } from './webauthn.ts';
+
+/** The web site that passkeys are made for: its host, and the origin of its pages. */
+export type RelyingParty = { id: string; origin: string };
 
 /** The web site that passkeys are made for, by PUBLIC_URL. Throws `refused`, saying what to set, where browsers make none for it. */
 export function relyingPartyOf(publicUrl: string): RelyingParty {

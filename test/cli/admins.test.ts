@@ -26,7 +26,7 @@ describe('profilectl admins', () => {
       code: 1,
       stderr: expect.stringContaining('was not used so far'),
     });
-    const authenticator = registerAt(access, added.stdout.trim(), 'Laptop');
+    const authenticator = await registerAt(access, added.stdout.trim(), 'Laptop');
     const terminal = openTerminal(['admins', 'confirm', 'grace'], variables);
     await terminal.see(/Registered +20/);
     await terminal.see(/From +192\.0\.2\.7/);
@@ -41,7 +41,7 @@ describe('profilectl admins', () => {
     const confirmed = await run('admins', 'confirm', 'Grace', '--yes');
     expect(confirmed).toMatchObject({ code: 0, stdout: 'Grace confirmed\n' });
     expect(confirmed.stderr).toMatch(/Passkey +Laptop/);
-    expect(signIn(access, authenticator).signed.name).toBe('Grace');
+    expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
   });
 
   test('says of an address where nothing answers that the pages are off', async () => {
@@ -67,7 +67,7 @@ describe('profilectl admins', () => {
 
   test('invites anew: ends passkeys after a yes, or leaves them, and says so', async () => {
     const { access, run } = world();
-    const authenticator = enrol(access, 'Grace');
+    const authenticator = await enrol(access, 'Grace');
     expect(await run('admins', 'invite', 'Grace')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
     const kept = JSON.parse((await run('admins', 'invite', 'Grace', '--keep-passkeys', '--json')).stdout);
     expect(kept).toEqual({
@@ -76,7 +76,7 @@ describe('profilectl admins', () => {
       expiresAt: expect.any(String),
       endedPasskeys: 0,
     });
-    expect(signIn(access, authenticator).signed.name).toBe('Grace');
+    expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
     const ended = await run('admins', 'invite', 'Grace', '--yes');
     expect(ended.stderr).toContain('1 passkey of Grace ended.');
     expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
@@ -84,7 +84,7 @@ describe('profilectl admins', () => {
 
   test('lists and removes them, as JSON too; names are cleaned, and completed at TAB', async () => {
     const { access, run } = world();
-    enrol(access, 'Grace');
+    await enrol(access, 'Grace');
     const { admins } = JSON.parse((await run('admins', 'list', '--json')).stdout);
     expect(admins).toEqual(JSON.parse(JSON.stringify(listAdmins(access))));
     expect(admins[0].passkeys[0]).toMatchObject({ name: 'Laptop', registeredFrom: '192.0.2.7' });
@@ -99,15 +99,15 @@ describe('profilectl admins', () => {
 describe('while a question about an admin stands', () => {
   test('another passkey keeps admins remove from removing more than was shown, and it asks again', async () => {
     const { access, variables, run } = world();
-    const authenticator = enrol(access, 'Grace');
+    const authenticator = await enrol(access, 'Grace');
     const terminal = openTerminal(['admins', 'remove', 'Grace'], variables);
     await terminal.see('Remove the admin Grace with 1 passkey and all sessions?');
     const { stdout } = await run('admins', 'invite', 'Grace', '--keep-passkeys');
-    registerAt(access, stdout.trim(), 'Phone');
+    await registerAt(access, stdout.trim(), 'Phone');
     terminal.type(`y${KEY.enter}`);
     await terminal.see('Admin Grace has changed meanwhile: an invitation or a passkey was added, confirmed or ended.');
     await terminal.see('Remove the admin Grace with 2 passkeys and all sessions?');
-    expect(signIn(access, authenticator).signed.name).toBe('Grace');
+    expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(0);
     expect(listAdmins(access)).toEqual([]);
@@ -119,17 +119,17 @@ describe('while a question about an admin stands', () => {
       ['invite', 'End 1 passkey and all sessions of Grace?'],
     ] as const) {
       const { access, variables, run } = world();
-      enrol(access, 'Grace');
+      await enrol(access, 'Grace');
       const terminal = openTerminal(['admins', verb, 'Grace'], variables);
       await terminal.see(question);
       await run('admins', 'remove', 'Grace', '--yes');
-      const other = enrol(access, 'Grace');
+      const other = await enrol(access, 'Grace');
       terminal.type(`y${KEY.enter}`);
       await terminal.see('the admin was removed, and another one added under this name');
       await terminal.see(question);
       terminal.type(KEY.enter);
       expect(await terminal.exited).toBe(130);
-      expect(signIn(access, other).signed.name).toBe('Grace');
+      expect((await signIn(access, other)).signed.name).toBe('Grace');
     }
   });
 });

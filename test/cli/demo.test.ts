@@ -90,7 +90,7 @@ test('a demo says where to sign in as the owner and as an admin, all of it works
   const access = openAccess(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
   const enrolment = lineWith('/developers/enrol#').trim();
   expect((await fetch(enrolment)).status).toBe(200);
-  registerAt(access, enrolment);
+  await registerAt(access, enrolment);
   expect(run(`${lineWith('admins confirm')} --yes`)).toBe('Grace confirmed\n');
   closeAccess(access);
   expect((await fetch(`${url}/developers/admin/sign-in`)).status).toBe(200);

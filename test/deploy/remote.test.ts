@@ -52,7 +52,7 @@ test.skipIf(programPath('caddy') === null)(
   'the whole life of a key, by profilectl on other machines alone, over HTTPS',
   async () => {
     const { world, proxy, url } = await startBehindCaddy();
-    const { cookie, authenticator } = signInAdmin(world, 'Grace');
+    const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const grace = { cookie: `__Host-${cookie}`, authenticator };
     const [adas, graces] = [trustingDesktop(), trustingDesktop()];
     const asAda = (words: string[]) => profilectlDeciding(words, adas.variables);

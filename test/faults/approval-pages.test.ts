@@ -49,8 +49,8 @@ async function prepare(variables: Record<string, string>) {
   afterAll(() => closeAccess(access));
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const identifier = await request(access, { profile: 'ada' });
-  const authenticator = enrol(access, 'Grace');
-  const { token, signed } = signIn(access, authenticator);
+  const authenticator = await enrol(access, 'Grace');
+  const { token, signed } = await signIn(access, authenticator);
   const path = `/developers/admin/keys/${identifier}`;
   const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
   const send = (at: { url: string }) => {
@@ -65,8 +65,7 @@ async function prepare(variables: Record<string, string>) {
       shown,
     } as const;
     const { challenge } = beginDecision(access, signed as SignedAdmin, decision);
-    const { userHandle, ...assertion } = authenticator.assert(challenge);
-    const body = new URLSearchParams({ ...fields, shown, ...assertion, userHandle: userHandle ?? '' });
+    const body = new URLSearchParams({ ...fields, shown, credential: authenticator.assert(challenge) });
     return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });
   };
   const page = async (at: { url: string }) => {

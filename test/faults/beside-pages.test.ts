@@ -60,7 +60,7 @@ test('an import that changes the owner’s address while an admin’s decision w
   const smtp = await startSmtp();
   const world = await adminWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
   const { access } = world;
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const variables = { DATABASE_PATH: access.config.databasePath };
   const others = Array.from({ length: 200 }, (_, at) => ({ id: 1_000 + at, username: `other${at}` }));
   // On a slow machine the import may hold the lock for longer than pages wait for it, which is not what this test is about.

@@ -43,7 +43,7 @@ async function makeWorld(): Promise<string> {
   const opened = withTables(openDatabase(made, 'fill'));
   const sessions = openSessionsFile(made);
   const config = testConfig({ DATABASE_PATH: made, PUBLIC_URL: 'https://api.example.org' });
-  enrol({ ...createDeps(opened, config), sessions }, 'Grace');
+  await enrol({ ...createDeps(opened, config), sessions }, 'Grace');
   closeSessionsFile(sessions);
   expect((await profilectl(['tokens', 'add', 'backend', '--right', 'profiles', '--db', made])).code).toBe(0);
   expect((await profilectl(['db', 'backup', join(folder, 'backup.sqlite'), '--db', made])).code).toBe(0);

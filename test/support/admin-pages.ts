@@ -15,9 +15,9 @@ export async function adminWorld(variables: Record<string, string> = {}): Promis
 }
 
 /** Adds an admin and signs in. */
-export function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: string): SignedInAdmin {
-  const authenticator = enrol(access, name);
-  return { cookie: `session=${signIn(access, authenticator).token}`, authenticator };
+export async function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: string): Promise<SignedInAdmin> {
+  const authenticator = await enrol(access, name);
+  return { cookie: `session=${(await signIn(access, authenticator)).token}`, authenticator };
 }
 
 /** What a form sends, by the page that has it. */
@@ -32,24 +32,23 @@ export function hiddenIn({ body }: PageAnswer): [string, string][] {
 }
 
 /** The challenge that a page asks a passkey to sign. */
-export function challengeOn(page: PageAnswer): string {
+export function challengeOn(page: Pick<PageAnswer, 'body'>): string {
   return optionsOn(page).challenge;
 }
 
 /** The user handle that a page gives to a new passkey. */
-export function userHandleOn(page: PageAnswer): string {
+export function userHandleOn(page: Pick<PageAnswer, 'body'>): string {
   return optionsOn(page).user?.handle ?? '';
 }
 
-function optionsOn({ body }: PageAnswer): { challenge: string; user?: { handle: string } } {
+function optionsOn({ body }: Pick<PageAnswer, 'body'>): { challenge: string; user?: { handle: string } } {
   return JSON.parse(unescaped(/data-options="([^"]*)"/.exec(body)?.[1] ?? '{}'));
 }
 
 /** What a page's form sends once this passkey has answered. */
 export function withPasskey(page: PageAnswer, authenticator: Authenticator): [string, string][] {
-  const { userHandle, ...assertion } = authenticator.assert(challengeOn(page));
-  const said = Object.entries({ ...assertion, userHandle: userHandle ?? '' });
-  return [...hiddenIn(page).filter(([name]) => !said.some(([field]) => field === name)), ...said];
+  const others = hiddenIn(page).filter(([name]) => name !== 'credential');
+  return [...others, ['credential', authenticator.assert(challengeOn(page))]];
 }
 
 /** Asks to decide on a key, with the state that its page shows just now; returns the page that asks for the passkey. */

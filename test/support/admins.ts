@@ -1,8 +1,8 @@
 import type { Access } from '../../shared/access/access.ts';
 import { addAdmin, unconfirmedPasskey } from '../../shared/access/admins.ts';
 import { beginSignIn, type SignedAdmin, signInByPasskey } from '../../shared/access/assertions.ts';
-import { beginRegistration, register } from '../../shared/access/enrolments.ts';
 import { confirmPasskey } from '../../shared/access/passkeys.ts';
+import { beginRegistration, register } from '../../shared/access/registration.ts';
 import { CLIENT } from './access.ts';
 import { onBox } from './actors.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
@@ -13,24 +13,32 @@ export function secretOf(address: string): string {
 }
 
 /** Registers a passkey of this authenticator, or of a new one, at such an address; it waits to be confirmed. */
-export function registerAt(access: Access, address: string, name = 'Laptop', made?: Authenticator): Authenticator {
+export async function registerAt(
+  access: Access,
+  address: string,
+  name = 'Laptop',
+  made?: Authenticator,
+): Promise<Authenticator> {
   const secret = secretOf(address);
   const { challenge, party, user } = beginRegistration(access, secret);
   const authenticator = made ?? createAuthenticator(party);
-  register(access, secret, { ...authenticator.register(challenge, user.handle), name }, CLIENT);
+  await register(access, secret, { credential: authenticator.register(challenge, user.handle), name }, CLIENT);
   return authenticator;
 }
 
 /** Adds an admin with one confirmed passkey. */
-export function enrol(access: Access, name: string): Authenticator {
-  const authenticator = registerAt(access, addAdmin(access, name, onBox('root')).address);
+export async function enrol(access: Access, name: string): Promise<Authenticator> {
+  const authenticator = await registerAt(access, addAdmin(access, name, onBox('root')).address);
   confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
   return authenticator;
 }
 
 /** Signs in with a passkey; returns the session's token, and who is signed in. */
-export function signIn(access: Access, authenticator: Authenticator): { token: string; signed: SignedAdmin } {
+export async function signIn(
+  access: Access,
+  authenticator: Authenticator,
+): Promise<{ token: string; signed: SignedAdmin }> {
   const { challenge } = beginSignIn(access);
-  const { token, session } = signInByPasskey(access, authenticator.assert(challenge), CLIENT);
+  const { token, session } = await signInByPasskey(access, authenticator.assert(challenge), CLIENT);
   return { token, signed: session.signed as SignedAdmin };
 }

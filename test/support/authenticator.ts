@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { coseKeyOf } from '../../shared/access/cose.ts';
-import type { Assertion, Registration, RelyingParty } from '../../shared/access/webauthn.ts';
+import type { Assertion, Registration } from '../../shared/access/passkey-json.ts';
+import type { RelyingParty } from '../../shared/access/relying-party.ts';
+import { coseKeyOf } from './cose.ts';
 
 /** What an authenticator does otherwise than it should; everything is changed before it signs. */
 export type Twist = {
@@ -9,6 +10,8 @@ export type Twist = {
   flags?: number;
   signCount?: number;
   party?: Partial<RelyingParty>;
+  /** The key that is registered, as COSE. */
+  cose?: Uint8Array;
   /** Follows the authenticator data. */
   extensions?: Uint8Array;
 };
@@ -54,39 +57,52 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
     ]);
   };
 
+  const credential = {
+    id: base64url(credentialId),
+    rawId: base64url(credentialId),
+    type: 'public-key',
+    clientExtensionResults: {},
+  } as const;
+
   return {
     kind,
     credentialId,
     cose,
     publicKey: publicKey.export({ type: 'spki', format: 'der' }),
-    /** Registers for a challenge; the attestation object is what only the independent implementation reads. */
-    register: (challenge: string, handle: string, twist: Twist = {}): Registration & { attestationObject: string } => {
+    /** Registers for a challenge; gives what a browser sends, as JSON. */
+    register: (challenge: string, handle: string, twist: Twist = {}): string => {
       userHandle = handle;
       const idLength = Buffer.alloc(2);
       idLength.writeUInt16BE(credentialId.length);
-      const attested = Buffer.concat([Buffer.alloc(16), idLength, credentialId, cose]);
+      const attested = Buffer.concat([Buffer.alloc(16), idLength, credentialId, twist.cose ?? cose]);
       const data = authenticatorData(twist, attested, USUAL_FLAGS | 0x40);
-      return {
-        credentialId: base64url(credentialId),
-        clientDataJson: base64url(clientData('webauthn.create', challenge, twist)),
-        authenticatorData: base64url(data),
-        publicKey: base64url(publicKey.export({ type: 'spki', format: 'der' })),
-        attestationObject: base64url(attestationObjectOf(data)),
-      };
+      return JSON.stringify({
+        ...credential,
+        response: {
+          clientDataJSON: base64url(clientData('webauthn.create', challenge, twist)),
+          attestationObject: base64url(attestationObjectOf(data)),
+          // Browsers send these too, and nobody reads them.
+          authenticatorData: base64url(data),
+          publicKey: base64url(publicKey.export({ type: 'spki', format: 'der' })),
+          transports: ['internal'],
+        },
+      } satisfies Registration);
     },
-    /** Signs for a challenge, counting one up. */
-    assert: (challenge: string, twist: Twist = {}): Assertion => {
+    /** Signs for a challenge, counting one up; gives what a browser sends, as JSON. */
+    assert: (challenge: string, twist: Twist = {}): string => {
       signCount++;
       const client = clientData('webauthn.get', challenge, twist);
       const data = authenticatorData(twist, Buffer.alloc(0), USUAL_FLAGS);
       const signature = sign(kind === 'Ed25519' ? null : 'sha256', Buffer.concat([data, sha256(client)]), privateKey);
-      return {
-        credentialId: base64url(credentialId),
-        clientDataJson: base64url(client),
-        authenticatorData: base64url(data),
-        signature: base64url(signature),
-        userHandle,
-      };
+      return JSON.stringify({
+        ...credential,
+        response: {
+          clientDataJSON: base64url(client),
+          authenticatorData: base64url(data),
+          signature: base64url(signature),
+          ...(userHandle !== null && { userHandle }),
+        },
+      } satisfies Assertion);
     },
   };
 }
@@ -94,13 +110,17 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
 /** A passkey in software. */
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-/** `{"fmt": "none", "attStmt": {}, "authData": data}` in CBOR. */
-export function attestationObjectOf(data: Uint8Array): Buffer {
+/** `{"fmt": "none", "attStmt": {}, "authData": data}` in CBOR, or with another format and statement. */
+export function attestationObjectOf(
+  data: Uint8Array,
+  format = 'none',
+  statement: Uint8Array = Buffer.of(0xa0),
+): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.of(0x60 + value.length), Buffer.from(value)]);
   const length = Buffer.alloc(2);
   length.writeUInt16BE(data.length);
   return Buffer.concat([
     Buffer.of(0xa3),
-    ...[text('fmt'), text('none'), text('attStmt'), Buffer.of(0xa0), text('authData'), Buffer.of(0x59), length, data],
+    ...[text('fmt'), text(format), text('attStmt'), statement, text('authData'), Buffer.of(0x59), length, data],
   ]);
 }

@@ -18,13 +18,13 @@ export async function remoteWorld(variables: Record<string, string> = {}) {
   const { access, clock } = world;
   // The commands go by the machine's clock.
   clock.advance(Date.now() - clock.nowMs());
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   return {
     world,
     access,
     server: await serverOfPages(world),
     grace,
-    adminToken: personTokenFor(access, signIn(access, grace.authenticator).signed),
+    adminToken: personTokenFor(access, (await signIn(access, grace.authenticator)).signed),
     ownerToken: personTokenFor(access, ownerToSign(access, 7) as Signed),
   };
 }

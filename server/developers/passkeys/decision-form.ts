@@ -6,7 +6,7 @@ import { readAnswer, typedText } from '../../../shared/keys/input-text.ts';
 import { parseInput } from '../../../shared/keys/parse-input.ts';
 import { inputFor, OPERATIONS } from '../../../shared/operations.ts';
 import { allValues, type FieldKinds, type Form, oneValue } from '../form.ts';
-import { ASSERTION_FIELDS } from './passkey-form.ts';
+import { PASSKEY_FIELD } from './passkey-form.ts';
 
 /** What can be decided on a key. */
 export type KeyOperation = Exclude<Decision['operation'], 'remove passkey'>;
@@ -40,7 +40,7 @@ export const DECISION_FIELDS: FieldKinds = {
     ]),
   ),
   shown: 'one',
-  ...ASSERTION_FIELDS,
+  ...PASSKEY_FIELD,
 };
 
 /**

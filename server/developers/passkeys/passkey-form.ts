@@ -1,7 +1,6 @@
 import type { AssertionOptions } from '../../../shared/access/assertions.ts';
-import type { RegistrationOptions } from '../../../shared/access/enrolments.ts';
+import type { RegistrationOptions } from '../../../shared/access/registration.ts';
 import { relyingPartyOf } from '../../../shared/access/relying-party.ts';
-import type { Assertion } from '../../../shared/access/webauthn.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type Html, html } from '../../html.ts';
 import { signInFault } from '../cookies.ts';
@@ -13,36 +12,15 @@ import script from './passkey.browser.js' with { type: 'text' };
 // Forms that are sent with a passkey. The server answers the first POST of such a form with a page that has a challenge, and
 // the script of that page sends the form again with what the passkey says to it.
 
-/** The fields that a script fills in where a passkey is used; they are worth nothing a second time, and never shown. */
-export const ASSERTION_FIELDS = {
-  credentialId: 'used up',
-  clientDataJson: 'used up',
-  authenticatorData: 'used up',
-  signature: 'used up',
-  userHandle: 'used up',
-} as const;
-
-/** The fields that a script fills in where a passkey is made. */
-export const REGISTRATION_FIELDS = {
-  credentialId: 'used up',
-  clientDataJson: 'used up',
-  authenticatorData: 'used up',
-  publicKey: 'used up',
-} as const;
+/** The field that a script fills in with the JSON of a credential; it is worth nothing a second time, and never shown. */
+export const PASSKEY_FIELD = { credential: 'used up' } as const;
 
 /** The scripts of a page with a {@link passkeyForm}. */
 export const PASSKEY_SCRIPTS: readonly string[] = [script];
 
-/** What a passkey has said, as a form brought it; null where the form was sent without, and asks for a challenge. */
-export function assertionIn(form: Form): Assertion | null {
-  if (oneValue(form, 'credentialId') === '') return null;
-  return {
-    credentialId: oneValue(form, 'credentialId'),
-    clientDataJson: oneValue(form, 'clientDataJson'),
-    authenticatorData: oneValue(form, 'authenticatorData'),
-    signature: oneValue(form, 'signature'),
-    userHandle: oneValue(form, 'userHandle') || null,
-  };
+/** What a passkey has said, as JSON; null where the form was sent without, and asks for a challenge. */
+export function credentialIn(form: Form): string | null {
+  return oneValue(form, 'credential') || null;
 }
 
 /** What is shown until a script of the page hides it. */
@@ -58,10 +36,9 @@ export type PasskeyForm = {
 
 /** Lays out such a form; the page needs {@link PASSKEY_SCRIPTS} too. */
 export function passkeyForm({ action, button, parts, isAtOnce = false, passkey, options }: PasskeyForm): Html {
-  const fields = Object.keys(passkey === 'create' ? REGISTRATION_FIELDS : ASSERTION_FIELDS);
   return html`${WITHOUT_SCRIPT}
 <p class="summary" id="passkey-fault" role="alert" hidden></p>
-<form method="post" action="${action}" novalidate data-passkey="${passkey}" data-options="${JSON.stringify(options)}" data-at-once="${isAtOnce ? 'yes' : 'no'}">${parts}${fields.map((name) => hiddenField(name, ''))}<p><button>${button}</button></p></form>`;
+<form method="post" action="${action}" novalidate data-passkey="${passkey}" data-options="${JSON.stringify(options)}" data-at-once="${isAtOnce ? 'yes' : 'no'}">${parts}${hiddenField('credential', '')}<p><button>${button}</button></p></form>`;
 }
 
 /** Why nobody can use a passkey here, by the configuration or by how the request came; null where it works. */

@@ -1,5 +1,5 @@
 // Has the browser make a passkey or use one, and sends the form with what it gave. The form says in data-passkey which of
-// both, and in data-options with what; its hidden fields have the names of what is sent.
+// both, and in data-options with what; its field `credential` takes the JSON of what the browser gave.
 const form = document.querySelector('form[data-passkey]');
 const fault = document.getElementById('passkey-fault');
 const { passkey, options } = form.dataset;
@@ -16,8 +16,8 @@ const textOf = (buffer) =>
 
 const known = credentialIds.map((one) => ({ type: 'public-key', id: bytesOf(one) }));
 
-async function create() {
-  const { id, response } = await navigator.credentials.create({
+const create = () =>
+  navigator.credentials.create({
     publicKey: {
       challenge: bytesOf(challenge),
       rp: { id: party.id, name: 'Profile Lookup' },
@@ -28,18 +28,9 @@ async function create() {
       attestation: 'none',
     },
   });
-  const publicKey = response.getPublicKey();
-  if (publicKey === null) throw new Error('This device makes keys of a kind that can’t be used here; try another one.');
-  return {
-    credentialId: id,
-    clientDataJson: textOf(response.clientDataJSON),
-    authenticatorData: textOf(response.getAuthenticatorData()),
-    publicKey: textOf(publicKey),
-  };
-}
 
-async function get() {
-  const { id, response } = await navigator.credentials.get({
+const get = () =>
+  navigator.credentials.get({
     publicKey: {
       challenge: bytesOf(challenge),
       rpId: party.id,
@@ -47,13 +38,17 @@ async function get() {
       userVerification: 'required',
     },
   });
-  return {
-    credentialId: id,
-    clientDataJson: textOf(response.clientDataJSON),
-    authenticatorData: textOf(response.authenticatorData),
-    signature: textOf(response.signature),
-    userHandle: response.userHandle === null ? '' : textOf(response.userHandle),
-  };
+
+// The standard's JSON of a credential. Older browsers and some password managers have no toJSON() that works.
+function jsonOf(credential) {
+  try {
+    return credential.toJSON();
+  } catch {
+    const { id, type, response } = credential;
+    const names = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'];
+    const said = names.filter((name) => response[name]).map((name) => [name, textOf(response[name])]);
+    return { id, rawId: id, type, response: Object.fromEntries(said), clientExtensionResults: {} };
+  }
 }
 
 function tell(sentence) {
@@ -61,12 +56,12 @@ function tell(sentence) {
   fault.hidden = false;
 }
 
-function sentenceOf({ name, message }) {
+function sentenceOf({ name }) {
   if (name === 'NotAllowedError' || name === 'AbortError') {
     return 'No passkey was used: it was cancelled, took too long, or this device has none for this site. Try again.';
   }
   if (name === 'InvalidStateError') return 'This device keeps a passkey of this admin already; take another device.';
-  return name === 'Error' ? message : `This browser could not use a passkey here (${name}).`;
+  return `This browser could not use a passkey here (${name}).`;
 }
 
 async function ask(event) {
@@ -76,7 +71,7 @@ async function ask(event) {
   button.disabled = true;
   try {
     const given = await (passkey === 'create' ? create() : get());
-    for (const [name, value] of Object.entries(given)) form.elements.namedItem(name).value = value;
+    form.elements.namedItem('credential').value = JSON.stringify(jsonOf(given));
     form.submit();
   } catch (error) {
     tell(sentenceOf(error));

@@ -88,7 +88,7 @@ async function beginByCode(laptop: Laptop, ...words: string[]) {
 test('an admin types the short code of the page, which is shown meanwhile, and is let in for twelve hours', async () => {
   const laptop = newLaptop();
   const { terminal, address } = await beginByCode(laptop, '--json');
-  const { cookie } = signInAdmin(world, 'Grace');
+  const { cookie } = await signInAdmin(world, 'Grace');
   const { goOn, code } = await decideOn(address, cookie, 'let in');
   expect(goOn).toBeNull();
   expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);

@@ -30,7 +30,7 @@ const ask = (world: PageWorld, path: string, { method, fields = {} }: (typeof AD
 /** A world with two keys of Ada, and the paths of a route for each of them and for two identifiers that nobody has. */
 async function worldWithKeys() {
   const world = await adminWorld();
-  const admin = signInAdmin(world, 'Grace');
+  const admin = await signInAdmin(world, 'Grace');
   const { identifier } = await issue(world.access, { profile: 'ada' });
   const pending = await request(world.access, { profile: 'ada' });
   const identifiers = [NOBODYS, identifier, pending, otherCase(pending)];

@@ -29,7 +29,7 @@ const worldMailingTo = (port: number) =>
 /** The same with a key that waits, and an admin who is signed in: `approve` approves it, `read` is the text of its page. */
 async function waitingKey({ port }: { port: number }) {
   const world = await worldMailingTo(port);
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const identifier = await request(world.access, { profile: 'ada' });
   const approve = () => decideAs(world, grace, identifier, APPROVAL);
   const read = async () => textOf(await keyPageOf(world, grace, identifier));
@@ -53,7 +53,7 @@ describe('how an approval went is on the key’s page', () => {
   test('while the mail is on its way, and once it was accepted', async () => {
     const smtp = await slowSmtp();
     const { world, grace, identifier, approve } = await waitingKey(smtp);
-    const hopper = signInAdmin(world, 'Hopper');
+    const hopper = await signInAdmin(world, 'Hopper');
     expect((await approve()).status).toBe(303);
     await smtp.arrived;
     const path = `/developers/admin/keys/${identifier}`;
@@ -139,7 +139,7 @@ describe('how an approval went is on the key’s page', () => {
   test('decided otherwise meanwhile: by whom, and that the secret never works', async () => {
     const smtp = await slowSmtp();
     const { world, identifier, approve, read } = await waitingKey(smtp);
-    const hopper = signInAdmin(world, 'Hopper');
+    const hopper = await signInAdmin(world, 'Hopper');
     await approve();
     await smtp.arrived;
     await decideAs(world, hopper, identifier, [
@@ -194,7 +194,7 @@ describe('how an approval went is on the key’s page', () => {
 describe('when the server stops', () => {
   test('no approval begins any more, and nothing of it is lost', async () => {
     const world = await adminWorld();
-    const grace = signInAdmin(world, 'Grace');
+    const grace = await signInAdmin(world, 'Grace');
     const identifier = await request(world.access, { profile: 'ada' });
     const page = await askToDecide(world, grace, identifier, APPROVAL);
     world.pages.isStopping = true;

@@ -37,9 +37,10 @@ const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
 
-/** Opens a path in a browser that keeps passkeys, and answers for its owner. */
-async function openWithPasskeys(path: string) {
+/** Opens a path in a browser that keeps passkeys, and answers for its owner. A script may run before those of each page. */
+async function openWithPasskeys(path: string, script = '') {
   const { page, troubles } = await openPage(`${ORIGIN}/developers`, WIDE);
+  await page.addInitScript(script);
   await addAuthenticator(await toolsOf(page));
   await page.goto(ORIGIN + path);
   return { page, troubles };
@@ -50,9 +51,9 @@ const button = (page: Page, name: string) => page.getByRole('button', { name });
 const confirm = (name: string) => confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
 
 /** Registers a passkey at the address that the box prints, has it confirmed there, and signs in. */
-async function enrolAndSignIn(name: string) {
+async function enrolAndSignIn(name: string, script = '') {
   const { address } = addAdmin(access, name, onBox('root'));
-  const { page, troubles } = await openWithPasskeys(address.slice(ORIGIN.length));
+  const { page, troubles } = await openWithPasskeys(address.slice(ORIGIN.length), script);
   await button(page, 'Continue').click();
   await page.getByLabel('Name of the passkey').fill('Laptop');
   await button(page, 'Make a passkey').click();
@@ -77,6 +78,17 @@ async function tabTo(page: Page, name: string): Promise<void> {
 }
 
 describe.skipIf(!hasChromium)('an admin with a browser', () => {
+  test.each([
+    ['older than toJSON()', 'delete PublicKeyCredential.prototype.toJSON;'],
+    [
+      'whose password manager has no toJSON() that works',
+      'PublicKeyCredential.prototype.toJSON = () => { throw new TypeError("Illegal invocation"); };',
+    ],
+  ])('%s enrols and signs in', async (which, script) => {
+    const { troubles } = await enrolAndSignIn(`An admin ${which.length}`, script);
+    expect(troubles).toEqual([]);
+  });
+
   test('enrols, is confirmed on the box, signs in, approves, sees how it goes, and the key works', async () => {
     const identifier = await request(access, { profile: 'ada' });
     world.clock.advance(1);

@@ -36,7 +36,7 @@ const traces = ({ access }: PageWorld) =>
 
 test('an approval is shown as it will be, then carried out, and the key works with what was granted', async () => {
   const world = await adminWorld();
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const { access, clock } = world;
   const identifier = await request(access, { ...ADA, permissions: ['api.lookup', 'api.leaderboard'] });
   const page = await askToDecide(world, grace, identifier, [
@@ -76,7 +76,7 @@ test('an approval is shown as it will be, then carried out, and the key works wi
 
 test('a successor’s approval ends the key before it when the page said so', async () => {
   const world = await adminWorld();
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const { identifier: old } = await issue(world.access, ADA);
   const identifier = await request(world.access, { ...ADA, successorOf: old });
   const fields = APPROVAL.map(([name, value]): [string, string] => [name, name === 'retireOld' ? '7d' : value]);
@@ -87,7 +87,7 @@ test('a successor’s approval ends the key before it when the page said so', as
 
 test('every decision leads to the next request, the oldest first, or to the queue', async () => {
   const world = await adminWorld();
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const { access, clock } = world;
   const first = await request(access, ADA);
   clock.advance(1);
@@ -180,7 +180,7 @@ describe('a decision that is not what the page showed is refused and shown again
   for (const [operation, fields, changes] of CASES) {
     test(`${operation}: ${Object.keys(changes).join('; ')}`, async () => {
       const world = await adminWorld();
-      const grace = signInAdmin(world, 'Grace');
+      const grace = await signInAdmin(world, 'Grace');
       const { identifier: old } = await issue(world.access, ADA);
       const isRequest = operation === 'approve' || operation === 'reject';
       const identifier = isRequest ? await request(world.access, { ...ADA, successorOf: old }) : old;
@@ -206,7 +206,7 @@ describe('a decision that is not what the page showed is refused and shown again
 
   test('another key than the page’s', async () => {
     const world = await adminWorld();
-    const grace = signInAdmin(world, 'Grace');
+    const grace = await signInAdmin(world, 'Grace');
     const [one, other] = [await request(world.access, ADA), await request(world.access, ADA)];
     const page = await askToDecide(world, grace, one, APPROVAL);
     const otherPage = await askToDecide(world, grace, other, APPROVAL);
@@ -219,11 +219,11 @@ describe('a decision that is not what the page showed is refused and shown again
 
   test('a key that is not any more as the page showed it', async () => {
     const world = await adminWorld();
-    const grace = signInAdmin(world, 'Grace');
+    const grace = await signInAdmin(world, 'Grace');
     const { identifier: old } = await issue(world.access, ADA);
     const identifier = await request(world.access, { ...ADA, successorOf: old });
     const page = await askToDecide(world, grace, identifier, APPROVAL);
-    const hopper = signInAdmin(world, 'Hopper');
+    const hopper = await signInAdmin(world, 'Hopper');
     await decideAs(world, hopper, old, [
       ['operation', 'revoke'],
       ['reason', 'Leaked.'],
@@ -245,7 +245,7 @@ describe('a decision that is not what the page showed is refused and shown again
 describe('nobody decides without a passkey of his own, used just now and once', () => {
   test('a session alone is only asked for it', async () => {
     const world = await adminWorld();
-    const grace = signInAdmin(world, 'Grace');
+    const grace = await signInAdmin(world, 'Grace');
     const identifier = await request(world.access, ADA);
     const page = await askToDecide(world, grace, identifier, APPROVAL);
     const before = traces(world);
@@ -256,8 +256,8 @@ describe('nobody decides without a passkey of his own, used just now and once', 
 
   test('an answer that is old, used, another’s or forged', async () => {
     const world = await adminWorld();
-    const grace = signInAdmin(world, 'Grace');
-    const hopper = signInAdmin(world, 'Hopper');
+    const grace = await signInAdmin(world, 'Grace');
+    const hopper = await signInAdmin(world, 'Hopper');
     const { access, clock } = world;
     const identifier = await request(access, ADA);
     const ask = () => askToDecide(world, grace, identifier, APPROVAL);
@@ -265,7 +265,7 @@ describe('nobody decides without a passkey of his own, used just now and once', 
     clock.advance(5 * 60_000);
     const foreign = withPasskey(await ask(), hopper.authenticator);
     const forged = withPasskey(await ask(), grace.authenticator).map(([name, value]): [string, string] =>
-      name === 'signature' ? [name, `${value.slice(0, -4)}AAAA`] : [name, value],
+      name === 'credential' ? [name, value.replace(/(?<="signature":"[\w-]+)[\w-]{4}"/, 'AAAA"')] : [name, value],
     );
     const before = traces(world);
     for (const [what, form] of Object.entries({ old, foreign, forged })) {
@@ -290,7 +290,7 @@ describe('nobody decides without a passkey of his own, used just now and once', 
 
   test('an owner, nobody, or an admin who was removed meanwhile', async () => {
     const world = await adminWorld();
-    const grace = signInAdmin(world, 'Grace');
+    const grace = await signInAdmin(world, 'Grace');
     const identifier = await request(world.access, ADA);
     const form = withPasskey(await askToDecide(world, grace, identifier, APPROVAL), grace.authenticator);
     const path = `/developers/admin/keys/${identifier}/decide`;
@@ -300,15 +300,16 @@ describe('nobody decides without a passkey of his own, used just now and once', 
     const answer = await visit(world, path, { form, cookie: grace.cookie });
     expect(answer.refusal).toBe('signed_out');
     expect(answer.body).toContain('/developers/admin/sign-in');
-    expect(answer.body).not.toContain(form.find(([name]) => name === 'signature')?.[1] as string);
+    const { credential = '' } = Object.fromEntries(form);
+    expect(answer.body).not.toContain(JSON.parse(credential).response.signature);
     expect(showKey(world.access, identifier).state).toBe('pending');
   });
 });
 
 test('two admins on one request: the second is told who is at it, until that is done or forgotten', async () => {
   const world = await adminWorld();
-  const grace = signInAdmin(world, 'Grace');
-  const hopper = signInAdmin(world, 'Hopper');
+  const grace = await signInAdmin(world, 'Grace');
+  const hopper = await signInAdmin(world, 'Hopper');
   const { access, clock } = world;
   const identifier = await request(access, ADA);
   const told = async (who: typeof grace) => textOf(await keyPageOf(world, who, identifier)).includes('is at it');
@@ -324,7 +325,7 @@ test('two admins on one request: the second is told who is at it, until that is 
 
 test('what can’t be is refused before the passkey is asked for, with what was typed and the rule at its field', async () => {
   const world = await adminWorld();
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const { access } = world;
   const identifier = await request(access, ADA);
   const wrong = await askToDecide(world, grace, identifier, [
@@ -360,14 +361,14 @@ test('what can’t be is refused before the passkey is asked for, with what was 
     expect([answer.status, textOf(answer).includes(`Key ${identifier} is rejected; only`)]).toEqual([422, true]);
   }
   const noMail = await adminWorld({ MAIL_URL: '' });
-  const root = signInAdmin(noMail, 'Grace');
+  const root = await signInAdmin(noMail, 'Grace');
   const there = await askToDecide(noMail, root, await request(noMail.access, ADA), APPROVAL);
   expect([there.status, textOf(there).includes('MAIL_URL is not set')]).toEqual([422, true]);
 });
 
 test('the page of a key says that its profile is banned, in whatever state the key is', async () => {
   const world = await adminWorld();
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const { identifier: active } = await issue(world.access, ADA);
   const pending = await request(world.access, ADA);
   const said = async () =>
@@ -383,7 +384,7 @@ test('the page of a key says that its profile is banned, in whatever state the k
 
 test('every state of a key has its page, with the forms that are possible in it', async () => {
   const world = await adminWorld();
-  const grace = signInAdmin(world, 'Grace');
+  const grace = await signInAdmin(world, 'Grace');
   const forms = {
     pending: 'approve reject',
     Active: 'change revoke',

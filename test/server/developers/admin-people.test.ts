@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin, inviteAdmin, listAdmins, unconfirmedPasskey } from '../../../shared/access/admins.ts';
-import { beginRegistration } from '../../../shared/access/enrolments.ts';
 import { confirmPasskey, listPasskeys } from '../../../shared/access/passkeys.ts';
+import { beginRegistration } from '../../../shared/access/registration.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { onBox } from '../../support/actors.ts';
@@ -35,10 +35,10 @@ describe('a passkey is registered at the address that the box has printed', () =
     const asked = await visit(world, ENROL, { form: { secret } });
     expect(textOf(asked)).toContain('For the admin Grace. This address works once, until 2026-01-01 00:15 UTC.');
     const authenticator = createAuthenticator({ id: 'localhost', origin: 'http://localhost:3000' });
-    const make = (page: typeof asked, name: string) => {
-      const { attestationObject: _, ...made } = authenticator.register(challengeOn(page), userHandleOn(page));
-      return { ...made, name, secret };
-    };
+    const make = (page: typeof asked, name: string) => ({
+      credential: authenticator.register(challengeOn(page), userHandleOn(page)),
+      ...{ name, secret },
+    });
     const unnamed = await visit(world, ENROL, { form: make(asked, ' ') });
     expect([unnamed.status, unnamed.body.includes('<a href="#name">')]).toEqual([422, true]);
     const registered = await visit(world, ENROL, { form: make(unnamed, 'Blue key') });
@@ -63,8 +63,8 @@ describe('a passkey is registered at the address that the box has printed', () =
     const secret = secretOf(addAdmin(world.access, 'Grace', onBox('root')).address);
     const { challenge } = beginRegistration(world.access, secret);
     const foreign = createAuthenticator({ id: 'localhost', origin: 'http://evil.example' });
-    const { attestationObject: _, ...made } = foreign.register(challenge, 'AAAA');
-    const answer = await visit(world, ENROL, { form: { ...made, name: 'Mine', secret } });
+    const form = { credential: foreign.register(challenge, 'AAAA'), name: 'Mine', secret };
+    const answer = await visit(world, ENROL, { form });
     expect([answer.status, answer.refusal, answer.body.includes('data-passkey="create"')]).toEqual([
       403,
       'forbidden',
@@ -82,7 +82,7 @@ describe('a passkey is registered at the address that the box has printed', () =
 describe('signing in by passkey', () => {
   test('leads to the page that was asked for, in a new session, and ends the one before', async () => {
     const world = await adminWorld();
-    const { cookie, authenticator } = signInAdmin(world, 'Grace');
+    const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const sent = await visit(world, '/developers/admin/log', {});
     expect(valuesOf(sent, 'location')).toEqual([`${SIGN_IN}?next=%2Fdevelopers%2Fadmin%2Flog`]);
     const page = await visit(world, SIGN_IN, { form: { next: '/developers/admin/log' }, cookie });
@@ -118,7 +118,7 @@ describe('signing in by passkey', () => {
 
   test('works, and so does deciding, while strangers behind the same address ask to sign in ever so often', async () => {
     const world = await adminWorld();
-    const { cookie, authenticator } = signInAdmin(world, 'Grace');
+    const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const page = await visit(world, SIGN_IN, { form: {}, cookie });
     for (let time = 0; time < 100; time++) expect((await visit(world, SIGN_IN, { form: {} })).status).toBe(200);
     const entered = await visit(world, SIGN_IN, { form: withPasskey(page, authenticator), cookie });
@@ -138,7 +138,7 @@ describe('the queue', () => {
   test('has the oldest request first, with its age and profile, and pages of 50', async () => {
     const world = await adminWorld();
     const { access, clock } = world;
-    const { cookie } = signInAdmin(world, 'Grace');
+    const { cookie } = await signInAdmin(world, 'Grace');
     expect(textOf(await visit(world, '/developers/admin', { cookie }))).toContain('No request waits.');
     const profiles = Array.from({ length: 26 }, (_, at) => ({
       id: 100 + at,
@@ -154,7 +154,7 @@ describe('the queue', () => {
       }
     }
     clock.advance(2 * DAY_MS);
-    const signedIn = signInAdmin(world, 'Hopper').cookie;
+    const signedIn = (await signInAdmin(world, 'Hopper')).cookie;
     const listed = async (query: string) => {
       const { body } = await visit(world, `/developers/admin${query}`, { cookie: signedIn });
       return [...body.matchAll(/class="mono" href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one]) => one);
@@ -184,7 +184,7 @@ describe('the queue', () => {
 test('looking at anything writes nothing', async () => {
   const world = await adminWorld();
   const { access } = world;
-  const { cookie } = signInAdmin(world, 'Grace');
+  const { cookie } = await signInAdmin(world, 'Grace');
   const { identifier } = await issue(access, { profile: 'ada' });
   const pending = await request(access, { profile: 'ada' });
   const changes = () =>
@@ -200,14 +200,14 @@ describe('people and decisions', () => {
   test('passkeys are removed by a passkey, down to one, and that ends all sessions', async () => {
     const world = await adminWorld();
     const { access } = world;
-    const first = signInAdmin(world, 'Grace');
+    const first = await signInAdmin(world, 'Grace');
     const people = async (cookie: string) => visit(world, '/developers/admin/people', { cookie });
     const removeOne = /action="([^"]+\/remove)"/;
     const own = await people(first.cookie);
     expect([own.status, removeOne.test(own.body)]).toEqual([200, false]);
     expect(textOf(own)).toContain('profilectl admins invite Grace --keep-passkeys');
     const { address } = inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root'));
-    registerAt(access, address, 'Second');
+    await registerAt(access, address, 'Second');
     confirmPasskey(access, unconfirmedPasskey(access, 'Grace').passkey.id, onBox('root'));
     const page = await visit(world, SIGN_IN, { form: {} });
     const signedIn = await visit(world, SIGN_IN, { form: withPasskey(page, first.authenticator) });
@@ -227,14 +227,14 @@ describe('people and decisions', () => {
     expect([done.status, valuesOf(done, 'location')]).toEqual([303, [SIGN_IN]]);
     expect(listAdmins(access)[0]?.passkeys.map(({ name }) => name)).toEqual(['Second']);
     expect((await people(cookie)).status).toBe(303);
-    const { cookie: hoppers } = signInAdmin(world, 'Hopper');
+    const { cookie: hoppers } = await signInAdmin(world, 'Hopper');
     expect((await visit(world, other, { cookie: hoppers, form: {} })).status).toBe(404);
   });
 
   test('the log has everything that was decided about keys and people, newest first, in pages', async () => {
     const world = await adminWorld();
     const { access, clock } = world;
-    const { cookie } = signInAdmin(world, 'Grace');
+    const { cookie } = await signInAdmin(world, 'Grace');
     const { identifier } = await issue(access, { profile: 'ada' });
     clock.advance(60_000);
     const other = await request(access, { profile: 'ada' });

@@ -31,7 +31,7 @@ test('it names the machine, who is signed in, where from, and what the machine w
     expect(body).toContain(text);
   }
   const admins = await adminWorld();
-  const { cookie: grace } = signInAdmin(admins, 'Grace');
+  const { cookie: grace } = await signInAdmin(admins, 'Grace');
   const page = await visit(admins, cliPath(), { cookie: grace });
   for (const text of ['the admin <bdi>Grace</bdi>', 'for 12 hours', 'your passkey']) expect(page.body).toContain(text);
 });

@@ -11,7 +11,7 @@ import { formOn } from '../../support/remote.ts';
 
 const world = await adminWorld();
 const { access } = world;
-const grace = signInAdmin(world, 'Grace');
+const grace = await signInAdmin(world, 'Grace');
 
 let profiles = 100;
 

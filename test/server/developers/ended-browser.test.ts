@@ -55,7 +55,9 @@ describe.skipIf(!hasChromium)('access ends at the next request, and nothing that
     test(name, async () => {
       await importLines(beside, [ADA]);
       const identifier = await request(beside, { profile: ADA.username });
-      const cookie = isOwner ? signInOwner(beside, ADA.id) : `session=${signIn(beside, enrol(beside, 'Grace')).token}`;
+      const cookie = isOwner
+        ? signInOwner(beside, ADA.id)
+        : `session=${(await signIn(beside, await enrol(beside, 'Grace'))).token}`;
       const page = isOwner
         ? await windowOf(cookie, `/developers/keys/${identifier}/rename`, '#name')
         : await windowOf(cookie, `/developers/admin/keys/${identifier}`, '#reason');

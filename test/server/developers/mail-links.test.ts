@@ -33,7 +33,7 @@ test('every address in a mail of any kind is that of a page, below PUBLIC_URL', 
   await perform(access, root, OPERATIONS.change, { identifier: old.identifier, permissions: ['api.leaderboard'] });
   moveByAdmin(access, old.identifier, 'suspend');
   moveByAdmin(access, old.identifier, 'resume');
-  enrol(access, 'Grace');
+  await enrol(access, 'Grace');
   const { browserSecret, mail } = askCode(access, {
     name: ADA.username,
     address: ADA.email,

@@ -32,8 +32,8 @@ test('nothing that owners and admins have written becomes markup on an admin’s
   const world = await adminWorld();
   const { access } = world;
   const text = `"'><script>mark()<img src=x>`;
-  const admin = signInAdmin(world, text);
-  const other = signInAdmin(world, `${text}2`);
+  const admin = await signInAdmin(world, text);
+  const other = await signInAdmin(world, `${text}2`);
   const asked = { profile: 'ada', name: text, description: MARK.repeat(2), expectedUsage: MARK };
   const { identifier: old } = await issue(access, asked);
   const identifier = await request(access, { ...asked, successorOf: old });

@@ -93,7 +93,7 @@ test('an admin is refused by every page and form of owners, whatever the identif
   const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:8080' });
   const { identifier: active } = await issue(world.access, { profile: ADA.username });
   const pending = await request(world.access, { profile: ADA.username });
-  const admin = `session=${signIn(world.access, enrol(world.access, 'Grace')).token}`;
+  const admin = `session=${(await signIn(world.access, await enrol(world.access, 'Grace'))).token}`;
   const before = traces(world);
   for (const route of OWNERS) {
     const answers = [];

@@ -19,7 +19,7 @@ const world = await adminWorld();
 const { access } = world;
 const server = await serverOfPages(world);
 await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
-const grace = signInAdmin(world, 'Grace');
+const grace = await signInAdmin(world, 'Grace');
 const token = personTokenFor(access, adminToSign(access, 'Grace') as Signed);
 const owner = personTokenFor(access, ownerToSign(access, 8) as Signed);
 

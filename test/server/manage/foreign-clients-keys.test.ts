@@ -112,7 +112,7 @@ test('the same by a client made of the OpenAPI document, with types', async () =
 });
 
 test('an admin’s decision sends that client to a page, which its types say', async () => {
-  const client = clientOf(personTokenFor(access, signIn(access, enrol(access, 'Grace')).signed));
+  const client = clientOf(personTokenFor(access, (await signIn(access, await enrol(access, 'Grace'))).signed));
   await newOwner();
   const identifier = await request(access, { profile: `owner${profiles}` });
   const { error, response } = await client.POST('/manage/v1/keys/{identifier}/approve', {

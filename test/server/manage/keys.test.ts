@@ -17,7 +17,7 @@ import { pageWorld, serverOfPages } from '../../support/pages.ts';
 const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const { access, clock } = world;
 const server = await serverOfPages(world);
-const grace = personTokenFor(access, signIn(access, enrol(access, 'Grace')).signed);
+const grace = personTokenFor(access, (await signIn(access, await enrol(access, 'Grace'))).signed);
 const platform = tokenFor(access);
 
 let profiles = 0;
@@ -257,7 +257,7 @@ describe('lists', () => {
     expect(unused.keys).toEqual([]);
     clock.advance(100 * 86_400_000);
     // Whoever has waited for so long signs in anew.
-    const later = personTokenFor(access, signIn(access, enrol(access, 'Hopper')).signed);
+    const later = personTokenFor(access, (await signIn(access, await enrol(access, 'Hopper'))).signed);
     const { keys } = (await (await call(server, `${KEYS}?unused=90d`, later)).json()) as List;
     expect(keys.map(({ identifier }) => identifier)).toContain(used);
     for (const query of ['state=lost', 'state=', 'unused=much', 'unused=9d&state=Active', 'cursor=1', 'unused=999d']) {

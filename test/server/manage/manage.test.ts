@@ -23,7 +23,10 @@ await importLines(world.access, [ADA]);
 const server = await serverOfPages(world);
 const token = tokenFor(world.access);
 const tokenOfAda = personTokenFor(world.access, ownerToSign(world.access, ADA.id) as Signed);
-const tokenOfGrace = personTokenFor(world.access, signIn(world.access, enrol(world.access, 'Grace')).signed);
+const tokenOfGrace = personTokenFor(
+  world.access,
+  (await signIn(world.access, await enrol(world.access, 'Grace'))).signed,
+);
 
 /** A body for a route that takes one, of which no route knows what to do. */
 const bodyOf = ({ method }: { method: string }) => (method === 'GET' ? {} : { body: { uid: 7 } });

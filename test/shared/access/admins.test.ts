@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { addAdmin, inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { beginSignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { listDecided } from '../../../shared/access/decided.ts';
-import { beginRegistration, readEnrolment, register } from '../../../shared/access/enrolments.ts';
+import { readEnrolment } from '../../../shared/access/enrolments.ts';
 import { confirmPasskey, listPasskeys, removePasskey } from '../../../shared/access/passkeys.ts';
+import { beginRegistration, register } from '../../../shared/access/registration.ts';
 import { relyingPartyOf } from '../../../shared/access/relying-party.ts';
 import { readSession } from '../../../shared/access/sessions.ts';
 import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
-import { withBusyTimeout } from '../../../shared/db/busy-timeout.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
@@ -40,14 +40,14 @@ describe('an admin', () => {
       { name: 'Grace', state: 'invited', invitedUntil: expiresAt, passkeys: [] },
     ]);
     expect(readEnrolment(access, secretOf(address))).toMatchObject({ name: 'Grace' });
-    const authenticator = registerAt(access, address, 'Laptop');
+    const authenticator = await registerAt(access, address, 'Laptop');
     expect(listAdmins(access)).toMatchObject([{ state: 'to be confirmed', invitedUntil: null }]);
     expect((await refusal(() => signIn(access, authenticator))).message).toContain('admins confirm Grace');
     const { passkey } = unconfirmedPasskey(access, 'grace');
     expect(passkey).toMatchObject({ name: 'Laptop', registeredFrom: '192.0.2.7', registeredBy: 'A browser' });
     confirmPasskey(access, passkey.id, OPERATOR);
     expect((await refusal(() => confirmPasskey(access, passkey.id, OPERATOR))).code).toBe('refused');
-    const { token, signed } = signIn(access, authenticator);
+    const { token, signed } = await signIn(access, authenticator);
     expect(readSession(access, token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
     expect(signed.name).toBe('Grace');
     expect(listAdmins(access)).toMatchObject([{ state: 'confirmed', passkeys: [{ lastUsedAt: expect.any(String) }] }]);
@@ -87,12 +87,12 @@ describe('an admin', () => {
 
   test('who is removed is signed out at once, and comes back under the same name as somebody new', async () => {
     const access = world();
-    const authenticator = enrol(access, 'Grace');
-    const { token } = signIn(access, authenticator);
+    const authenticator = await enrol(access, 'Grace');
+    const { token } = await signIn(access, authenticator);
     expect(removeAdmin(access, 'grace', OPERATOR)).toEqual({ endedPasskeys: 1 });
     expect(readSession(access, token)).toBeNull();
     expect((await refusal(() => signIn(access, authenticator))).message).toContain('not registered here');
-    enrol(access, 'Grace');
+    await enrol(access, 'Grace');
     expect(readSession(access, token)).toBeNull();
     expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
     expect((await refusal(() => removeAdmin(access, 'nobody', OPERATOR))).message).toBe('There is no admin nobody.');
@@ -100,15 +100,15 @@ describe('an admin', () => {
 
   test('who is invited anew loses sessions, older addresses and passkeys, but keeps these where told', async () => {
     const access = world();
-    const first = enrol(access, 'Grace');
-    const { token } = signIn(access, first);
+    const first = await enrol(access, 'Grace');
+    const { token } = await signIn(access, first);
     const older = inviteAdmin(access, 'grace', { keepPasskeys: true }, OPERATOR);
     expect(older).toMatchObject({ name: 'Grace', endedPasskeys: 0 });
     expect(readSession(access, token)).toBeNull();
     const { address } = inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR);
     expect((await refusal(() => readEnrolment(access, secretOf(older.address)))).code).toBe('forbidden');
-    const unconfirmed = registerAt(access, address, 'Telephone');
-    const again = signIn(access, first);
+    const unconfirmed = await registerAt(access, address, 'Telephone');
+    const again = await signIn(access, first);
     // Registered and never confirmed: not kept.
     expect(inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).endedPasskeys).toBe(1);
     expect(readSession(access, again.token)).toBeNull();
@@ -121,8 +121,12 @@ describe('an admin', () => {
 
   test('has several passkeys and removes them down to one, which ends the sessions', async () => {
     const access = world();
-    const first = enrol(access, 'Grace');
-    const second = registerAt(access, inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).address, 'Key');
+    const first = await enrol(access, 'Grace');
+    const second = await registerAt(
+      access,
+      inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).address,
+      'Key',
+    );
     const waiting = unconfirmedPasskey(access, 'Grace').passkey.id;
     const by = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
     const [firstId = 0] = listPasskeys(access.db, 'Grace').map(({ id }) => id);
@@ -131,11 +135,11 @@ describe('an admin', () => {
     confirmPasskey(access, waiting, OPERATOR);
     expect((await refusal(() => removePasskey(access, { ...by, hasAsserted: false }, firstId))).code).toBe('forbidden');
     expect((await refusal(() => removePasskey(access, { ...by, name: 'Ada' }, firstId))).code).toBe('refused');
-    const { token } = signIn(access, first);
+    const { token } = await signIn(access, first);
     removePasskey(access, by, firstId);
     expect(readSession(access, token)).toBeNull();
     expect((await refusal(() => signIn(access, first))).message).toContain('not registered here');
-    expect(signIn(access, second).signed.name).toBe('Grace');
+    expect((await signIn(access, second)).signed.name).toBe('Grace');
     expect((await refusal(() => removePasskey(access, by, waiting))).message).toContain('last passkey');
   });
 });
@@ -148,11 +152,11 @@ describe('an address where a passkey is registered', () => {
     for (let look = 0; look < 3; look++) readEnrolment(access, secret);
     access.clock.advance(15 * 60_000 - 1);
     const { challenge, party, user } = beginRegistration(access, secret);
-    const sent = { ...createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
+    const sent = { credential: createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
     access.clock.advance(1);
     expect((await refusal(() => register(access, secret, sent, CLIENT))).message).toContain('does not work');
     const again = inviteAdmin(access, 'Grace', { keepPasskeys: false }, OPERATOR).address;
-    registerAt(access, again);
+    await registerAt(access, again);
     for (const gone of [secret, secretOf(again), 'AAAA', '']) {
       const { code, message } = await refusal(() => readEnrolment(access, gone));
       expect([code, message]).toEqual(['forbidden', expect.stringContaining('does not work, or not any more')]);
@@ -167,22 +171,22 @@ describe('an address where a passkey is registered', () => {
     const other = secretOf(addAdmin(access, 'Ada', OPERATOR).address);
     const { challenge, party, user } = beginRegistration(access, secret);
     const authenticator = createAuthenticator(party);
-    const made = authenticator.register(challenge, user.handle);
-    expect((await refusal(() => register(access, secret, { ...made, name: '' }, CLIENT))).code).toBe('usage');
-    expect((await refusal(() => register(access, other, { ...made, name: 'x' }, CLIENT))).message).toContain(
+    const credential = authenticator.register(challenge, user.handle);
+    expect((await refusal(() => register(access, secret, { credential, name: '' }, CLIENT))).code).toBe('usage');
+    expect((await refusal(() => register(access, other, { credential, name: 'x' }, CLIENT))).message).toContain(
       'something else',
     );
-    expect((await refusal(() => register(access, secret, { ...made, name: 'x' }, CLIENT))).message).toContain(
+    expect((await refusal(() => register(access, secret, { credential, name: 'x' }, CLIENT))).message).toContain(
       'sent twice',
     );
     const signInChallenge = beginSignIn(access).challenge;
-    const foreign = { ...authenticator.register(signInChallenge, user.handle), name: 'x' };
+    const foreign = { credential: authenticator.register(signInChallenge, user.handle), name: 'x' };
     expect((await refusal(() => register(access, secret, foreign, CLIENT))).message).toContain('begin again');
     const address = (of: string) => `https://api.example.org/developers/enrol#${of}`;
-    registerAt(access, address(secret), 'x', authenticator);
+    await registerAt(access, address(secret), 'x', authenticator);
     const again = await refusal(() => registerAt(access, address(other), 'x', authenticator));
     expect(again.message).toContain('registered already');
-    registerAt(access, address(other));
+    await registerAt(access, address(other));
   });
 
   test('works where two processes add or invite one name at once: the one that was stored last, and no other', async () => {
@@ -220,11 +224,12 @@ describe('an address where a passkey is registered', () => {
     const { address } = addAdmin(access, 'Grace', OPERATOR);
     const other = openBare(access.config.databasePath, 'write');
     other.run('BEGIN IMMEDIATE');
-    const locked = await refusal(() => withBusyTimeout(access.db.$client, 0, () => registerAt(access, address)));
+    access.db.$client.run('PRAGMA busy_timeout = 0');
+    const locked = await refusal(registerAt(access, address));
     expect([locked.code, listPasskeys(access.db, 'Grace').length]).toEqual(['busy', 0]);
     other.run('ROLLBACK');
     other.close();
-    registerAt(access, address);
+    await registerAt(access, address);
     expect(listPasskeys(access.db, 'Grace').length).toBe(1);
     expect((await refusal(() => registerAt(access, address))).code).toBe('forbidden');
   });
@@ -237,7 +242,7 @@ describe('an address where a passkey is registered', () => {
     const outcomes = await Promise.all(
       [access, other].map(async (one) => {
         const { challenge, party, user } = beginRegistration(one, secret);
-        const sent = { ...createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
+        const sent = { credential: createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
         return () => register(one, secret, sent, CLIENT);
       }),
     );
@@ -249,13 +254,13 @@ describe('an address where a passkey is registered', () => {
   });
 });
 
-test('neither database nor sessions file holds a secret, a challenge or a token in clear', () => {
+test('neither database nor sessions file holds a secret, a challenge or a token in clear', async () => {
   const access = world();
   const { address } = addAdmin(access, 'Grace', OPERATOR);
   const { challenge } = beginRegistration(access, secretOf(address));
-  enrol(access, 'Ada');
+  await enrol(access, 'Ada');
   const signInChallenge = beginSignIn(access).challenge;
-  const { token } = signIn(access, enrol(access, 'Joan'));
+  const { token } = await signIn(access, await enrol(access, 'Joan'));
   const texts = ['', '-wal', '.sessions', '.sessions-wal'].map((suffix) =>
     readFileSync(access.config.databasePath + suffix, 'latin1'),
   );
@@ -267,12 +272,12 @@ test('neither database nor sessions file holds a secret, a challenge or a token 
 
 test('a passkey that is not known, or answers another challenge, signs nobody in', async () => {
   const access = world();
-  const authenticator = enrol(access, 'Grace');
+  const authenticator = await enrol(access, 'Grace');
   const stranger = createAuthenticator(relyingPartyOf(variables.PUBLIC_URL));
   expect((await refusal(() => signIn(access, stranger))).message).toContain('not registered here');
   const { challenge } = beginSignIn(access);
   const sent = authenticator.assert(challenge);
-  signInByPasskey(access, sent, CLIENT);
+  await signInByPasskey(access, sent, CLIENT);
   expect((await refusal(() => signInByPasskey(access, sent, CLIENT))).message).toContain('sent twice');
   const made = authenticator.assert(Buffer.alloc(32, 1).toString('base64url'));
   expect((await refusal(() => signInByPasskey(access, made, CLIENT))).code).toBe('forbidden');

@@ -21,9 +21,9 @@ say('ready');
 for await (const _ of console) {
   try {
     if (decision === undefined) {
-      const { person } = signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' }).session;
+      const { person } = (await signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' })).session;
       say(person.name);
-    } else say(JSON.stringify(consumeAssertion(access, admin, sent, decision)));
+    } else say(JSON.stringify(await consumeAssertion(access, admin, sent, decision)));
   } catch (error) {
     say(error instanceof AppError ? error.code : String(error));
   }

@@ -248,7 +248,7 @@ test('an owner is told of each login by mail with the machine’s name, and none
 
 test('an admin’s code makes an admin’s token, and none once the admin was removed', async () => {
   const { access } = await world();
-  const grace: Signed = signIn(access, enrol(access, 'Grace')).signed;
+  const grace: Signed = (await signIn(access, await enrol(access, 'Grace'))).signed;
   const [first, second] = [make(access, grace), make(access, grace)];
   const token = exchange(access, first) as string;
   expect(readPersonToken(access, token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });

@@ -77,7 +77,7 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   if (!entered.isSignedIn) throw new Error('The code did not work.');
   ask('bea');
   // One admin signs in, and another is invited; a challenge stays open.
-  const signed = signIn(access, enrol(access, 'Grace'));
+  const signed = await signIn(access, await enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
   beginSignIn(access);
   // Three profilectl are let in; one code becomes a token, whose random bytes stand in no code.

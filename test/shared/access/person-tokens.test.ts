@@ -34,7 +34,7 @@ async function world() {
   const access = testAccess({ clock, variables: { PUBLIC_URL: 'https://api.example.org' } });
   await importLines(access, [ADA, BOB]);
   const [ada, bob] = [ownerOf(access, 1), ownerOf(access, 2)];
-  const grace: Signed = signIn(access, enrol(access, 'Grace')).signed;
+  const grace: Signed = (await signIn(access, await enrol(access, 'Grace'))).signed;
   const begin = (signed: Signed, machine = 'laptop') =>
     beginPersonToken(access, signed, { machine, client: { address: '192.0.2.7' } });
   const isAlive = ({ token }: { token: string }) => readPersonToken(access, token) !== null;
@@ -156,7 +156,7 @@ test('an invited and a removed admin’s tokens are over at the next look', asyn
   const first = begin(grace);
   inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root'));
   expect(isAlive(first)).toBe(false);
-  const linus = begin(signIn(access, enrol(access, 'Linus')).signed);
+  const linus = begin((await signIn(access, await enrol(access, 'Linus'))).signed);
   expect(isAlive(linus)).toBe(true);
   removeAdmin(access, 'Linus', onBox('root'));
   expect(isAlive(linus)).toBe(false);

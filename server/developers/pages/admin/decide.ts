@@ -1,5 +1,4 @@
 import { beginDecision, consumeAssertion } from '../../../../shared/access/assertions.ts';
-import type { Assertion } from '../../../../shared/access/webauthn.ts';
 import { AppError, type ErrorCode } from '../../../../shared/errors.ts';
 import { readKey } from '../../../../shared/keys/record.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
@@ -9,7 +8,7 @@ import { carryOut, refuseImpossible } from '../../deciding.ts';
 import type { FlashCode } from '../../flash.ts';
 import { errorSummary, hiddenField } from '../../html/fields.ts';
 import { fieldsOf, type KeyDecision, type KeyOperation, readDecision } from '../../passkeys/decision-form.ts';
-import { assertionIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
+import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { performHere } from '../../perform.ts';
 import { ruleSentence } from '../../rules.ts';
 import { signedAdmin } from '../../signed-in.ts';
@@ -26,15 +25,16 @@ export async function decide(visit: Visit): Promise<Outcome> {
   const { identifier } = readKey(access.db, params.identifier as string);
   const { decision, faults } = readDecision(form, identifier, access.clock.nowMs());
   if (faults.size > 0) return { ...(await showAdminKey(visit, form, faults)), refusal: 'refused_form' };
-  const assertion = assertionIn(form);
+  const credential = credentialIn(form);
   try {
     await refuseImpossible(visit.pages, decision);
-    return assertion === null ? await ask(visit, decision, null) : await decideNow(visit, decision, assertion);
+    return credential === null ? await ask(visit, decision, null) : await decideNow(visit, decision, credential);
   } catch (error) {
     const refusal = refusalFor(error);
     if (refusal === null) throw error;
     const { code, sentence } = refusal;
-    if (code === 'forbidden' && assertion !== null) return { ...(await ask(visit, decision, sentence)), refusal: code };
+    if (code === 'forbidden' && credential !== null)
+      return { ...(await ask(visit, decision, sentence)), refusal: code };
     return { ...(await showAdminKey(visit, form, new Map([['', sentence]]))), refusal: code };
   }
 }
@@ -72,9 +72,9 @@ ${passkeyForm({
   };
 }
 
-/** Uses the assertion up for this decision, does what it says, and goes on to the next request, where the outcome is told. */
-async function decideNow(visit: Visit, decision: KeyDecision, assertion: Assertion): Promise<Outcome> {
-  const person = consumeAssertion(visit.access, signedAdmin(visit), assertion, decision);
+/** Uses the passkey's answer up for this decision, does what it says, and goes on to the next request, where the outcome is told. */
+async function decideNow(visit: Visit, decision: KeyDecision, credential: string): Promise<Outcome> {
+  const person = await consumeAssertion(visit.access, signedAdmin(visit), credential, decision);
   await carryOut(visit.pages, person, decision);
   const { operation, identifier } = decision;
   const seeOther = `${await nextRequest(visit, identifier)}?decided=${identifier}`;

@@ -1,4 +1,5 @@
-import { beginRegistration, readEnrolment, register } from '../../../../shared/access/enrolments.ts';
+import { readEnrolment } from '../../../../shared/access/enrolments.ts';
+import { beginRegistration, register } from '../../../../shared/access/registration.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { html } from '../../../html.ts';
 import { publicPath } from '../../../http/public-path.ts';
@@ -7,7 +8,13 @@ import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } 
 import { notePage } from '../../html/note-page.ts';
 import { timeText } from '../../html/time.ts';
 import enrolScript from '../../passkeys/enrol.browser.js' with { type: 'text' };
-import { PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../../passkeys/passkey-form.ts';
+import {
+  credentialIn,
+  PASSKEY_SCRIPTS,
+  passkeyFault,
+  passkeyForm,
+  WITHOUT_SCRIPT,
+} from '../../passkeys/passkey-form.ts';
 import { ruleSentence } from '../../rules.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
 
@@ -36,20 +43,15 @@ ${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secre
  * `POST /developers/enrol`: without a passkey, shows for whom the address is and asks to make one; with one, registers it.
  * Throws `forbidden` for an address that does not work, and `too_many_challenges`.
  */
-export function enrol(visit: Visit): Outcome {
+export async function enrol(visit: Visit): Promise<Outcome> {
   const { access, form, client } = visit;
   if (passkeyFault(visit) !== null) return { ...enrolPage(visit), refusal: 'no_sign_in' };
   const secret = oneValue(form, 'secret');
   const name = oneValue(form, 'name');
-  if (oneValue(form, 'credentialId') === '') return ask(visit, { secret, name: 'My passkey' }, NO_FAULTS);
-  const registration = {
-    credentialId: oneValue(form, 'credentialId'),
-    clientDataJson: oneValue(form, 'clientDataJson'),
-    authenticatorData: oneValue(form, 'authenticatorData'),
-    publicKey: oneValue(form, 'publicKey'),
-  };
+  const credential = credentialIn(form);
+  if (credential === null) return ask(visit, { secret, name: 'My passkey' }, NO_FAULTS);
   try {
-    register(access, secret, { ...registration, name }, client);
+    await register(access, secret, { credential, name }, client);
     return { seeOther: '/developers/enrol/registered' };
   } catch (error) {
     const sentence = ruleSentence(error);

@@ -7,7 +7,7 @@ import { html } from '../../../html.ts';
 import { publicPath } from '../../../http/public-path.ts';
 import { removeCookie } from '../../cookies.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../../html/fields.ts';
-import { assertionIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
+import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { signedAdmin } from '../../signed-in.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
 import { describe } from './people.ts';
@@ -17,7 +17,7 @@ import { describe } from './people.ts';
  * it; with one for exactly this, removes it and ends all sessions of this admin, this one too. Throws `not_found`, and
  * `refused` for the last one.
  */
-export function removeOwnPasskey(visit: Visit): Outcome {
+export async function removeOwnPasskey(visit: Visit): Promise<Outcome> {
   const { access, form, params } = visit;
   const signed = signedAdmin(visit);
   const { name } = findAdmin(access.db, signed.name);
@@ -25,10 +25,10 @@ export function removeOwnPasskey(visit: Visit): Outcome {
   if (passkey === undefined) throw new AppError('not_found', 'There is no such passkey of yours.');
   const decision: Decision = { operation: 'remove passkey', identifier: String(passkey.id), shown: '' };
   const show = (faults: Faults) => ask(visit, signed, decision, viewOf(passkey), faults);
-  const assertion = assertionIn(form);
-  if (assertion === null) return show(NO_FAULTS);
+  const credential = credentialIn(form);
+  if (credential === null) return show(NO_FAULTS);
   try {
-    removePasskey(access, consumeAssertion(access, signed, assertion, decision), passkey.id);
+    removePasskey(access, await consumeAssertion(access, signed, credential, decision), passkey.id);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
     return { ...show(new Map([['', error.message]])), refusal: 'forbidden' };

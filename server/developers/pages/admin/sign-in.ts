@@ -5,7 +5,7 @@ import { publicPath } from '../../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../../html/fields.ts';
 import { notePage } from '../../html/note-page.ts';
 import { nextOf, withNext } from '../../next.ts';
-import { assertionIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../../passkeys/passkey-form.ts';
+import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { goOnSignedIn } from '../../signed-in.ts';
 import type { Outcome, Page, Visit } from '../../visit.ts';
 
@@ -20,13 +20,13 @@ export function adminSignInPage(visit: Visit): Page {
  * `POST /developers/admin/sign-in`: without a passkey's answer, asks for it; with one, signs that admin in, anew even where
  * somebody is signed in already.
  */
-export function adminSignIn(visit: Visit): Outcome {
+export async function adminSignIn(visit: Visit): Promise<Outcome> {
   const { access, form, client } = visit;
   if (passkeyFault(visit) !== null) return { ...show(visit, NO_FAULTS), refusal: 'no_sign_in' };
-  const assertion = assertionIn(form);
-  if (assertion === null) return ask(visit);
+  const credential = credentialIn(form);
+  if (credential === null) return ask(visit);
   try {
-    const { token } = signInByPasskey(access, assertion, client);
+    const { token } = await signInByPasskey(access, credential, client);
     return goOnSignedIn(visit, { kind: 'admin', token }, nextOf(visit) || '/developers/admin');
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;

@@ -1,12 +1,11 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { AppError } from '../errors.ts';
+import type { Credential } from '../../shared/access/passkey-answers.ts';
+import type { RelyingParty } from '../../shared/access/relying-party.ts';
+import { AppError } from '../../shared/errors.ts';
 import { type Algorithm, coseKeyOf } from './cose.ts';
 
-// What a browser and its authenticator say about a passkey, checked as WebAuthn level 3, sections 7.1 and 7.2, says. All of
-// this is pure. Every fault is thrown as `forbidden`, with a sentence that a person can act on.
-
-/** The web site that passkeys are made for: its host, and the origin of its pages. */
-export type RelyingParty = { id: string; origin: string };
+// A second implementation of WebAuthn level 3, sections 7.1 and 7.2, by node:crypto and without CBOR, with which the one of the
+// product is compared. Every fault is thrown as `forbidden`.
 
 /** What `navigator.credentials.create` gave, each as base64url: the last two from `getAuthenticatorData()` and `getPublicKey()`. */
 export type Registration = {
@@ -23,15 +22,6 @@ export type Assertion = {
   authenticatorData: string;
   signature: string;
   userHandle: string | null;
-};
-
-/** A registered passkey: `publicKey` is the DER of a SubjectPublicKeyInfo. */
-export type Credential = {
-  credentialId: Buffer;
-  publicKey: Buffer;
-  signCount: number;
-  /** Whether it may exist on several devices, which never changes. */
-  isBackupEligible: boolean;
 };
 
 /** The authenticator data without its extensions; `rest` is what follows the counter. */
@@ -111,13 +101,6 @@ export function verifyAssertion(
     throw unacceptable('its counter went back, so there may be a copy of it; ask the operator for a new invitation');
   }
   return { signCount };
-}
-
-/** The challenge, base64url, that client data is about, to look for what was stored with it. Throws `forbidden`. */
-export function challengeIn(clientDataJson: string): string {
-  const { challenge } = parseClientData(bytesOf(clientDataJson));
-  if (typeof challenge !== 'string') throw unacceptable('it is for no challenge');
-  return challenge;
 }
 
 function checkClientData(party: RelyingParty, type: string, challenge: string, json: Buffer): void {

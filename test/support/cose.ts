@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../shared/errors.ts';
 
 /** The algorithms of passkeys that are taken, by their names in JOSE and COSE. */
 export type Algorithm = 'ES256' | 'Ed25519' | 'RS256';

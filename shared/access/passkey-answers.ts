@@ -1,0 +1,136 @@
+import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
+import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
+import { AppError } from '../errors.ts';
+import { type Assertion, clientDataOf, type Registration, unacceptable } from './passkey-json.ts';
+import { anotherKind, COSE_ALGORITHMS, coseOf, isDer, spkiOf } from './passkey-keys.ts';
+import type { RelyingParty } from './relying-party.ts';
+
+// What a browser and its authenticator say about a passkey, checked by @simplewebauthn/server as WebAuthn level 3, sections 7.1
+// and 7.2, says, and beside it what that leaves to its caller. All of this is pure. Every fault is thrown as `forbidden`, with
+// a sentence of ours that a person can act on. Only the thread of the pages loads this file: the library takes 20 ms.
+
+/** A registered passkey: `publicKey` is the DER of a SubjectPublicKeyInfo. */
+export type Credential = {
+  credentialId: Buffer;
+  publicKey: Buffer;
+  signCount: number;
+  /** Whether it may exist on several devices, which never changes. */
+  isBackupEligible: boolean;
+};
+
+/** Where the flags of authenticator data stand, and the one that says that a key is told (section 6.1). */
+const FLAGS_AT = 32;
+const ATTESTED = 0x40;
+
+/**
+ * Checks a registration, of which no attestation was asked. `challenge` is base64url, as it was given to the browser. Returns
+ * what is to be stored.
+ */
+export async function checkRegistration(
+  party: RelyingParty,
+  challenge: string,
+  sent: Registration,
+): Promise<Credential> {
+  refuseEmbedded(sent);
+  return inOurWords(async () => {
+    refuseStatement(sent.response.attestationObject);
+    const { registrationInfo: made } = await verifyRegistrationResponse({
+      response: sent,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      supportedAlgorithmIDs: Object.values(COSE_ALGORITHMS),
+    });
+    if (made === undefined) throw unacceptable('its signature is not valid');
+    if (made.credential.id !== sent.id) throw unacceptable('it has two identifiers');
+    return {
+      credentialId: Buffer.from(sent.id, 'base64url'),
+      publicKey: spkiOf(made.credential.publicKey),
+      signCount: made.credential.counter,
+      isBackupEligible: made.credentialDeviceType === 'multiDevice',
+    };
+  });
+}
+
+/**
+ * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is the one that its owner was given,
+ * base64url. Returns the new signature counter, which is to be stored.
+ */
+export async function checkAssertion(
+  party: RelyingParty,
+  challenge: string,
+  passkey: Credential & { userHandle: string },
+  sent: Assertion,
+): Promise<{ signCount: number }> {
+  const { authenticatorData, signature, userHandle } = sent.response;
+  if (sent.id !== passkey.credentialId.toString('base64url')) throw unacceptable('it is another passkey');
+  if (userHandle !== undefined && userHandle !== passkey.userHandle) throw unacceptable("it is another person's");
+  refuseEmbedded(sent);
+  const { algorithm, key: publicKey } = coseOf(passkey.publicKey);
+  const { verified, authenticationInfo: said } = await inOurWords(() =>
+    verifyAuthenticationResponse({
+      response: sent,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      // Counters are compared below: the library does it before the signature, and would tell them to anybody.
+      credential: { id: sent.id, publicKey, counter: 0 },
+    }),
+  );
+  if (!verified || (algorithm === 'ES256' && !isDer(Buffer.from(signature, 'base64url')))) {
+    throw unacceptable('its signature is not valid');
+  }
+  if (((Buffer.from(authenticatorData, 'base64url')[FLAGS_AT] as number) & ATTESTED) !== 0) {
+    throw unacceptable('it tells a key where it has to prove one');
+  }
+  if ((said.credentialDeviceType === 'multiDevice') !== passkey.isBackupEligible) {
+    throw unacceptable('it says otherwise than at its registration whether it may be on several devices');
+  }
+  // Some authenticators do not count, and always say 0.
+  const isCounting = said.newCounter > 0 || passkey.signCount > 0;
+  if (isCounting && said.newCounter <= passkey.signCount) {
+    throw unacceptable('its counter went back, so there may be a copy of it; ask the operator for a new invitation');
+  }
+  return { signCount: said.newCounter };
+}
+
+/** A page of another site may show ours inside itself; the library refuses that only where the browser tells which site. */
+function refuseEmbedded(sent: { response: { clientDataJSON: string } }): void {
+  const { crossOrigin, topOrigin } = clientDataOf(sent);
+  if ((crossOrigin ?? false) !== false || topOrigin !== undefined) {
+    throw unacceptable('it was made inside a page of another site');
+  }
+}
+
+/**
+ * Throws for a statement about the authenticator, which was not asked for: the library would follow the addresses in its
+ * certificates. One that the passkey made itself holds none, and browsers leave it in (section 5.1.3, `none`).
+ */
+function refuseStatement(attestationObject: string): void {
+  const statement = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
+  const isOwn = statement.get('fmt') === 'packed' && statement.get('attStmt').get('x5c') === undefined;
+  if (statement.get('fmt') !== 'none' && !isOwn) throw unacceptable('it tells more of the device than was asked for');
+}
+
+/** The messages of the library that a person can do something about, and what is said instead. */
+const REASONS: readonly [RegExp, string][] = [
+  [/^Unexpected (authentication|registration) response type/, 'it was made for another purpose'],
+  [/^Unexpected (authentication|registration) response challenge/, 'it is for another challenge'],
+  [/^Unexpected (authentication|registration) response origin/, 'it was made on another site'],
+  [/^Unexpected RP ID hash/, 'it is for another host'],
+  [/^User (not present|presence was required)/, 'nobody was there'],
+  [/^User verification (was )?required/, 'it did not ask for a PIN, a fingerprint or the like'],
+  [/^No (credential ID|public key) was provided/, 'it tells no key'],
+];
+
+/** Passes on what `act` returns. Whatever it throws becomes a refusal of ours; nobody sees a message of the library. */
+async function inOurWords<Value>(act: () => Promise<Value>): Promise<Value> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const message = error instanceof Error ? error.message : '';
+    if (message.startsWith('Unexpected public key alg')) throw anotherKind();
+    throw unacceptable(REASONS.find(([pattern]) => pattern.test(message))?.[1] ?? 'it is malformed');
+  }
+}

@@ -1,0 +1,78 @@
+import { createPublicKey } from 'node:crypto';
+import { COSEALG, cose, decodeCredentialPublicKey, isoCBOR } from '@simplewebauthn/server/helpers';
+import type { AppError } from '../errors.ts';
+import { unacceptable } from './passkey-json.ts';
+
+// The public keys of passkeys. Authenticators write them as COSE (RFC 9052, RFC 9053, RFC 8230), which is what the library
+// takes; the database has the DER of a SubjectPublicKeyInfo. Faults are thrown as `forbidden`.
+
+/** The algorithms of passkeys that are taken, in the order in which a browser is asked for them: their numbers in COSE. */
+export const COSE_ALGORITHMS = { ES256: COSEALG.ES256, Ed25519: COSEALG.EdDSA, RS256: COSEALG.RS256 } as const;
+
+/** The name of one of them. */
+export type Algorithm = keyof typeof COSE_ALGORITHMS;
+
+const { COSEKEYS: KEYS, COSEKTY, COSECRV } = cose;
+const LEAST_MODULUS_BYTES = 256;
+const MOST_MODULUS_BYTES = 512;
+
+/**
+ * The key of a SubjectPublicKeyInfo as COSE in the canonical CBOR of CTAP2, where each of the three kinds has exactly one
+ * shape, and its algorithm.
+ */
+export function coseOf(spki: Uint8Array): { algorithm: Algorithm; key: Uint8Array<ArrayBuffer> } {
+  const jwk = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' }).export({ format: 'jwk' });
+  const bytes = (text = '') => new Uint8Array(Buffer.from(text, 'base64url'));
+  const write = (algorithm: Algorithm, type: number, ...members: [number, number | Uint8Array][]) => {
+    const all: typeof members = [[KEYS.kty, type], [KEYS.alg, COSE_ALGORITHMS[algorithm]], ...members];
+    return { algorithm, key: new Uint8Array(isoCBOR.encode(new Map(all))) };
+  };
+  if (jwk.crv === 'P-256') {
+    const point: [number, Uint8Array][] = [
+      [KEYS.x, bytes(jwk.x)],
+      [KEYS.y, bytes(jwk.y)],
+    ];
+    return write('ES256', COSEKTY.EC2, [KEYS.crv, COSECRV.P256], ...point);
+  }
+  if (jwk.crv === 'Ed25519') return write('Ed25519', COSEKTY.OKP, [KEYS.crv, COSECRV.ED25519], [KEYS.x, bytes(jwk.x)]);
+  const modulus = bytes(jwk.n);
+  if (modulus.length < LEAST_MODULUS_BYTES || modulus.length > MOST_MODULUS_BYTES) throw anotherKind();
+  return write('RS256', COSEKTY.RSA, [KEYS.n, modulus], [KEYS.e, bytes(jwk.e)]);
+}
+
+/** The DER of the SubjectPublicKeyInfo of a key that an authenticator tells as COSE, in the one shape of its kind. */
+export function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Buffer {
+  const told = decodeCredentialPublicKey(coseKey);
+  const text = (bytes = new Uint8Array()) => Buffer.from(bytes).toString('base64url');
+  const jwk = () => {
+    if (cose.isCOSEPublicKeyEC2(told)) {
+      return { kty: 'EC', crv: 'P-256', x: text(told.get(KEYS.x)), y: text(told.get(KEYS.y)) };
+    }
+    if (cose.isCOSEPublicKeyOKP(told)) return { kty: 'OKP', crv: 'Ed25519', x: text(told.get(KEYS.x)) };
+    if (cose.isCOSEPublicKeyRSA(told)) return { kty: 'RSA', n: text(told.get(KEYS.n)), e: text(told.get(KEYS.e)) };
+    throw anotherKind();
+  };
+  const spki = createPublicKey({ key: jwk(), format: 'jwk' }).export({ type: 'spki', format: 'der' });
+  // The library looks at the algorithm alone: not at the curve, nor at the length, nor for more than belongs there.
+  if (!Buffer.from(coseOf(spki).key).equals(coseKey)) throw anotherKind();
+  return spki;
+}
+
+/** The error for a key of a kind that is not taken. */
+export function anotherKind(): AppError {
+  return unacceptable('its key is none of ES256, Ed25519 and RS256');
+}
+
+/**
+ * Whether an ECDSA signature is two numbers in DER (X.690) and nothing else. The library also takes longer spellings, and
+ * passes over what follows.
+ */
+export function isDer(signature: Uint8Array): boolean {
+  const endOfNumber = (at: number) => {
+    const [tag, length = 0, first = 0, second = 0] = signature.subarray(at);
+    const isShortest = length > 0 && first < 0x80 && (first > 0 || length === 1 || second >= 0x80);
+    return tag === 2 && isShortest ? at + 2 + length : signature.length + 1;
+  };
+  const [tag, length] = signature;
+  return tag === 0x30 && length === signature.length - 2 && endOfNumber(endOfNumber(2)) === signature.length;
+}
