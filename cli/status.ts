@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { describeEnvironment, type EnvironmentOrigin } from '../shared/config/environment.ts';
 import { closeDatabase, openDatabase } from '../shared/db/open.ts';
 import { createDeps } from '../shared/deps.ts';
-import { cleanForTerminal } from '../shared/text.ts';
+import { bytesText, cleanForTerminal } from '../shared/text.ts';
 import type { ErasureStatus } from '../shared/upkeep/erasure-status.ts';
 import type { NoticeStatus } from '../shared/upkeep/notice-status.ts';
 import type { SessionStatus } from '../shared/upkeep/session-status.ts';
@@ -10,7 +10,6 @@ import { readStatus, type Status } from '../shared/upkeep/status.ts';
 import { ageText } from './age.ts';
 import { configOf } from './configuration.ts';
 import { globalsOf } from './context.ts';
-import { sizeText } from './db/steps.ts';
 import { counted, print, printJson, table } from './output.ts';
 import { lastImportText } from './profiles/import-texts.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
@@ -59,7 +58,8 @@ function statusText(
     ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],
     ['Server', serverText(server, nowMs)],
     ['Variables', environmentText(environment, server.running)],
-    ['Database', `${database.path}, ${sizeText(database.bytes)}, write-ahead log ${sizeText(database.walBytes)}`],
+    ['Database', `${database.path}, ${bytesText(database.bytes)}, write-ahead log ${bytesText(database.walBytes)}`],
+    ['Disk', status.disk === null ? 'not known' : diskLine(status.disk)],
     ['Quotas', quotasLine(quotas)],
     ['Profiles', profiles === null ? 'not known' : `${profiles.total}, ${profiles.banned} of them banned`],
     ['Keys', keys === null ? 'not known' : keysLine(keys)],
@@ -89,10 +89,14 @@ function environmentText({ user, files }: EnvironmentOrigin, isRunning: boolean)
   return `as this command reads them, run by ${user}: ${['the environment', ...files].join(' and ')}${others}`;
 }
 
+function diskLine({ freeBytes, totalBytes }: NonNullable<Status['disk']>): string {
+  return `${bytesText(freeBytes)} of ${bytesText(totalBytes)} free`;
+}
+
 function quotasLine(quotas: Status['quotas']): string {
   if (quotas === null) return 'no file';
   const remade = quotas.remadeAt === null ? '' : `, made again at ${quotas.remadeAt}`;
-  return `${quotas.path}, ${sizeText(quotas.bytes)}${remade}`;
+  return `${quotas.path}, ${bytesText(quotas.bytes)}${remade}`;
 }
 
 function keysLine(keys: NonNullable<Status['keys']>): string {

@@ -46,3 +46,13 @@ export function escapeJsonForTerminal(json: string): string {
   if (json.search(UNSAFE_IN_JSON) === -1) return json;
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** A number of bytes as a person reads it: `12.3 MiB`. */
+export function bytesText(bytes: number): string {
+  let size = bytes;
+  for (const unit of ['bytes', 'KiB', 'MiB']) {
+    if (size < 1024) return `${unit === 'bytes' ? size : size.toFixed(1)} ${unit}`;
+    size /= 1024;
+  }
+  return `${size.toFixed(1)} GiB`;
+}

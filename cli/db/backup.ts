@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { bytesText } from '../../shared/text.ts';
 import { backupDatabase } from '../../shared/upkeep/backup.ts';
 import { withContext } from '../database.ts';
 import { counted, print, printJson } from '../output.ts';
@@ -32,7 +33,7 @@ Examples:
         if (json) printJson({ file, bytes, profiles, keys });
         else
           print(
-            `Backed up ${counted(profiles, 'profile')} and ${counted(keys, 'key')} to ${file} (${sizeText(bytes)}).`,
+            `Backed up ${counted(profiles, 'profile')} and ${counted(keys, 'key')} to ${file} (${bytesText(bytes)}).`,
           );
       }),
     );

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Clock } from '../../shared/clock.ts';
+import { bytesText } from '../../shared/text.ts';
 import { notice } from '../output.ts';
 
 /** The messages of a command with several long steps. They go to stderr; if that is no terminal, only warnings do. */
@@ -34,12 +35,7 @@ export function createSteps(clock: Clock): Steps {
   };
 }
 
-/** Bytes, or the size of a file, as a person reads it: `12.3 MiB`. */
-export function sizeText(of: number | string): string {
-  let size = typeof of === 'number' ? of : (statSync(of, { throwIfNoEntry: false })?.size ?? 0);
-  for (const unit of ['bytes', 'KiB', 'MiB']) {
-    if (size < 1024) return `${unit === 'bytes' ? size : size.toFixed(1)} ${unit}`;
-    size /= 1024;
-  }
-  return `${size.toFixed(1)} GiB`;
+/** The size of a file as a person reads it: `12.3 MiB`. */
+export function sizeText(file: string): string {
+  return bytesText(statSync(file, { throwIfNoEntry: false })?.size ?? 0);
 }

@@ -3,6 +3,7 @@ import { sweepBeside } from '../../shared/access/sweep.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { PATIENT_WAIT_MS, vacuumDatabase } from '../../shared/db/vacuum.ts';
 import { AppError } from '../../shared/errors.ts';
+import { bytesText } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
 import { withDatabase } from '../database.ts';
 import { giveWay } from '../give-way.ts';
@@ -49,7 +50,7 @@ Examples:
         if (globalsOf(command).json) printJson(done);
         else {
           const { milliseconds, bytesBefore, bytesAfter } = done;
-          const sizes = `from ${sizeText(bytesBefore)} to ${sizeText(bytesAfter)}`;
+          const sizes = `from ${bytesText(bytesBefore)} to ${bytesText(bytesAfter)}`;
           print(`Vacuumed ${sizes} in ${(milliseconds / 1000).toFixed(1)} s; no erased text is left in the file.`);
         }
       });

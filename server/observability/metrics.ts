@@ -1,12 +1,12 @@
 import type { Clock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
-import { databaseSize } from '../../shared/db/size.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { createProfileCounter } from '../../shared/profiles/read/count.ts';
 import { type Chore, secondsSince } from '../../shared/upkeep/last-done.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
+import { diskFamilies } from './disk-metrics.ts';
 import { importFamilies } from './import-metrics.ts';
 import { type Family, printFamilies, type Sample } from './prometheus.ts';
 
@@ -41,7 +41,8 @@ export function createMetrics(
         ...keyFamilies(db, clock.nowMs()),
         ...importFamilies(db, clock.nowMs()),
         ...backupFamilies(db, clock.nowMs()),
-        ...processFamilies(db, startedAtMs, restarts()),
+        ...diskFamilies(db.$client.filename),
+        ...processFamilies(startedAtMs, restarts()),
       ]),
     contentType: METRICS_TYPE,
   };
@@ -156,7 +157,7 @@ function backupFamilies(db: Opened, nowMs: number): Family[] {
   ];
 }
 
-function processFamilies(db: Opened, startedAtMs: number, restarts: number): Family[] {
+function processFamilies(startedAtMs: number, restarts: number): Family[] {
   const { user, system } = process.cpuUsage();
   return [
     {
@@ -164,12 +165,6 @@ function processFamilies(db: Opened, startedAtMs: number, restarts: number): Fam
       help: 'The version, as a label.',
       type: 'gauge',
       samples: [[{ version: VERSION }, 1]],
-    },
-    {
-      name: 'profile_lookup_database_size_bytes',
-      help: 'The database file and its write-ahead log.',
-      type: 'gauge',
-      samples: samplesBy('file', databaseSize(db.$client.filename)),
     },
     {
       name: 'profile_lookup_worker_restarts_total',

@@ -11,6 +11,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileRefusal } from '../errors.ts';
+import { bytesText } from '../text.ts';
+import { databaseSize } from './size.ts';
 
 // What the file system means for a database: other names of the file, a full disk, a read-only disk.
 
@@ -23,6 +25,10 @@ const RESERVE_BYTES = 262_144;
 
 /** With less free space than this, in bytes, the operator is told that the disk is full. */
 const FULL_BYTES = 1_048_576;
+
+/** With less free space than this share of the disk, or this many times the database, the operator is warned. */
+const LOW_SHARE = 0.1;
+const LOW_TIMES = 3;
 
 /**
  * The target of a symbolic link, otherwise the path itself, so that the files beside the database are found by each of
@@ -108,15 +114,40 @@ export function refillReserve(path: string): void {
   if (reserved !== null && reserved < RESERVE_BYTES && !existsSync(`${file}-shm`)) fillReserve(file);
 }
 
+/** The room on the disk of a database, in bytes: what is free for the user of this process, and its whole size. */
+export type DiskRoom = { freeBytes: number; totalBytes: number };
+
+/** Reads how much room there is; null where the folder does not exist yet, or the file system does not tell. */
+export function readDiskRoom(path: string): DiskRoom | null {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(dirname(realPath(path)));
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch {
+    return null;
+  }
+}
+
 /**
- * A sentence about what can't be written because the disk of this database is read-only or full; null if it is neither.
+ * A sentence about the disk of this database where it is read-only or full, so that something can't be written, or has
+ * little room left; otherwise null.
  */
 export function diskWarning(path: string): string | null {
   const file = realPath(path);
   const effect = 'lookups are served, but quotas, usage, reminders, backups and whatever a command changes';
   if (isOnReadOnlyDisk(file)) return `The disk of ${path} is read-only: ${effect} can't be written.`;
-  if (freeBytes(file) >= FULL_BYTES) return null;
+  if (freeBytes(file) >= FULL_BYTES) return lowWarning(path);
   return `The disk of ${path} is full (less than 1 MiB is left): ${effect} can't be written until there is room.`;
+}
+
+function lowWarning(path: string): string | null {
+  const room = readDiskRoom(path);
+  if (room === null) return null;
+  const { freeBytes, totalBytes } = room;
+  const { main, wal } = databaseSize(realPath(path));
+  const wantedBytes = LOW_TIMES * (main + wal);
+  if (freeBytes >= LOW_SHARE * totalBytes && freeBytes >= wantedBytes) return null;
+  const left = `${bytesText(freeBytes)} left, ${Math.floor((100 * freeBytes) / totalBytes)} % of it`;
+  return `The disk of ${path} has ${left}: below ${100 * LOW_SHARE} %, or three times the database's size (${bytesText(wantedBytes)}), backups, upgrades and VACUUM may not find room.`;
 }
 
 function reservePath(file: string): string {
@@ -129,13 +160,8 @@ function reservedBytes(file: string): number | null {
 }
 
 function freeBytes(file: string): number {
-  try {
-    const { bavail, bsize } = statfsSync(dirname(file));
-    return bavail * bsize;
-  } catch {
-    // The folder does not exist yet. The disk counts as having room, so that creating the folder reports what is wrong.
-    return Number.POSITIVE_INFINITY;
-  }
+  // The disk counts as having room where the folder does not exist yet, so that creating the folder reports what is wrong.
+  return readDiskRoom(file)?.freeBytes ?? Number.POSITIVE_INFINITY;
 }
 
 function fillReserve(file: string): void {

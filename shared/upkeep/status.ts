@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
-import { diskWarning } from '../db/disk.ts';
+import { type DiskRoom, diskWarning, readDiskRoom } from '../db/disk.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { looseModes } from '../db/loose-modes.ts';
 import { appliedMigrations } from '../db/migrate.ts';
@@ -34,6 +34,8 @@ export type Status = {
   /** Whether a server holds the lock of this database; null on a read-only disk, where servers take none. */
   isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
+  /** Null where the file system does not tell. */
+  disk: DiskRoom | null;
   /** Null if there is no quota file. */
   quotas: QuotaStatus | null;
   /** Null while the schema is older. */
@@ -94,6 +96,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     schema: { applied, known: MIGRATIONS.length },
     isServed: isRunning,
     database: { path, bytes, walBytes },
+    disk: readDiskRoom(path),
     quotas,
     profiles: stats === null ? null : countAll(db, nowMs),
     keys: stats?.states ?? null,

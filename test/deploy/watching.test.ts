@@ -130,6 +130,8 @@ const HEALTHY: Record<string, string> = {
   profile_lookup_last_restore_test_age_seconds: '2000000+60x120',
   'profile_lookup_database_size_bytes{file="main"}': '4000000000x120',
   'profile_lookup_database_size_bytes{file="wal"}': '4000000x120',
+  profile_lookup_disk_free_bytes: '20000000000x120',
+  profile_lookup_disk_size_bytes: '100000000000x120',
 };
 
 /** What each alert is for, as series that differ from the healthy ones; null takes one away. */
@@ -157,6 +159,14 @@ const FAULTS: [alert: string, series: Record<string, string | null>][] = [
   ['ProfileLookupBackupOld', { profile_lookup_last_backup_age_seconds: null }],
   ['ProfileLookupRestoreTestOld', { profile_lookup_last_restore_test_age_seconds: '3023000+60x120' }],
   ['ProfileLookupRestoreTestOld', { profile_lookup_last_restore_test_age_seconds: null }],
+  [
+    'ProfileLookupDiskLow',
+    {
+      profile_lookup_disk_free_bytes: '9900000000x120',
+      'profile_lookup_database_size_bytes{file="main"}': '1000000x120',
+    },
+  ],
+  ['ProfileLookupDiskLow', { profile_lookup_disk_free_bytes: '12000000000x120' }],
   ['ProfileLookupLogBig', { 'profile_lookup_database_size_bytes{file="wal"}': '1000000001x120' }],
 ];
 

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { copyFileSync, readdirSync, symlinkSync } from 'node:fs';
+import { copyFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
@@ -212,6 +212,47 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     ]);
     close();
     expectSound(databasePath);
+  }, 60_000);
+
+  test('with less than a tenth of the disk left, or than three times the database: status, log and /metrics say so', async () => {
+    const disk = mountSmallDisk(64 * MIB);
+    const DATABASE_PATH = join(disk.folder, 'profiles.db');
+    const variables = { DATABASE_PATH, METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~' };
+    const importMany = (count: number) => {
+      const lines = Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
+      return profilectl(['profiles', 'import', '-'], {
+        variables,
+        stdin: jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(2_000) } }))),
+      });
+    };
+    /** What status says with so many bytes left: the facts, and what it warns of. */
+    const statusWith = async (leave: number) => {
+      disk.fill(leave);
+      const { stdout } = await profilectl(['status', '--json'], { variables });
+      const { disk: room, warnings } = JSON.parse(stdout);
+      disk.empty();
+      expect(room.totalBytes).toBe(64 * MIB);
+      expect(Math.abs(room.freeBytes - leave)).toBeLessThan(MIB / 2);
+      return (warnings as string[]).filter((warning) => warning.includes('The disk of '));
+    };
+    expect((await importMany(1)).code).toBe(0);
+    expect(await statusWith(7 * MIB)).toEqual([]);
+    expect(await statusWith(6 * MIB)).toEqual([expect.stringMatching(/ has 6\.0 MiB left, 9 % of it: /)]);
+    expect((await importMany(2_000)).code).toBe(0);
+    const threeTimes = 3 * statSync(DATABASE_PATH).size;
+    expect(threeTimes).toBeGreaterThan(10 * MIB);
+    expect(await statusWith(threeTimes + MIB)).toEqual([]);
+    const [warning, ...more] = await statusWith(threeTimes - MIB);
+    expect([warning, more]).toEqual([expect.stringMatching(/ MiB left, [1-9]\d % of it: .* three times /), []]);
+    disk.fill(threeTimes - MIB);
+    const server = await startServerProcess(variables);
+    await server.see(/"level":"warn","message":"The disk of [^"]* MiB left, \d+ % of it: /);
+    const metrics = await (await get(server, '/metrics', variables.METRICS_TOKEN)).text();
+    expect(metrics).toContain(`\nprofile_lookup_disk_size_bytes ${64 * MIB}\n`);
+    const free = Number(/^profile_lookup_disk_free_bytes (\d+)$/m.exec(metrics)?.[1]);
+    expect(Math.abs(free - threeTimes + MIB)).toBeLessThan(MIB / 2);
+    expect((await profilectl(['status'], { variables })).stdout).toMatch(/^Disk +\d+\.\d MiB of 64\.0 MiB free$/m);
+    expect(await server.end()).toBe(0);
   }, 60_000);
 
   for (const WORKERS of ['1', '2']) {

@@ -1,0 +1,32 @@
+import { readDiskRoom } from '../../shared/db/disk.ts';
+import { databaseSize } from '../../shared/db/size.ts';
+import type { Family } from './prometheus.ts';
+
+/** The size of a database's files and the room on their disk, which has no samples where the file system does not tell. */
+export function diskFamilies(path: string): Family[] {
+  const { main, wal } = databaseSize(path);
+  const room = readDiskRoom(path);
+  return [
+    {
+      name: 'profile_lookup_database_size_bytes',
+      help: 'The database file and its write-ahead log.',
+      type: 'gauge',
+      samples: [
+        [{ file: 'main' }, main],
+        [{ file: 'wal' }, wal],
+      ],
+    },
+    {
+      name: 'profile_lookup_disk_free_bytes',
+      help: "Free room on the database's disk, for the user of the server.",
+      type: 'gauge',
+      samples: room === null ? [] : [[{}, room.freeBytes]],
+    },
+    {
+      name: 'profile_lookup_disk_size_bytes',
+      help: "The size of the database's disk.",
+      type: 'gauge',
+      samples: room === null ? [] : [[{}, room.totalBytes]],
+    },
+  ];
+}
