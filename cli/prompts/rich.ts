@@ -1,10 +1,13 @@
-import inquirer from 'inquirer';
+import inquirer, { type DistinctQuestion } from 'inquirer';
 import { PERMISSIONS, type Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Choice, TextQuestion } from './question.ts';
 import { MARK_NO_PASTES, MARK_PASTES, type PastedLineEnds, textPrompt } from './text.ts';
 
 // Prompts for a terminal that can move its cursor.
+
+/** The name of the one question that is asked at a time. */
+const ANSWER = 'answer';
 
 /** Asks for a text and checks it while it is typed. Throws `cancelled`. */
 export function askText(question: TextQuestion): Promise<string> {
@@ -15,6 +18,7 @@ export function askText(question: TextQuestion): Promise<string> {
 export function askPermissions(message: string, checked: readonly Permission[]): Promise<Permission[]> {
   return askOne<Permission[]>({
     type: 'checkbox',
+    name: ANSWER,
     message,
     required: true,
     choices: PERMISSIONS.map((value) => ({ value, checked: checked.includes(value) })),
@@ -23,26 +27,26 @@ export function askPermissions(message: string, checked: readonly Permission[]):
 
 /** Asks for one of several choices. Throws `cancelled`. */
 export function askChoice<T extends string>(message: string, choices: readonly Choice<T>[]): Promise<T> {
-  return askOne<T>({ type: 'select', message, choices: [...choices] });
+  return askOne<T>({ type: 'select', name: ANSWER, message, choices: [...choices] });
 }
 
 /** Asks for yes or no; no is the default. Throws `cancelled`. */
 export function confirm(message: string): Promise<boolean> {
-  return askOne<boolean>({ type: 'confirm', message, default: false });
+  return askOne<boolean>({ type: 'confirm', name: ANSWER, message, default: false });
 }
 
 /** Asks for a secret without ever showing it. Throws `cancelled`. */
 export function askSecret(message: string): Promise<string> {
-  return askOne<string>({ type: 'password', message, mask: false, toggleMask: false });
+  return askOne<string>({ type: 'password', name: ANSWER, message, mask: false, toggleMask: false });
 }
 
 type Streams = { output: NodeJS.WritableStream; signal: AbortSignal };
 
-function askOne<T>(question: Record<string, unknown>): Promise<T> {
+function askOne<T>(question: DistinctQuestion): Promise<T> {
   return ask(async ({ output, signal }) => {
     const prompt = inquirer.createPromptModule({ output, signal });
-    const answers = (await prompt([{ ...question, name: 'answer' }] as never)) as { answer: T };
-    return answers.answer;
+    const answers: Record<string, unknown> = await prompt([question]);
+    return answers[ANSWER] as T;
   });
 }
 

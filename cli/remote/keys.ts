@@ -6,7 +6,7 @@ import type { ListInput } from '../../shared/keys/input-groups.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import { noSuchKey } from '../../shared/keys/unknown.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import type { Operation } from '../../shared/operations.ts';
+import type { OPERATIONS, Operation } from '../../shared/operations.ts';
 import type { ListOutput } from '../../shared/usage/listed.ts';
 import type { Globals } from '../context.ts';
 import type { KeysThere } from '../keys/context.ts';
@@ -36,8 +36,14 @@ export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
   };
 }
 
-/** Does one operation. */
-type Act = (input: never) => Promise<unknown>;
+type Operations = typeof OPERATIONS;
+
+/** What does each operation that a command asks of a server, with what the operation gives. */
+type Acts = {
+  [Name in 'list' | 'show' | 'usage' | 'request' | 'edit' | 'withdraw' | 'revoke']: (
+    input: never,
+  ) => Promise<Awaited<ReturnType<Operations[Name]['act']>>>;
+};
 
 function performAt(host: AskedHost): KeysThere['perform'] {
   const show = async (identifier: string) => {
@@ -49,7 +55,7 @@ function performAt(host: AskedHost): KeysThere['perform'] {
     const { body } = await askHost(host, { ...question, answer: Key });
     return { identifier: body.identifier, warning: null };
   };
-  const acts: Record<string, Act> = {
+  const acts: Record<string, unknown> = {
     list: (input: ListInput) => listAt(host, input),
     show: ({ identifier }: { identifier: string }) => show(identifier),
     usage: async ({ identifier, days }: { identifier: string; days: number }) => {
@@ -64,10 +70,10 @@ function performAt(host: AskedHost): KeysThere['perform'] {
       send({ method: 'POST', path: `${pathOf(identifier)}/withdraw`, json: {} }),
     revoke: ({ identifier, reason }: { identifier: string; reason?: string }) =>
       send({ method: 'POST', path: `${pathOf(identifier)}/revoke`, json: { reason } }),
-  };
+  } satisfies Acts;
   return async <Input extends object, Output>({ name }: Operation<Input, Output>, input: Input): Promise<Output> => {
-    const act = acts[name] as Act;
-    return (await act(input as never)) as Output;
+    const act = acts[name] as (input: Input) => Promise<Output>;
+    return act(input);
   };
 }
 

@@ -13,8 +13,15 @@ export type Opened = { $client: Sqlite };
 /** The open main database with Drizzle (`withTables`). */
 export type Db = BunSQLiteDatabase & Opened;
 
-/** The argument that a write transaction passes to its function: the tables inside the transaction. */
-export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
+declare const IS_IN_TRANSACTION: unique symbol;
+
+/** The argument that a write transaction passes to its function: the tables inside the transaction ({@link isInTransaction}). */
+export type Tx = BunSQLiteDatabase & { readonly [IS_IN_TRANSACTION]: true };
+
+/** Whether the connection has a transaction open. It has one at a time, so the tables inside it are those of the database. */
+export function isInTransaction(db: Db): db is Db & Tx {
+  return db.$client.inTransaction;
+}
 
 // A connection keeps so many statements that `query` has prepared, by their text. The pages need more than the 20 that are
 // usual, and would have SQLite compile the others again and again.

@@ -11,9 +11,10 @@ export function withTables({ $client }: Opened): Db {
  * most of them; so it gets those that the connection keeps, which end with the connection.
  */
 function keepingStatements(sqlite: Sqlite): Sqlite {
-  return {
+  const kept = {
     prepare: sqlite.query.bind(sqlite),
     transaction: sqlite.transaction.bind(sqlite),
     exec: sqlite.exec.bind(sqlite),
-  } as unknown as Sqlite;
+  };
+  return new Proxy(sqlite, { get: (target, name) => Reflect.get(Object.hasOwn(kept, name) ? kept : target, name) });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { noteNoChange } from './changes.ts';
-import type { Db, Sqlite, Tx } from './connect.ts';
+import { type Db, isInTransaction, type Sqlite, type Tx } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 
 // Every write transaction on the main database, except in migrations, is made here, so that each records which profiles
@@ -27,9 +27,9 @@ export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
   return guardDatabase(db.$client.filename, () =>
     db.$client
       .transaction(() => {
-        // The connection has one transaction at a time, so the tables inside it are those of the database itself. Queries
-        // that are kept for the database (kept-query.ts) then serve in transactions too.
-        const result = act(db as unknown as Tx);
+        // The same object inside and outside, so that queries kept for the database (kept-query.ts) serve in transactions too.
+        if (!isInTransaction(db)) throw new Error('the transaction has not begun');
+        const result = act(db);
         if (result instanceof Promise)
           throw new Error('a transaction may not wait: it would commit at the first await');
         return result;

@@ -56,9 +56,9 @@ export async function exportProfiles(
  */
 export function exportProfile(db: Db, asked: { username: string } | { uid: number }): string {
   return guardDatabase(db.$client.filename, () =>
-    db.transaction((tx) => {
+    db.transaction(() => {
       const reader = createProfileReader(db.$client);
-      if ('username' in asked) return reader.line(findProfile(tx, asked.username).id);
+      if ('username' in asked) return reader.line(findProfile(db, asked.username).id);
       if (reader.row(asked.uid) === null) throw new AppError('not_found', 'There is no profile with this UID.');
       return reader.line(asked.uid);
     }),
