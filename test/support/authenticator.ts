@@ -10,6 +10,8 @@ export type Twist = {
   flags?: number;
   signCount?: number;
   party?: Partial<RelyingParty>;
+  /** Whether the new passkey signs a statement about itself, which an ES256 one can do here. */
+  isSelfAttested?: boolean;
   /** The key that is registered, as COSE. */
   cose?: Uint8Array;
   /** Follows the authenticator data. */
@@ -57,6 +59,12 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
     ]);
   };
 
+  /** `{"alg": -7, "sig": …}` in CBOR. */
+  const selfAttestation = (data: Uint8Array, client: Uint8Array) => {
+    const signature = sign('sha256', Buffer.concat([data, sha256(client)]), privateKey);
+    return Buffer.concat([Buffer.from('a263616c67266373696758', 'hex'), Buffer.of(signature.length), signature]);
+  };
+
   const credential = {
     id: base64url(credentialId),
     rawId: base64url(credentialId),
@@ -76,11 +84,15 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
       idLength.writeUInt16BE(credentialId.length);
       const attested = Buffer.concat([Buffer.alloc(16), idLength, credentialId, twist.cose ?? cose]);
       const data = authenticatorData(twist, attested, USUAL_FLAGS | 0x40);
+      const client = clientData('webauthn.create', challenge, twist);
+      const statement: [format?: string, statement?: Uint8Array] = twist.isSelfAttested
+        ? (['packed', selfAttestation(data, client)] as const)
+        : [];
       return JSON.stringify({
         ...credential,
         response: {
-          clientDataJSON: base64url(clientData('webauthn.create', challenge, twist)),
-          attestationObject: base64url(attestationObjectOf(data)),
+          clientDataJSON: base64url(client),
+          attestationObject: base64url(attestationObjectOf(data, ...statement)),
           // Browsers send these too, and nobody reads them.
           authenticatorData: base64url(data),
           publicKey: base64url(publicKey.export({ type: 'spki', format: 'der' })),

@@ -411,6 +411,16 @@ describe('a registration', () => {
     expect(await faultOfStatement('none', 'a163783563814100')).toContain('malformed');
     expect(await faultOfStatement('none', 'a0')).toBeNull();
   });
+
+  test('with a statement that the passkey made about itself, which browsers leave in, is accepted where that is true', async () => {
+    const sent = registrationOf(first.register(CHALLENGE, HANDLE, { isSelfAttested: true }));
+    expect((await registerBy(sent)).publicKey.equals(first.publicKey)).toBe(true);
+    const object = Buffer.from(sent.response.attestationObject, 'base64url');
+    const at = object.indexOf(Buffer.from('sig')) + 20;
+    object.writeUInt8((object[at] as number) ^ 1, at);
+    sent.response.attestationObject = object.toString('base64url');
+    expect(await faultOf(() => registerBy(sent))).toContain('signature is not valid');
+  });
 });
 
 test.each([
