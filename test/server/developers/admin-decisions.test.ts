@@ -399,6 +399,7 @@ test('every state of a key has its page, with the forms that are possible in it'
     const { body, status } = await keyPageOf(world, grace, identifier);
     const found = [...body.matchAll(/name="operation" value="(\w+)"/g)].map(([, operation]) => operation).join(' ');
     expect([state, status, found]).toEqual([state, 200, wanted]);
+    expect([state, body.includes('href="#decide"')]).toEqual([state, wanted !== '']);
     if (state === 'pending') rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
   }
   expect((await keyPageOf(world, grace, '00000000')).status).toBe(404);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { listDecided } from '../../../shared/access/decided.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
@@ -7,6 +8,7 @@ import { endFoundKey } from '../../../shared/keys/found.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { storeReminders } from '../../../shared/notices/reminders.ts';
 import { countProfiles } from '../../../shared/profiles/list.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { onBox } from '../../support/actors.ts';
@@ -100,6 +102,12 @@ test('it keeps its place among the three, for the database too', async () => {
     ),
   ).toThrow('at most 3 keys');
   expect(checkDatabase(deps.db).faults).toEqual([]);
+  deps.db.$client.run('DROP TRIGGER api_keys_three_places');
+  deps.db.$client.run(
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+      SELECT 'AAAAAAAA', profile_id, name, description, 'pending', requested_permissions, 0 FROM api_keys LIMIT 1`,
+  );
+  expect(checkDatabase(deps.db).faults).toContain('profile 1: 4 keys hold a place, of 3 that may');
 });
 
 describe('its time', () => {
@@ -110,6 +118,8 @@ describe('its time', () => {
     expect(state(identifier)).toBe('expired');
     expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'expired', from: 'suspended', to: 'expired' });
     expect((await resume()).message).toContain('is expired; only suspended keys');
+    expect((await keysListed(deps, { states: ['expired'], limit: 5 })).length).toBe(1);
+    expect((await keysListed(deps, { states: ['suspended'] })).length).toBe(0);
     const unstored = keyHistory(deps, identifier);
     expireKeys(deps);
     expect(deps.db.$client.query('SELECT state FROM api_keys').get()).toEqual({ state: 'expired' });
@@ -148,6 +158,20 @@ test('it can be changed, and has what was changed once it is resumed', async () 
   expect(verify(secret)).toMatchObject({ permissions: ['api.leaderboard'] });
 });
 
+test('a reminder that was stored before it was suspended is not sent', async () => {
+  const { identifier } = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
+  clock.advance(61 * DAY_MS);
+  storeReminders(deps.db.$client, clock);
+  moveByAdmin(deps, identifier, 'suspend');
+  expect((await told()).filter((mail) => mail.includes('expires soon'))).toEqual([]);
+});
+
+test('the log of decisions has its suspension and the end of that', async () => {
+  const { identifier } = await suspended();
+  moveByAdmin(deps, identifier, 'resume');
+  expect(listDecided(deps.db, 2).map(({ event }) => event)).toEqual(['resumed', 'suspended']);
+});
+
 test('erasing its profile revokes it', async () => {
   const { identifier } = await suspended();
   eraseProfile(deps, 'user1', onBox('operator'));
@@ -157,9 +181,12 @@ test('erasing its profile revokes it', async () => {
 test('a ban stands in its history, and no mail tells of it', async () => {
   const { identifier } = await suspended();
   await told();
-  for (const banned of [true, false]) changeByHand(deps, 'user1', () => ({ banned }));
+  for (const banned of [true, false]) {
+    changeByHand(deps, 'user1', () => ({ banned }));
+    expect(await told()).toEqual([]);
+    clock.advance(1);
+  }
   expect(events(identifier).slice(-2)).toEqual(['profile banned', 'profile unbanned']);
-  expect(await told()).toEqual([]);
   expect(showKey(deps, identifier).refusedFor).toBeNull();
 });
 
