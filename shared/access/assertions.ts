@@ -93,12 +93,16 @@ function confirmedIds(access: Access, { name, generation }: SignedAdmin): string
 
 /** Whose passkey has signed this challenge; stores its counter. Throws `forbidden`. */
 async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertion>): Promise<Admin> {
-  const found = findPasskey(access.db, Buffer.from(sent.id, 'base64url'));
-  if (found === null) throw new AppError('forbidden', 'This passkey is not registered here, or not any more.');
+  const find = () => findPasskey(access.db, Buffer.from(sent.id, 'base64url'));
+  const gone = () => new AppError('forbidden', 'This passkey is not registered here, or not any more.');
+  const found = find();
+  if (found === null) throw gone();
   const { passkey, admin } = found;
   const userHandle = admin.userHandle.toString('base64url');
   const party = relyingPartyOf(access.config.publicUrl);
   const { signCount } = await checkAssertion(party, challenge, { ...passkey, userHandle }, sent);
+  // While the signature was verified, the admin may have been removed or invited again.
+  if (find()?.admin.generation !== admin.generation) throw gone();
   // Only after the signature, so that strangers learn nothing of it.
   if (passkey.confirmedAt === null) {
     const sentence = `This passkey is not confirmed yet: the operator does that with "profilectl admins confirm ${admin.name}".`;

@@ -75,6 +75,9 @@ async function sayAtOnce(words: object): Promise<string[]> {
   return said.map((text) => text.trim());
 }
 
+/** What comes of three tries of which one succeeds. */
+const ONCE: ('fulfilled' | 'rejected')[] = ['fulfilled', 'rejected', 'rejected'];
+
 const faultOf = async (act: () => unknown) => (await refusal(act)).message;
 
 describe('a decision of an admin', () => {
@@ -229,6 +232,34 @@ describe('a decision of an admin', () => {
       'forbidden',
       JSON.stringify({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decision.shown }),
     ]);
+  });
+
+  test('is refused where the admin is invited anew or removed while the signature is verified', async () => {
+    const mary = await enrol(access, 'Mary');
+    const ways = [
+      () => inviteAdmin(access, 'Mary', { keepPasskeys: true }, onBox('root')),
+      () => removeAdmin(access, 'Mary', onBox('root')),
+    ];
+    for (const end of ways) {
+      const admin = await signedIn(mary);
+      const { challenge } = beginDecision(access, admin, decisionOn());
+      const verified = refusal(consumeAssertion(access, admin, mary.assert(challenge), decisionOn()));
+      end();
+      expect((await verified).code).toBe('forbidden');
+    }
+  });
+
+  test('is let through once where one process is sent the same assertion twice at once; so is a sign-in', async () => {
+    const admin = await signedIn();
+    const outcomesOf = async (act: () => Promise<unknown>) =>
+      (await Promise.allSettled([act(), act(), act()])).map(({ status }) => status).sort();
+    const jean = await enrol(access, 'Jean');
+    const { challenge } = beginDecision(access, admin, decisionOn());
+    const decided = grace.assert(challenge);
+    expect(await outcomesOf(() => consumeAssertion(access, admin, decided, decisionOn()))).toEqual(ONCE);
+    // This authenticator counts nothing: only the challenge keeps an assertion from being used twice.
+    const entered = jean.assert(beginSignIn(access).challenge, { signCount: 0 });
+    expect(await outcomesOf(() => signInByPasskey(access, entered, CLIENT))).toEqual(ONCE);
   });
 
   test('is refused once the admin was invited anew or removed meanwhile', async () => {
