@@ -12,7 +12,7 @@ import { openDatabase } from '../shared/db/open.ts';
 import { withTables } from '../shared/db/tables.ts';
 import { createDeps, type Deps } from '../shared/deps.ts';
 import { effectsOnKeys } from '../shared/erasure/erase-profile.ts';
-import { OPERATIONS, perform } from '../shared/operations.ts';
+import { OPERATIONS, perform, performWhole } from '../shared/operations.ts';
 import { importProfiles } from '../shared/profiles/write/import.ts';
 import sample from '../shared/sample/profiles.jsonl' with { type: 'text' };
 import { operatorOf } from './database.ts';
@@ -87,7 +87,7 @@ async function issueKey(deps: Deps): Promise<string> {
     description: 'Made by "profilectl demo" so that a newcomer can try every endpoint with one key, right away.',
     permissions: ['api.lookup', 'api.leaderboard'],
   });
-  await perform(deps, actor, OPERATIONS.approve, { identifier });
+  await performWhole(deps, actor, OPERATIONS.approve, { identifier });
   return identifier;
 }
 

@@ -7,20 +7,21 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /**
  * Somebody who asks for an operation (`shared/operations.ts`). `shown` is the state of what they were shown and have
- * confirmed (`shared/shown.ts`); the operation is refused for any other.
+ * confirmed (`shared/shown.ts`); the operation is refused for any other. `version` names what of it counts; all where it is
+ * absent.
  */
 export type Person =
   /** Whoever can open the database, on the box; the name is the operating system's user. */
-  | { kind: 'operator'; name: string; shown?: Shown }
+  | { kind: 'operator'; name: string; shown?: Shown; version?: readonly string[] }
   /** `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input. */
-  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: Shown }
+  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: Shown; version?: readonly string[] }
   /**
    * The owner of one profile, by its id. The name is no person's: history stays when a profile is erased, so nothing in
    * it may lead to its owner. `shown` is the state of the profile to which the sign-in is bound.
    */
-  | { kind: 'owner'; name: 'owner'; profileId: number; shown?: Shown }
+  | { kind: 'owner'; name: 'owner'; profileId: number; shown?: Shown; version?: readonly string[] }
   /** A backend with a token; the name is the token's. */
-  | { kind: 'platform'; name: string };
+  | { kind: 'platform'; name: string; version?: readonly string[] };
 
 /** Who did something: a person, or the service itself where time has run out. The name is never an e-mail address. */
 export type Actor = Person | { kind: 'service'; name: 'system' };

@@ -39,11 +39,24 @@ export function changesSince(shown: Shown, facts: Facts): string[] | null {
 
 /**
  * Throws `changed_since`, with a sentence that says what has changed, unless `what` is as it was shown. Call it in the
- * transaction that writes. Undefined, where nothing was shown to anybody, is fine.
+ * transaction that writes. Undefined, where nothing was shown to anybody, is fine. Only the facts that `version` names count,
+ * where it is given.
  */
-export function refuseUnlikeShown(shown: Shown | undefined, what: string, facts: () => Facts): void {
-  const changes = shown === undefined ? null : changesSince(shown, facts());
+export function refuseUnlikeShown(
+  shown: Shown | undefined,
+  what: string,
+  facts: () => Facts,
+  version?: readonly string[],
+): void {
+  const changes = shown === undefined ? null : changesSince(...counting(version, shown, facts()));
   if (changes === null) return;
   const which = changes.length === 0 ? '' : `: ${changes.join(', ')}`;
   throw new AppError('changed_since', `${what} has changed meanwhile${which}. Nothing was done.`);
+}
+
+/** A state and facts without those that don't count. */
+function counting(version: readonly string[] | undefined, shown: Shown, facts: Facts): [Shown, Facts] {
+  if (version === undefined) return [shown, facts];
+  const parts = shown.split(',').filter((part) => version.includes(part.split('=', 1)[0] as string));
+  return [parts.join(','), Object.fromEntries(Object.entries(facts).filter(([name]) => version.includes(name)))];
 }

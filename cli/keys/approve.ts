@@ -23,7 +23,7 @@ import { withKeys } from './with-keys.ts';
 export function addTo(parent: Command): void {
   parent
     .command('approve')
-    .description('Approve a pending request: the secret is made and mailed to the owner, once.')
+    .description(OPERATIONS.approve.summary)
     .argument('[identifier]', 'the 8 characters that name the key; without it every pending request is shown in turn')
     .option('--permission <permission...>', 'what the key may do; default: what was requested')
     .option(

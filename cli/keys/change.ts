@@ -21,9 +21,7 @@ import { withKeys } from './with-keys.ts';
 export function addTo(parent: Command): void {
   parent
     .command('change')
-    .description(
-      'Change permissions, rate limits or expiry of an Active or suspended key; the owner is mailed from what to what.',
-    )
+    .description(OPERATIONS.change.summary)
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--permission <permission...>', 'all that the key may do from now on')
     .option('--rate-limit <limit...>', `all its rate limits from now on, one to four: ${RATE_LIMIT_SYNTAX}`)

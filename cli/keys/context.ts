@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts';
 import type { RateLimit } from '../../shared/limits/rate-limit.ts';
-import type { Operation } from '../../shared/operations.ts';
+import type { Operation } from '../../shared/operations/entry.ts';
 import type { Globals } from '../context.ts';
 
 /** Does an operation as the person of a command. Throws what `perform` of `shared/operations.ts` throws. */

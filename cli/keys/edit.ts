@@ -9,7 +9,7 @@ import { withKeys } from './with-keys.ts';
 export function addTo(parent: Command): void {
   parent
     .command('edit')
-    .description('Rename a key; "keys change" is for what it may do.')
+    .description(OPERATIONS.edit.summary)
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--name <name>', 'the new name, 1 to 255 characters')
     .addHelpText('after', '\nExample:\n  profilectl keys edit k7Qm2XaB --name "Badge bot 2"')

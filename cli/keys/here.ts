@@ -3,7 +3,7 @@ import { checkApproval, checkMailer } from '../../shared/keys/approve.ts';
 import { checkProfile } from '../../shared/keys/lifecycle.ts';
 import { shownKey } from '../../shared/keys/shown.ts';
 import { usualRateLimits } from '../../shared/keys/successor.ts';
-import { perform } from '../../shared/operations.ts';
+import { performWhole } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/shown.ts';
 import type { Globals } from '../context.ts';
@@ -17,11 +17,11 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
     clock,
     approvalLeaseMs,
     server: null,
-    perform: (operation, input) => perform(deps, operator, operation, input),
+    perform: (operation, input) => performWhole(deps, operator, operation, input),
     performAsNow: (about) => {
       const shown =
         'identifier' in about ? shownKey(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
-      return (operation, input) => perform(deps, havingSeen(operator, shown), operation, input);
+      return (operation, input) => performWhole(deps, havingSeen(operator, shown), operation, input);
     },
     ownProfile: async () => null,
     checkMailer: () => checkMailer(deps),

@@ -11,7 +11,7 @@ import { withKeys } from './with-keys.ts';
 export function addTo(parent: Command): void {
   parent
     .command('list')
-    .description('List keys, the oldest pending request first, with its age.')
+    .description(OPERATIONS.list.summary)
     .option('--state <state...>', `only keys in these states: ${KEY_STATES.join(', ')}`)
     .option('--profile <username>', 'only keys of this profile')
     .option('--unused <span>', 'only Active keys that were not used for so long, such as 90d')

@@ -2,7 +2,8 @@ import { isoTime } from '../../shared/clock.ts';
 import { PLACE_HOLDERS } from '../../shared/keys/key.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import { OPERATIONS, type Operation } from '../../shared/operations.ts';
+import type { Operation, Texts } from '../../shared/operations/entry.ts';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { notice, print, printJson } from '../output.ts';
 import { waitWhile } from '../waiting.ts';
 import type { KeysContext } from './context.ts';
@@ -47,7 +48,7 @@ export async function performAndWait<Input extends object>(
     () => context.perform(operation, input),
     async () => {
       if (identifier === undefined) return requestText(server, profile);
-      return interruptedText(context, operation.name, await show(context, identifier), begunMs);
+      return interruptedText(context, operation.texts, await show(context, identifier), begunMs);
     },
     server === null ? undefined : 'server',
   );
@@ -69,17 +70,12 @@ function requestText(server: string | null, profile: string | undefined): string
 /** The state of a key after Ctrl-C. On the box, an attempt to approve it keeps others away until its lease is over. */
 function interruptedText(
   context: KeysContext,
-  operation: string,
+  texts: Texts | null,
   { identifier, state, attempt }: KeyView,
   begunMs: number,
 ): string {
-  const inspect = `"profilectl keys show ${identifier}" tells`;
-  if (operation === 'change' || operation === 'edit') {
-    return `Interrupted; key ${identifier} is ${state}. ${inspect} whether it was changed.`;
-  }
-  if (state === 'Active' && operation === 'approve') {
-    return `Interrupted; key ${identifier} is Active, and the mail with its secret is out.`;
-  }
+  const told = texts?.interrupted({ identifier, state }) ?? null;
+  if (told !== null) return told;
   if (!PLACE_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
   }

@@ -27,7 +27,7 @@ type Options = {
 export function addTo(parent: Command): void {
   parent
     .command('request')
-    .description('Ask for an API key for a profile; an admin decides.')
+    .description(OPERATIONS.request.summary)
     .option('--profile <username>', 'username or alias of the profile')
     .option('--name <name>', 'what the key is called, 1 to 255 characters')
     .option('--description <text>', 'what it is for, 80 to 2000 characters')

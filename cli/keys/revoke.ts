@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { OPERATIONS } from '../../shared/operations.ts';
 import { ELSEWHERE_HELP, WAIT_FLAG } from './elsewhere-help.ts';
 import { endWithReason } from './reason.ts';
 import { REASON_HELP } from './reason-help.ts';
@@ -8,7 +9,7 @@ import { withKeys } from './with-keys.ts';
 export function addTo(parent: Command): void {
   parent
     .command('revoke')
-    .description('Revoke an Active or suspended key at once; the owner is mailed the reason.')
+    .description(OPERATIONS.revoke.summary)
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--reason <text>', 'why, as the owner will read it')
     .option(...WAIT_FLAG)

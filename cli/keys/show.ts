@@ -8,7 +8,7 @@ import { withKeys } from './with-keys.ts';
 export function addTo(parent: Command): void {
   parent
     .command('show')
-    .description('Show a key and its history.')
+    .description(OPERATIONS.show.summary)
     .argument('<identifier>', 'the 8 characters that name the key')
     .addHelpText('after', '\nExample:\n  profilectl keys show k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>

@@ -12,7 +12,7 @@ const DEFAULT_DAYS = 30;
 export function addTo(parent: Command): void {
   parent
     .command('usage')
-    .description('Show what a key was used for, day by day, as bars.')
+    .description(OPERATIONS.usage.summary)
     .argument('<identifier>', 'the 8 characters that name the key')
     .option('--days <number>', `so many days up to today, 1 to ${USAGE_DAYS}; default: ${DEFAULT_DAYS}`)
     .addHelpText(

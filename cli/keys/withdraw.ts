@@ -8,7 +8,7 @@ import { withKeys } from './with-keys.ts';
 export function addTo(parent: Command): void {
   parent
     .command('withdraw')
-    .description('Take back a pending request.')
+    .description(OPERATIONS.withdraw.summary)
     .argument('<identifier>', 'the 8 characters that name the key')
     .addHelpText('after', '\nExample:\n  profilectl keys withdraw k7Qm2XaB')
     .action((identifier: string, _options: unknown, command: Command) =>

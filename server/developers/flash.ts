@@ -1,5 +1,9 @@
+import type { KeyEventName } from '../../shared/db/key-columns.ts';
+import type { AnyOperation } from '../../shared/operations/entry.ts';
+import { ALL_OPERATIONS } from '../../shared/operations.ts';
+
 /** The lines that tell what a form has done, on the page that is shown next. The list is closed: no line has a value in it. */
-export const FLASHES = {
+const FLASHES = {
   'signed-in': 'You are signed in.',
   'signed-out': 'You are signed out.',
   'signed-out-here':
@@ -7,21 +11,27 @@ export const FLASHES = {
   'session-ended': 'That session is ended.',
   'cli-ended': 'That profilectl is not let in any more.',
   'sessions-ended': 'All your sessions are ended, and no profilectl is let in any more.',
-  'key-requested': 'The key is requested.',
-  'key-renamed': 'The key is renamed.',
-  'key-withdrawn': 'The request is withdrawn.',
-  'request-rejected': 'The request is rejected, and its owner gets the reason by mail.',
-  'key-changed': 'The key is changed, and its owner gets a mail that says how.',
   'passkey-removed': 'The passkey is removed, and all your sessions are ended.',
-  'key-revoked': 'The key is revoked. It works no more.',
   found:
     'Thank you. If an Active or suspended key has a secret that stood in your text, it is revoked now, and its owner and the admins are told.',
 } as const;
 
-/** Which line. */
-export type FlashCode = keyof typeof FLASHES;
+/** Which line: one of these, or that of an operation on keys, by the event that tells of it. */
+export type FlashCode = keyof typeof FLASHES | `key-${KeyEventName}`;
+
+const LINES: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(FLASHES),
+  ...ALL_OPERATIONS.flatMap(({ event, texts }): [string, string][] =>
+    event === null || texts === null || texts.done === null ? [] : [[`key-${event}`, texts.done]],
+  ),
+]);
+
+/** The code of the line that says that an operation was done; null where the next page says it by itself. */
+export function flashOf({ event, texts }: Pick<AnyOperation, 'event' | 'texts'>): FlashCode | null {
+  return event === null || texts === null || texts.done === null ? null : `key-${event}`;
+}
 
 /** The line of a code that a cookie has brought back; null where it is none. */
 export function flashText(code: string | null): string | null {
-  return code !== null && Object.hasOwn(FLASHES, code) ? FLASHES[code as FlashCode] : null;
+  return code === null ? null : (LINES.get(code) ?? null);
 }

@@ -2,7 +2,8 @@ import type { RateLimit } from '../limits/rate-limit.ts';
 
 /** What an admin decides by one assertion: all that the page showed and the form says. Times are milliseconds since 1970. */
 export type Decision = {
-  operation: 'approve' | 'reject' | 'change' | 'revoke' | 'remove passkey';
+  /** The name of an operation on keys, or `remove passkey`. */
+  operation: string;
   /** Of the key, or the id of the passkey. */
   identifier: string;
   permissions?: readonly string[] | undefined;

@@ -6,10 +6,10 @@ import { ALREADY_SO } from './differing.ts';
 import { refuseTimePast } from './expiry.ts';
 import { type NewGrant, setGrant } from './grant.ts';
 import type { KeyChange } from './input-groups.ts';
-import { hasSecret, SECRET_HOLDERS, stateAt } from './key.ts';
+import { SECRET_HOLDERS, stateAt } from './key.ts';
 import type { Step } from './move.ts';
 import { addNotices } from './notice.ts';
-import { type ApiKey, readKey } from './record.ts';
+import { type ApiKey, readKey, refuseState } from './record.ts';
 import { refuseUnlikeKey } from './shown.ts';
 import type { KeyView } from './view.ts';
 
@@ -41,9 +41,7 @@ export function checkChangeable({ db, clock }: Pick<Deps, 'db' | 'clock'>, ident
 
 /** Throws `refused` unless this key, as it was shown, is Active or suspended. */
 export function refuseUnchangeable({ identifier, state }: Pick<KeyView, 'identifier' | 'state'>): void {
-  if (hasSecret(state)) return;
-  const which = SECRET_HOLDERS.join(' and ');
-  throw new AppError('refused', `Key ${identifier} is ${state}; only ${which} keys can be changed.`);
+  refuseState({ identifier, state }, SECRET_HOLDERS, 'changed');
 }
 
 /** A change in the form in which it is stored. Throws `usage` where nothing is to be changed. */

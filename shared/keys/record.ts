@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
 import type { Approvable } from './approval.ts';
-import { canMove, hasSecret, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
+import { hasSecret, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
 import { unknownKey } from './unknown.ts';
 
 /** A row of `api_keys`. */
@@ -143,8 +143,16 @@ export function addEvent(
 
 /** Throws `refused` where the move is not legal from the key's state: for telling before a reason is typed. */
 export function refuseMove({ identifier, state }: Pick<ApiKey, 'identifier' | 'state'>, move: Move): void {
-  if (canMove(state, move)) return;
-  const { from, event } = MOVES[move];
+  refuseState({ identifier, state }, MOVES[move].from, MOVES[move].event);
+}
+
+/** Throws `refused` where a key, as it was shown, is in none of these states; null stands for all. */
+export function refuseState(
+  { identifier, state }: Pick<ApiKey, 'identifier' | 'state'>,
+  from: readonly KeyState[] | null,
+  event: KeyEventName | null,
+): void {
+  if (from === null || from.includes(state)) return;
   throw new AppError('refused', `Key ${identifier} is ${state}; only ${from.join(' and ')} keys can be ${event}.`);
 }
 

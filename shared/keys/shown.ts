@@ -4,6 +4,23 @@ import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown.ts'
 import { type ApiKey, readKey } from './record.ts';
 import { type Reader, showKey } from './view.ts';
 
+/** The names of all facts of a key and its profile; some are those of pending keys only. */
+export const KEY_FACTS = [
+  'key',
+  'state',
+  'grant',
+  'profile',
+  'username',
+  'address',
+  'request',
+  'name',
+  'attempt',
+  'predecessor',
+] as const;
+
+/** The name of one. */
+export type KeyFact = (typeof KEY_FACTS)[number];
+
 /**
  * What people are shown of a key before they decide on it. Of a pending one that is everything about the request, whom its
  * secret goes to, and what the key has that it is to replace. Of others it is nothing that the owner can change: otherwise
@@ -46,8 +63,13 @@ export function shownKey(reader: Reader, identifier: string): Shown {
 }
 
 /** Throws `changed_since` where a key is not as it was shown. */
-export function refuseChangedKey(reader: Reader, identifier: string, shown: Shown | undefined): void {
-  refuseUnlikeShown(shown, `Key ${identifier}`, () => factsOfKey(reader, identifier));
+export function refuseChangedKey(
+  reader: Reader,
+  identifier: string,
+  shown: Shown | undefined,
+  version?: readonly string[],
+): void {
+  refuseUnlikeShown(shown, `Key ${identifier}`, () => factsOfKey(reader, identifier), version);
 }
 
 /**
@@ -57,5 +79,5 @@ export function refuseChangedKey(reader: Reader, identifier: string, shown: Show
  */
 export function refuseUnlikeKey(reader: Reader, identifier: string, by: Actor): void {
   if (by.kind === 'owner') refuseSignedOut(reader.db, by);
-  else if (by.kind === 'operator' || by.kind === 'admin') refuseChangedKey(reader, identifier, by.shown);
+  else if (by.kind === 'operator' || by.kind === 'admin') refuseChangedKey(reader, identifier, by.shown, by.version);
 }

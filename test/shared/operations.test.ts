@@ -3,7 +3,8 @@ import type { Person } from '../../shared/actor.ts';
 import { withdrawKey } from '../../shared/keys/lifecycle.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
-import { OPERATIONS, type Operation, perform } from '../../shared/operations.ts';
+import type { Operation } from '../../shared/operations/entry.ts';
+import { OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { onBox } from '../support/actors.ts';
 import { insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
 import { DESCRIPTION, issue, mails, request } from '../support/keys.ts';
@@ -53,9 +54,8 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   edit: { own: ['operator', 'owner'], others: ['operator'] },
   withdraw: { own: ['operator', 'owner'], others: ['operator'] },
   approve: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
-  beginApproval: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
-  change: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   reject: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
+  change: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   revoke: { own: ['operator', 'admin', 'owner'], others: ['operator', 'admin'] },
 };
 
@@ -75,7 +75,7 @@ async function world() {
     return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>
-    perform(deps, actor, OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>, input);
+    performWhole(deps, actor, OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>, input);
   /** Everything that an operation could have changed, and every mail that it could have sent. */
   const traces = () => {
     const tables = ['api_keys', 'key_events', 'key_attempts', 'notices'];
@@ -208,7 +208,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
     const input = await inputFor('show', OWN);
     const [own, others] = [input.identifier as string, await request(deps, { profile: 'user2' })];
     const before = traces();
-    expect(ofOneKey.length).toBeGreaterThanOrEqual(9);
+    expect(ofOneKey.length).toBeGreaterThanOrEqual(8);
     for (const name of ofOneKey) {
       for (const kind of [...ALLOWED[name].own]) {
         const sentenceFor = async (identifier: string) => {

@@ -23,7 +23,7 @@ export function rename(visit: Visit): Promise<Outcome> {
   const input = { identifier: visit.params.identifier as string, name: oneValue(visit.form, 'name') };
   const { identifier, name } = input;
   return performForm(visit, OPERATIONS.edit, input, {
-    done: () => ({ seeOther: `/developers/keys/${identifier}`, flash: 'key-renamed' }),
+    done: () => ({ seeOther: `/developers/keys/${identifier}`, flash: 'key-edited' }),
     show: (faults) => show(visit, identifier, name, faults),
   });
 }

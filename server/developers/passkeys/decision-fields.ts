@@ -1,24 +1,24 @@
+import type { Access } from '../../../shared/access/access.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
 import { typedText } from '../../../shared/keys/input-text.ts';
-import { canMove, hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { DECISIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import { allValues, type Form, oneValue } from '../form.ts';
 import { type Faults, formTo, hiddenField } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
-import { decidedFields, type KeyOperation } from './decision-form.ts';
+import { decidedFields } from './decision-form.ts';
 import type { DecisionLink } from './decision-link.ts';
 
 /** What the forms of a key's page are made of. */
 export type DecisionParts = {
+  access: Access;
   key: KeyView;
   /** The state that the page shows, as `shownKey` says it. */
   shown: string;
   /** Where the forms are sent. */
   action: string;
-  /** The limits that an approval grants where the admin says nothing else. */
-  usualRateLimits: readonly RateLimit[];
   /** What was typed, where one of the forms was refused. */
   typed: Form | null;
   /** What the address of the page fills in, where nothing was typed yet. */
@@ -28,27 +28,20 @@ export type DecisionParts = {
 
 /** The forms with which an admin decides on a key in its present state; none where nothing can be decided any more. */
 export function decisionForms(parts: DecisionParts): Html {
-  const { state } = parts.key;
-  const forms: [isPossible: boolean, form: () => Html][] = [
-    [canMove(state, 'approve'), () => formOf(parts, 'approve', 'Approve', 'Approve …')],
-    [canMove(state, 'reject'), () => formOf(parts, 'reject', 'Reject', 'Reject …')],
-    [hasSecret(state), () => formOf(parts, 'change', 'Change', 'Change …')],
-    [canMove(state, 'revoke'), () => formOf(parts, 'revoke', 'Revoke', 'Revoke …')],
-  ];
-  const possible = forms.filter(([isPossible]) => isPossible);
+  const possible = DECISIONS.filter(({ from }) => from === null || from.includes(parts.key.state));
   if (possible.length === 0) return html``;
   return html`<h2 id="decide">Decide</h2>
 <p>Each form leads to a page that shows exactly what you decide. You confirm that with your passkey, and nothing happens before.</p>
-${possible.map(([, form]) => form())}`;
+${possible.map((operation) => formOf(parts, operation))}`;
 }
 
-function formOf(parts: DecisionParts, operation: KeyOperation, heading: string, button: string): Html {
-  const { key, faults } = parts;
+function formOf(parts: DecisionParts, operation: AnyOperation): Html {
+  const { key, faults, access } = parts;
   const typed = typedIn(parts, operation);
   const link = typed === null && parts.link?.operation === operation ? parts.link : null;
-  const usual = usualValues(parts, operation);
+  const usual = operation.usual(access, key);
   const fields = decidedFields(operation)
-    .filter(([input]) => input !== 'retireOldAtMs' || key.successorOf !== null)
+    .filter(([input]) => input in usual)
     .map(([input, schema]) => {
       const { kind, hint } = factsOf(schema);
       const name = formNameOf(input, schema);
@@ -65,18 +58,7 @@ function formOf(parts: DecisionParts, operation: KeyOperation, heading: string, 
         faults,
       });
     });
-  return section(parts, operation, heading, button, fields);
-}
-
-/** What stands in the fields of a form, by the names of the inputs, where nobody has typed anything. */
-function usualValues(
-  { key, usualRateLimits }: DecisionParts,
-  operation: KeyOperation,
-): Readonly<Record<string, unknown>> {
-  if (operation === 'approve') return { permissions: key.requestedPermissions, rateLimits: usualRateLimits };
-  if (operation !== 'change') return {};
-  const { permissions, rateLimits, expiresAt } = key;
-  return { permissions, rateLimits, expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt) };
+  return section(parts, operation, fields);
 }
 
 /** Says that a link has set a field, and what would stand there without it. */
@@ -85,16 +67,11 @@ function markOf(otherwise: string): Html {
 }
 
 /** What was typed into the form of an operation, where that was refused. */
-function typedIn({ typed }: DecisionParts, operation: KeyOperation): Form | null {
-  return typed !== null && oneValue(typed, 'operation') === operation ? typed : null;
+function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null {
+  return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }
 
-function section(
-  { shown, action }: DecisionParts,
-  operation: KeyOperation,
-  heading: string,
-  button: string,
-  fields: readonly Html[],
-): Html {
-  return html`<section aria-labelledby="${operation}"><h3 id="${operation}">${heading}</h3>${formTo(action, button, hiddenField('operation', operation), hiddenField('shown', shown), ...fields)}</section>`;
+function section({ shown, action }: DecisionParts, { name, texts }: AnyOperation, fields: readonly Html[]): Html {
+  const button = texts?.button ?? name;
+  return html`<section aria-labelledby="${name}"><h3 id="${name}">${button}</h3>${formTo(action, `${button} …`, hiddenField('operation', name), hiddenField('shown', shown), ...fields)}</section>`;
 }

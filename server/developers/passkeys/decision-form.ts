@@ -4,31 +4,34 @@ import { AppError } from '../../../shared/errors.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
 import { readAnswer, typedText } from '../../../shared/keys/input-text.ts';
 import { parseInput } from '../../../shared/keys/parse-input.ts';
-import { inputFor, OPERATIONS } from '../../../shared/operations.ts';
+import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
+import { DECISIONS } from '../../../shared/operations.ts';
 import { allValues, type FieldKinds, type Form, oneValue } from '../form.ts';
 import { PASSKEY_FIELD } from './passkey-form.ts';
 
-/** What can be decided on a key. */
-export type KeyOperation = Exclude<Decision['operation'], 'remove passkey'>;
+/** A decision on a key: the name of one of the operations that can be decided, and its input. */
+export type KeyDecision = Decision;
 
-/** A decision on a key. */
-export type KeyDecision = Decision & { operation: KeyOperation };
+/** The operation of a name that admins decide on the page of a key; undefined where there is none. */
+export function decisionNamed(name: string): AnyOperation | undefined {
+  return DECISIONS.find((operation) => operation.name === name);
+}
 
-const DECISIONS = {
-  approve: OPERATIONS.approve,
-  change: OPERATIONS.change,
-  reject: OPERATIONS.reject,
-  revoke: OPERATIONS.revoke,
-} as const satisfies Record<KeyOperation, object>;
+/** The operation that a decision is about. Throws `bad_form` where it can't be decided on. */
+export function operationOf({ operation: name }: Pick<KeyDecision, 'operation'>): AnyOperation {
+  const operation = decisionNamed(name);
+  if (operation === undefined) throw new AppError('bad_form');
+  return operation;
+}
 
 /** The fields of an operation's form: names and schemas of its inputs, as admins have to give them. */
-export function decidedFields(operation: KeyOperation): [input: string, schema: z.ZodType][] {
-  const { identifier: _, ...fields } = inputFor(DECISIONS[operation], 'admin').shape;
+export function decidedFields(operation: AnyOperation): [input: string, schema: z.ZodType][] {
+  const { identifier: _, ...fields } = inputFor(operation, 'admin').shape;
   return Object.entries(fields);
 }
 
 /** All of them, once each. */
-export const ALL_DECIDED_FIELDS = new Map((Object.keys(DECISIONS) as KeyOperation[]).flatMap(decidedFields));
+export const ALL_DECIDED_FIELDS = new Map(DECISIONS.flatMap(decidedFields));
 
 /** The fields of a form that decides on a key; each operation has some of them. */
 export const DECISION_FIELDS: FieldKinds = {
@@ -52,10 +55,9 @@ export function readDecision(
   identifier: string,
   nowMs: number,
 ): { decision: KeyDecision; faults: Map<string, string> } {
-  const operation = oneValue(form, 'operation');
-  if (!isOperation(operation)) throw new AppError('bad_form');
+  const operation = operationOf({ operation: oneValue(form, 'operation') });
   const { values, faults } = readFields(operation, form, nowMs, Object.keys(DECISION_FIELDS));
-  return { decision: { operation, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
+  return { decision: { operation: operation.name, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
 }
 
 /**
@@ -63,7 +65,7 @@ export function readDecision(
  * the names of the operation's inputs, and what is wrong with them, a sentence for each field of the form.
  */
 export function readFields(
-  operation: KeyOperation,
+  operation: AnyOperation,
   form: Form,
   nowMs: number,
   names: readonly string[],
@@ -89,7 +91,7 @@ export function fieldsOf(decision: KeyDecision): [name: string, value: string][]
   const values = new Map<string, unknown>(Object.entries(decision));
   return [
     ['operation', operation],
-    ...decidedFields(operation).flatMap(([input, schema]) =>
+    ...decidedFields(operationOf(decision)).flatMap(([input, schema]) =>
       typedText(factsOf(schema).kind, values.get(input)).map((text): [string, string] => [
         formNameOf(input, schema),
         text,
@@ -97,9 +99,4 @@ export function fieldsOf(decision: KeyDecision): [name: string, value: string][]
     ),
     ['shown', shown],
   ];
-}
-
-/** Whether a text names something that can be decided on a key. */
-export function isOperation(text: string): text is KeyOperation {
-  return Object.hasOwn(DECISIONS, text);
 }

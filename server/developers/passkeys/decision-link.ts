@@ -1,12 +1,12 @@
-import { refuseUnchangeable } from '../../../shared/keys/change.ts';
+import { faultOf } from '../../../shared/errors.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
-import { refuseMove } from '../../../shared/keys/record.ts';
+import { refuseState } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
 import type { Form } from '../form.ts';
 import type { Faults } from '../html/fields.ts';
-import { ruleSentence } from '../rules.ts';
-import { ALL_DECIDED_FIELDS, isOperation, type KeyOperation, readFields } from './decision-form.ts';
+import { ALL_DECIDED_FIELDS, decidedFields, decisionNamed, readFields } from './decision-form.ts';
 
 // A link to the page of a key may fill in one of its forms: `?operation=approve&rateLimits=60/1m,5000/1d&expires=90d`. It
 // decides nothing. It fills in choices and no text: anybody may have made it, and what is typed there is mailed to the owner.
@@ -22,7 +22,7 @@ export const LINKED_FIELDS: readonly string[] = [
 /** What a link fills in. */
 export type DecisionLink = {
   /** Whose form it fills in; null where that form is not on the page. */
-  operation: KeyOperation | null;
+  operation: AnyOperation | null;
   /** The fields that it names, as they would be typed. */
   fields: Form;
   /** What they mean, by the names of the operation's inputs. */
@@ -36,17 +36,19 @@ export type DecisionLink = {
  * Nothing that is wrong with a link keeps the page from being shown.
  */
 export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, nowMs: number): DecisionLink | null {
-  const operation = query.get('operation') ?? '';
-  if (operation === '') return null;
-  if (!isOperation(operation)) return refusedLink('The link to this page names no decision that there is.');
+  const name = query.get('operation') ?? '';
+  if (name === '') return null;
+  const operation = decisionNamed(name);
+  if (operation === undefined) return refusedLink('The link to this page names no decision that there is.');
   const fault = stateFault(key, operation);
   if (fault !== null) return refusedLink(fault);
   const fields = new Map<string, readonly string[]>();
-  for (const name of LINKED_FIELDS) {
-    const value = query.get(name) ?? '';
-    if (name !== 'operation' && value !== '') fields.set(name, name === 'permissions' ? value.split(',') : [value]);
+  for (const field of LINKED_FIELDS) {
+    const value = query.get(field) ?? '';
+    if (field !== 'operation' && value !== '') fields.set(field, field === 'permissions' ? value.split(',') : [value]);
   }
-  const hasNoOldKey = operation === 'approve' && key.successorOf === null && fields.delete('retireOld');
+  const hasNoOldKey =
+    key.successorOf === null && decidedFields(operation).some(isRetirement) && fields.delete('retireOld');
   const { values, faults } = readFields(operation, fields, nowMs, [...fields.keys()]);
   if (hasNoOldKey) faults.set('', 'The link sets the end of an old key, but this key succeeds none.');
   return { operation, fields, values, faults };
@@ -56,29 +58,18 @@ function refusedLink(sentence: string): DecisionLink {
   return { operation: null, fields: new Map(), values: {}, faults: new Map([['', sentence]]) };
 }
 
+function isRetirement([input]: readonly [input: string, ...unknown[]]): boolean {
+  return input === 'retireOldAtMs';
+}
+
 /** Why a key, as it is shown, can't be decided on so any more. */
-function stateFault(key: KeyView, operation: KeyOperation): string | null {
-  try {
-    if (operation === 'change') refuseUnchangeable(key);
-    else refuseMove(key, operation);
-    return null;
-  } catch (error) {
-    const sentence = ruleSentence(error);
-    if (sentence === null) throw error;
-    return sentence;
-  }
+function stateFault(key: KeyView, { from, event }: AnyOperation): string | null {
+  return faultOf(() => refuseState(key, from, event));
 }
 
 /** What is said above a page whose form a link has filled in. */
 export function linkNote(link: DecisionLink | null): Html {
   if (link === null || link.operation === null) return html``;
-  const { operation } = link;
-  return html`<p class="note">A link leads to the form <a href="#${operation}">${NAMES[operation]}</a> of this page, and may have filled it in. Nothing is decided before you send that form and confirm it with your passkey.</p>`;
+  const { name, texts } = link.operation;
+  return html`<p class="note">A link leads to the form <a href="#${name}">${texts?.button ?? name}</a> of this page, and may have filled it in. Nothing is decided before you send that form and confirm it with your passkey.</p>`;
 }
-
-const NAMES: Readonly<Record<KeyOperation, string>> = {
-  approve: 'Approve',
-  reject: 'Reject',
-  change: 'Change',
-  revoke: 'Revoke',
-};

@@ -85,7 +85,7 @@ test('the request to decide on next is the oldest other one that nobody is appro
   const next = (identifier: string) => perform(deps, onBox('operator'), OPERATIONS.nextPending, { identifier });
   const [first, second, third] = (await page({ states: ['pending'] })).keys.map(({ identifier }) => identifier);
   expect([await next(second as string), await next(first as string)]).toEqual([first as string, second as string]);
-  const { finish } = await perform(deps, onBox('operator'), OPERATIONS.beginApproval, { identifier: second as string });
+  const { finish } = await perform(deps, onBox('operator'), OPERATIONS.approve, { identifier: second as string });
   expect(await next(first as string)).toBe(third as string);
   await finish();
   for (const { identifier } of (await page({ states: ['pending'] })).keys.slice(1)) {

@@ -20,7 +20,6 @@ test('whatever an admin decides is refused, and writes nothing, once the key is 
   const pending = await request(deps, { profile: 'ada' });
   const { identifier: active } = await issue(deps, { profile: 'ada' });
   const decisions = [
-    [pending, (by: typeof grace) => perform(deps, by, OPERATIONS.beginApproval, { identifier: pending })],
     [pending, (by: typeof grace) => perform(deps, by, OPERATIONS.approve, { identifier: pending })],
     [pending, (by: typeof grace) => perform(deps, by, OPERATIONS.reject, { identifier: pending, reason: 'No.' })],
     [active, (by: typeof grace) => perform(deps, by, OPERATIONS.change, { identifier: active, expiresAtMs: null })],

@@ -5,9 +5,9 @@ import { OPERATIONS } from '../../../../shared/operations.ts';
 import { html } from '../../../html.ts';
 import { adminKeyPath, nextRequest } from '../../admin-path.ts';
 import { carryOut, refuseImpossible } from '../../deciding.ts';
-import type { FlashCode } from '../../flash.ts';
+import { flashOf } from '../../flash.ts';
 import { errorSummary, hiddenField } from '../../html/fields.ts';
-import { fieldsOf, type KeyDecision, type KeyOperation, readDecision } from '../../passkeys/decision-form.ts';
+import { fieldsOf, type KeyDecision, operationOf, readDecision } from '../../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../../passkeys/passkey-form.ts';
 import { performHere } from '../../perform.ts';
 import { ruleSentence } from '../../rules.ts';
@@ -76,13 +76,8 @@ ${passkeyForm({
 async function decideNow(visit: Visit, decision: KeyDecision, credential: string): Promise<Outcome> {
   const person = await consumeAssertion(visit.access, signedAdmin(visit), credential, decision);
   await carryOut(visit.pages, person, decision);
-  const { operation, identifier } = decision;
+  const { identifier } = decision;
   const seeOther = `${await nextRequest(visit, identifier)}?decided=${identifier}`;
-  return operation === 'approve' ? { seeOther } : { seeOther, flash: FLASHES_OF[operation] };
+  const flash = flashOf(operationOf(decision));
+  return flash === null ? { seeOther } : { seeOther, flash };
 }
-
-const FLASHES_OF: Readonly<Record<Exclude<KeyOperation, 'approve'>, FlashCode>> = {
-  reject: 'request-rejected',
-  change: 'key-changed',
-  revoke: 'key-revoked',
-};

@@ -2,7 +2,6 @@ import { othersDeciding } from '../../../../shared/access/deciding.ts';
 import { hasSecret, PLACE_HOLDERS } from '../../../../shared/keys/key.ts';
 import { readKey, readOwner } from '../../../../shared/keys/record.ts';
 import { shownKey } from '../../../../shared/keys/shown.ts';
-import { usualRateLimits } from '../../../../shared/keys/successor.ts';
 import { USAGE_OUTCOMES } from '../../../../shared/keys/tally.ts';
 import type { KeyView } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
@@ -48,7 +47,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
     key,
     shown,
     action: `${linkTo(identifier)}/decide`,
-    usualRateLimits: usualRateLimits(access, key.successorOf),
+    access,
     typed,
     link,
     faults: allFaults,

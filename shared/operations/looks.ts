@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { KEY_STATES } from '../db/key-columns.ts';
+import { LIST_FILTER } from '../keys/input-groups.ts';
+import { FIELDS } from '../keys/inputs.ts';
+import { countPending as count, nextPending as next } from '../keys/queue.ts';
+import { keyHistory, showKey } from '../keys/view.ts';
+import { listForPerson } from '../usage/listed.ts';
+import { keyUsage } from '../usage/usage-view.ts';
+import { ALL_LOOK, operation, type Who } from './entry.ts';
+
+// What changes nothing.
+
+const ONE_KEY = z.object({ identifier: FIELDS.identifier });
+
+/** Looking at the requests that wait, of whichever profile. */
+const ADMINS_LOOK: Who = { ...ALL_LOOK, owner: 'none' };
+
+/** Lists keys. */
+export const list = operation({
+  ...{ name: 'list', who: ALL_LOOK, input: LIST_FILTER },
+  summary: 'List keys, the oldest pending request first, with its age.',
+  doors: {
+    command: { verb: 'list', examples: ['--state pending', '--unused 90d', '--profile Ada --json'] },
+    page: 'own',
+    json: {
+      ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
+      description:
+        'Pending ones first, each group the oldest first, 50 on a page; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
+      query: {
+        state: ['states', `Only keys in these states, separated by commas: ${KEY_STATES.join(', ')}.`],
+        profile: ['profile', 'Only keys of the profile with this username or alias.'],
+        unused: [
+          'unusedForMs',
+          'Only Active keys that were not used for so long, such as `90d`. Not together with `state`.',
+        ],
+        cursor: ['after', 'The place at which the page before ends; it stands in `Link`.'],
+      },
+    },
+  },
+  act: listForPerson,
+});
+
+/** How many requests wait. */
+export const countPending = operation({
+  ...{ name: 'countPending', who: ADMINS_LOOK, input: z.object({}), summary: 'Count the requests that wait.' },
+  act: (deps) => count(deps),
+});
+
+/** The request to decide on after this one, by its identifier. */
+export const nextPending = operation({
+  ...{ name: 'nextPending', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the request to decide on next.' },
+  act: (deps, _by, { identifier }) => next(deps, identifier),
+});
+
+/** Shows a key with its history. */
+export const show = operation({
+  ...{ name: 'show', who: ALL_LOOK, input: ONE_KEY, summary: 'Show a key and its history.' },
+  doors: {
+    command: { verb: 'show', examples: ['k7Qm2XaB'] },
+    page: 'own',
+    json: {
+      ...{ method: 'GET', path: '/:identifier', operationId: 'showKey', answers: 'key with history' },
+      description: 'Owners see their own, admins all. The history has the oldest entry first.',
+    },
+  },
+  act: (deps, { kind }, { identifier }) => ({
+    key: showKey(deps, identifier, kind),
+    history: keyHistory(deps, identifier, kind),
+  }),
+});
+
+/** Tells what a key was used for. */
+export const usage = operation({
+  ...{ name: 'usage', who: ALL_LOOK },
+  input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days }),
+  summary: 'Show what a key was used for, day by day, as bars.',
+  doors: {
+    command: { verb: 'usage', examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'] },
+    page: 'own',
+    json: {
+      ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },
+      description: 'Requests by how they ended, for each of the last days (UTC), today last.',
+      query: { days: ['days', 'For so many days; 30 unless told.'] },
+    },
+  },
+  act: (deps, _by, { identifier, days }) => keyUsage(deps, identifier, days),
+});

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { KEY_REQUEST } from '../keys/input-groups.ts';
+import { FIELDS } from '../keys/inputs.ts';
+import { MOVES } from '../keys/key.ts';
+import { editKey, requestKey, withdrawKey } from '../keys/lifecycle.ts';
+import { KEY_FACTS } from '../keys/shown.ts';
+import { sendOnce } from '../notices/deliver.ts';
+import { OWNERS_DO, operation } from './entry.ts';
+
+// What owners do with their own keys.
+
+const { identifier, profile, name } = FIELDS;
+
+/** Asks for a key. */
+export const request = operation({
+  ...{ name: 'request', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'requested' },
+  input: z.object({
+    profile,
+    profileId: FIELDS.profileId.nullish(),
+    ...KEY_REQUEST.shape,
+    successorOf: FIELDS.successorOf,
+    formId: FIELDS.formId,
+  }),
+  summary: 'Ask for an API key for a profile; an admin decides.',
+  doors: {
+    command: {
+      verb: 'request',
+      examples: [
+        '',
+        '--successor-of k7Qm2XaB',
+        '--profile Ada --name "Badge bot" --permission api.lookup --description-file about.txt',
+      ],
+    },
+    page: 'own',
+    json: {
+      ...{ method: 'POST', path: '', operationId: 'requestKey', answers: 'new key' },
+      description:
+        'For owners, 5 a day (UTC), who may leave the profile out. The key is pending until an admin decides.',
+      body: ['profile', ...Object.keys(KEY_REQUEST.shape), 'successorOf'],
+    },
+  },
+  texts: {
+    ...{ title: 'Request a key', button: 'Send the request', what: 'request a key' },
+    consequence: 'An admin reads this and decides. You get a mail either way.',
+    done: 'The key is requested.',
+    interrupted: () => null,
+  },
+  isMailed: true,
+  act: (deps, by, input) => sendOnce(deps, requestKey(deps, { ...input, by })),
+});
+
+/** Renames a key in any state. */
+export const edit = operation({
+  ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited', version: KEY_FACTS },
+  input: z.object({ identifier, name }),
+  summary: 'Rename a key; "keys change" is for what it may do.',
+  doors: {
+    command: { verb: 'edit', examples: ['k7Qm2XaB --name "Badge bot 2"'] },
+    page: 'own',
+    json: {
+      ...{ method: 'PATCH', path: '/:identifier', operationId: 'renameKey', body: ['name'], answers: 'key' },
+      description: 'For owners, 5 times a day (UTC); nothing else of a key can be edited.',
+    },
+  },
+  texts: {
+    ...{ title: 'Rename key', button: 'Rename', what: 'rename a key' },
+    consequence: 'Its secret and its history stay; the history tells of both names.',
+    done: 'The key is renamed.',
+    interrupted: ({ identifier: key, state }) =>
+      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
+  },
+  isMailed: true,
+  act: (deps, by, input) => sendOnce(deps, editKey(deps, { ...input, by })),
+});
+
+/** Takes back a pending request. */
+export const withdraw = operation({
+  ...{ name: 'withdraw', who: OWNERS_DO, from: MOVES.withdraw.from, event: MOVES.withdraw.event, version: KEY_FACTS },
+  input: z.object({ identifier }),
+  summary: 'Take back a pending request.',
+  doors: {
+    command: { verb: 'withdraw', examples: ['k7Qm2XaB'] },
+    page: 'own',
+    json: {
+      ...{ method: 'POST', path: '/:identifier/withdraw', operationId: 'withdrawKey', answers: 'key' },
+      description: 'For owners.',
+    },
+  },
+  texts: {
+    ...{ title: 'Withdraw the request of key', button: 'Withdraw the request', what: 'withdraw a request' },
+    consequence:
+      'Nobody decides on it any more, and its place is free. This can’t be undone, but you can request another key.',
+    done: 'The request is withdrawn.',
+    interrupted: () => null,
+  },
+  isDangerous: true,
+  act: (deps, by, input) => withdrawKey(deps, { ...input, by }),
+});
