@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Source } from '../shared/config/environment.ts';
+import { isToken } from '../shared/config/network.ts';
 import { AppError } from '../shared/errors.ts';
 import { variablesOf } from './configuration.ts';
 import { type Globals, globalsOf } from './context.ts';
@@ -8,7 +9,7 @@ import { readSecret } from './read-secret.ts';
 import { hasBrowser } from './remote/browser.ts';
 import { changeLogins, loginsPath, readLogins } from './remote/hosts.ts';
 import { getTokenByBrowser, getTokenByCode } from './remote/letting-in.ts';
-import { endQuietly, expectServer, identityText, isToken, readIdentity } from './remote/token.ts';
+import { endQuietly, expectServer, identityText, readIdentity } from './remote/token.ts';
 import { type Host, serverNamed } from './remote/way.ts';
 
 type Options = { browser: boolean; withToken?: boolean };

@@ -1,7 +1,6 @@
 import {
   closeSync,
-  constants,
-  fstatSync,
+  existsSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { z } from 'zod';
 import { settingsFolder } from '../../shared/config/environment.ts';
 import { isToken } from '../../shared/config/network.ts';
 import { checkServerUrl } from '../../shared/config/remote.ts';
@@ -25,13 +25,18 @@ import { notice } from '../output.ts';
 // 0700, and is always replaced as a whole. Who changes it holds the lock of hosts.json.lock, an empty file that stays: the
 // operating system releases the lock of a process that is killed.
 
+const Hosts = z.object({
+  hosts: z.record(
+    z.string(),
+    z.object({ token: z.string().refine(isToken), endsAt: z.iso.datetime().nullable().default(null) }),
+  ),
+});
+
 /** A stored login. `endsAt` is when the server said that its token ends at the latest (ISO 8601), null if it never does. */
-export type Login = { token: string; endsAt: string | null };
+export type Login = z.infer<typeof Hosts>['hosts'][string];
 
 /** The logins by the servers' addresses, which are as `checkServerUrl` returns them. */
 export type Logins = Map<string, Login>;
-
-const RETRY_MS = 20;
 
 /** How long a process waits for others that change the logins, which takes them milliseconds. */
 const MAX_WAIT_MS = 5_000;
@@ -47,15 +52,9 @@ export function loginsPath(): string {
  */
 export function readLogins(path = loginsPath()): Logins {
   const logins = readQuietly(path);
-  const warning = logins === null ? null : looseMode(path);
+  const warning = looseMode(path);
   if (warning !== null) notice(`Warning: ${warning}`);
-  return logins ?? new Map();
-}
-
-/** Null where there is no file. */
-function readQuietly(path: string): Logins | null {
-  const text = readOwn(path);
-  return text === null ? null : parseLogins(path, text);
+  return logins;
 }
 
 /**
@@ -69,110 +68,61 @@ export async function changeLogins(
   path = loginsPath(),
   maxWaitMs = MAX_WAIT_MS,
 ): Promise<void> {
-  const turn = await takeTurn(path, maxWaitMs);
+  const lock = guard(path, 'written', () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    closeSync(openSync(`${path}.lock`, 'a', 0o600));
+    return tryFileLock(`${path}.lock`, maxWaitMs);
+  });
+  if (lock === null) {
+    throw new AppError('try_later', `Another profilectl is changing ${path}; try again when it is done.`);
+  }
   try {
-    const logins = readQuietly(path) ?? new Map();
+    const logins = readQuietly(path);
     change(logins);
     guard(path, 'written', () => replaceLogins(path, logins));
   } finally {
-    turn.close();
+    lock.close();
   }
 }
 
 function replaceLogins(path: string, logins: Logins): void {
   const next = `${path}.new`;
+  const text = `${JSON.stringify({ hosts: Object.fromEntries([...logins].toSorted()) }, null, 2)}\n`;
   // A process that was killed may have left one.
   rmSync(next, { force: true });
-  const file = openSync(next, 'wx', 0o600);
   try {
-    const hosts = Object.fromEntries([...logins].toSorted());
-    writeFileSync(file, `${JSON.stringify({ hosts }, null, 2)}\n`);
-    fsyncSync(file);
+    writeFileSync(next, text, { mode: 0o600, flag: 'wx', flush: true });
     renameSync(next, path);
-    syncFolder(dirname(path));
   } catch (error) {
     rmSync(next, { force: true });
     throw error;
-  } finally {
-    closeSync(file);
   }
+  // A rename lasts through a power cut only when the folder is on the disk too.
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
 }
 
-/** Takes the lock, which whoever changes the logins holds until it is closed. */
-async function takeTurn(path: string, maxWaitMs: number): Promise<{ close: () => void }> {
-  const lock = `${path}.lock`;
-  guard(path, 'written', () => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    closeSync(openSync(lock, 'a', 0o600));
-  });
-  for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
-    const turn = guard(path, 'written', () => tryFileLock(lock, 0));
-    if (turn !== null) return turn;
-    if (waitedMs >= maxWaitMs) {
-      throw new AppError('try_later', `Another profilectl is changing ${path}; try again when it is done.`);
+function readQuietly(path: string): Logins {
+  // False too where this user may not enter the folder: then no login of this user's is in it.
+  if (!existsSync(path)) return new Map();
+  const text = guard(path, 'read', () => {
+    const stat = lstatSync(path);
+    const refuse = (what: string) => new AppError('refused', `${path} ${what}`);
+    if (stat.isSymbolicLink()) throw refuse('is a symbolic link, which is not followed; put the file itself there.');
+    if (!stat.isFile()) throw refuse('is no plain file; remove it, and log in again.');
+    if (stat.uid !== process.geteuid?.()) {
+      throw refuse('belongs to another user, so it is not read; remove it, and log in again.');
     }
-    await Bun.sleep(RETRY_MS);
-  }
-}
-
-/** A rename lasts through a power cut only when the folder is on the disk too. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-/** The text of a plain file of this user's; null where there is none. */
-function readOwn(path: string): string | null {
-  return guard(path, 'read', () => {
-    if (!isThere(path)) return null;
-    // Without waiting for a writer, should it be a pipe.
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stat = fstatSync(file);
-      if (!stat.isFile()) throw new AppError('refused', `${path} is no plain file; remove it, and log in again.`);
-      if (stat.uid !== process.geteuid?.()) {
-        throw new AppError(
-          'refused',
-          `${path} belongs to another user, so it is not read; remove it, and log in again.`,
-        );
-      }
-      return readFileSync(file, 'utf8');
-    } finally {
-      closeSync(file);
-    }
+    return readFileSync(path, 'utf8');
   });
-}
-
-/** False too where this user may not enter the folder: then no login of this user's is in it. */
-function isThere(path: string): boolean {
   try {
-    lstatSync(path);
-    return true;
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(codeOf(error) ?? '')) return false;
-    throw error;
+    const { hosts } = Hosts.parse(JSON.parse(text));
+    return new Map(Object.entries(hosts).map(([url, login]) => [checkServerUrl('host', url), login]));
+  } catch {
+    // Without the cause, which may name what is in the file.
+    throw new AppError('refused', `${path} is not as profilectl writes it; remove it, and log in again.`);
   }
-}
-
-function parseLogins(path: string, text: string): Logins {
-  try {
-    const { hosts } = JSON.parse(text) as { hosts: Record<string, Partial<Login>> };
-    return new Map(Object.entries(hosts).map(([url, login]) => [checkServerUrl('host', url), checkLogin(login)]));
-  } catch (cause) {
-    const sentence = `${path} is not as profilectl writes it; remove it, and log in again.`;
-    throw new AppError('refused', sentence, { cause });
-  }
-}
-
-function checkLogin({ token, endsAt = null }: Partial<Login>): Login {
-  if (typeof token !== 'string' || !isToken(token)) throw new TypeError('no token');
-  if (endsAt !== null && (typeof endsAt !== 'string' || Number.isNaN(Date.parse(endsAt))))
-    throw new TypeError('no time');
-  return { token, endsAt };
 }
 
 /** Runs what reads or writes the file at `path`, and turns an error of the system into a sentence. */
@@ -180,18 +130,12 @@ function guard<T>(path: string, verb: 'read' | 'written', act: () => T): T {
   try {
     return act();
   } catch (cause) {
-    const code = codeOf(cause);
-    if (cause instanceof AppError || code === null) throw cause;
-    throw new AppError('refused', faultText(path, verb, code), { cause });
+    const code = cause instanceof Error && 'code' in cause ? cause.code : null;
+    if (cause instanceof AppError || typeof code !== 'string') throw cause;
+    const sentence =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? `There is no room left on the disk of ${path}; it is as it was.`
+        : `${path} can't be ${verb} (${code}); check the file, its folder and its disk.`;
+    throw new AppError('refused', sentence, { cause });
   }
-}
-
-function faultText(path: string, verb: string, code: string): string {
-  if (code === 'ELOOP') return `${path} is a symbolic link, which is not followed; put the file itself there.`;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return `There is no room left on the disk of ${path}; it is as it was.`;
-  return `${path} can't be ${verb} (${code}); check the file, its folder and its disk.`;
-}
-
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

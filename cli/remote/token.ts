@@ -76,8 +76,3 @@ export async function endQuietly(host: Host): Promise<void> {
 export function identityText({ kind, name, endsAt }: Identity): string {
   return `${name} (${kind}), ${endsAt === null ? 'until the token is removed' : `until ${endsAt} at the latest`}`;
 }
-
-/** Whether a text can be sent as a bearer's token (RFC 6750, section 2.1). */
-export function isToken(text: string): boolean {
-  return /^[A-Za-z0-9\-._~+/]+=*$/.test(text);
-}
