@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import type { Person } from '../../shared/actor.ts';
 import { withdrawKey } from '../../shared/keys/lifecycle.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
+import type { KeyFact } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
-import { OPERATIONS, performWhole } from '../../shared/operations.ts';
+import { ALL_OPERATIONS, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { onBox } from '../support/actors.ts';
 import { insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
 import { DESCRIPTION, issue, mails, request } from '../support/keys.ts';
@@ -96,6 +97,19 @@ describe('every operation, every kind of person, every key', () => {
   test('the table has the operations that are tried here', () => {
     expect(Object.keys(OPERATIONS)).toEqual(Object.keys(ALLOWED));
     for (const [key, { name }] of Object.entries(OPERATIONS)) expect(name).toBe(key);
+  });
+
+  test('what changes a key is decided on a version of it, has an event and texts, and says by which doors it is done', () => {
+    const changing = ALL_OPERATIONS.filter(({ event }) => event !== null);
+    expect(changing.map(({ name }) => name)).toEqual([
+      ...['request', 'edit', 'withdraw', 'approve', 'reject', 'change', 'revoke'],
+    ]);
+    for (const { name, version, texts, doors, isDangerous } of changing) {
+      const least = name === 'request' ? [] : ['key', 'state', 'grant', 'profile', 'request'];
+      expect([name, least.filter((fact) => !version.includes(fact as KeyFact))]).toEqual([name, []]);
+      expect([name, texts === null, doors.command?.verb, doors.page === null]).toEqual([name, false, name, false]);
+      expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'revoke'].includes(name)]);
+    }
   });
 
   for (const name of Object.keys(ALLOWED) as Name[]) {
