@@ -54,12 +54,12 @@ function answerContext(service: Service, route: Route, { request }: { request: R
 }
 
 async function answerPage(service: Service, { request }: { request: Request }): Promise<Response> {
-  const { answerPages } = await import('./developers/door.ts');
-  return answerPages(service, request as unknown as Exchange);
+  const { forwardToPortal } = await import('./process/portal-forward.ts');
+  return forwardToPortal(service, request as unknown as Exchange);
 }
 
 async function answerCall(service: Service, { request }: { request: Request }): Promise<Response> {
-  const { answerManage } = await import('./manage/door.ts');
+  const { answerManage } = await import('./manage/forward.ts');
   return answerManage(service, request as unknown as Exchange);
 }
 

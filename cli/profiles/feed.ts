@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
+import { noteTokenUse } from '../../shared/access/token-uses.ts';
 import { lockForFeed } from '../../shared/db/import-lock.ts';
 import { effectsOfPlatform } from '../../shared/erasure/platform-effects.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
@@ -17,22 +19,24 @@ import { writeOutput } from '../stdout.ts';
  */
 export async function importForServer(command: Command, server: string): Promise<void> {
   giveWay();
+  const noted: Pick<FeedEnd, 'unnoted'> = {};
   let end: FeedEnd;
   try {
     refuseOtherProgram(server);
-    end = { done: await withContext(command, 'use', importFeed) };
+    end = { done: await withContext(command, 'use', (context) => importFeed(context, noted)) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     end = { fault: { code: error.code, sentence: error.message, isForClient: !isForOperator(error) } };
   }
-  writeOutput(`${JSON.stringify(end)}\n`);
+  writeOutput(`${JSON.stringify({ ...end, ...noted })}\n`);
 }
 
-async function importFeed({ deps }: Context): Promise<FeedCounts> {
+async function importFeed({ deps }: Context, noted: Pick<FeedEnd, 'unnoted'>): Promise<FeedCounts> {
   const lock = lockForFeed(deps.config.databasePath);
   if (lock === null) throw new AppError('feed_running');
   try {
     const { head, rest } = await readHead(process.stdin);
+    noteUse(deps, head.token, noted);
     const config = { ...deps.config, maxProfileBytes: head.maxProfileBytes };
     const checked = await checkBeginning(rest, (head) => checkStart(formatFault(head, null) !== null));
     const outcome = await importProfiles({ ...deps, config }, checked, {
@@ -47,6 +51,21 @@ async function importFeed({ deps }: Context): Promise<FeedCounts> {
     return { imported, deleted, notThere, unaddressed, newer, newerIds, refused, dropped };
   } finally {
     lock.close();
+  }
+}
+
+/** Notes that the token was used. The lines go in also where that can't be written. */
+function noteUse({ config, clock }: Context['deps'], token: string, noted: Pick<FeedEnd, 'unnoted'>): void {
+  try {
+    const sessions = openSessionsFile(config.databasePath);
+    try {
+      noteTokenUse(sessions, clock, token);
+    } finally {
+      closeSessionsFile(sessions);
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    noted.unnoted = error.message;
   }
 }
 

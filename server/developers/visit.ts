@@ -8,7 +8,6 @@ import type { Throttle } from '../http/throttle.ts';
 import type { Background } from './background.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
-import type { PageRequest } from './messages.ts';
 
 /** What answers pages: made once in the platform thread, or by a test in its own thread. */
 export type Pages = {
@@ -31,7 +30,10 @@ export type Pages = {
 export type Visit = {
   readonly pages: Pages;
   readonly access: Access;
-  readonly request: PageRequest;
+  /** The Cookie header. */
+  readonly cookie: string | undefined;
+  /** Whether a proxy names its client in X-Forwarded-For although TRUSTED_PROXIES is not set. */
+  readonly isForwardedUnasked: boolean;
   readonly client: { address: string; agent: string };
   /** The parts of the path that stand for the `:name`s of the route, decoded. */
   readonly params: Readonly<Record<string, string>>;

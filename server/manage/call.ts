@@ -3,8 +3,6 @@ import type { PersonToken } from '../../shared/access/person-tokens.ts';
 import type { PlatformToken } from '../../shared/access/platform-tokens.ts';
 import type { PlatformRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { FeedOrder } from '../../shared/profiles/write/feed.ts';
-import type { PageRequest } from '../developers/messages.ts';
 import type { Pages } from '../developers/visit.ts';
 
 /** Who asks, by the token that the request has: a platform's backend, or a person's `profilectl`. */
@@ -17,7 +15,6 @@ export type Call = {
   readonly access: Access;
   /** What does work in the background. */
   readonly pages: Pages;
-  readonly request: PageRequest;
   readonly caller: Caller;
   /** The parts of the path that stand for the `:name`s of the route, decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -46,15 +43,13 @@ export type ManageRoute = {
   members: readonly string[] | null;
   /** The query's parameters; each may be given once. */
   query?: readonly string[];
-} & (
-  | {
-      act: (call: Call) => Answered | Promise<Answered>;
-    }
-  | {
-      /** Returns what is to become of the lines of the body. */
-      feed: (call: Call) => FeedOrder;
-    }
-);
+  act: (call: Call) => Answered | Promise<Answered>;
+};
+
+/** The refusal of a platform's token that lacks a right. */
+export function lackOfRight(right: PlatformRight): AppError {
+  return new AppError('insufficient_scope', `This token lacks the right ${right}.`, { scope: right });
+}
 
 /** The token of a platform that asks. Throws `forbidden` where a person does. */
 export function platformTokenOf({ caller }: Pick<Call, 'caller'>): PlatformToken {

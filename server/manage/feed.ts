@@ -1,12 +1,17 @@
+import { readPlatformToken } from '../../shared/access/platform-tokens.ts';
+import { withTables } from '../../shared/db/tables.ts';
 import { AppError } from '../../shared/errors.ts';
 import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/write/feed.ts';
-import type { PageAnswer } from '../developers/messages.ts';
+import { credentialsOf } from '../http/authenticate.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { queryParameters } from '../http/parameters.ts';
+import { reportTo } from '../observability/log.ts';
 import { cantStart } from '../process/own-program.ts';
 import type { Service } from '../process/service.ts';
 import { type CutOff, keepPace } from './arrival.ts';
+import { answerWith } from './call-checks.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
-import { FEED_PATH } from './operations/profiles.ts';
+import { FEED_PARAMETERS, FEED_PATH, readOrder } from './operations/profiles.ts';
 import { refuseCall } from './refusals.ts';
 
 // Profiles that a platform sends. A child process of low priority puts them in, so that lookups keep what they have beside an
@@ -25,11 +30,32 @@ const AFTER_UPGRADE = 'The service was upgraded and has to be restarted before i
 
 const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
+/** Where a request with lines is, for log and metrics, and its id. */
+type At = { template: string; requestId: string };
+
 /**
- * Imports the lines of a request whose token is good, and makes the answer. Throws what the answer refuses; a request that
- * is cut off is logged.
+ * Answers a request that sends lines with a token that may send them: imports them. Every other request to this path is passed
+ * on without its body, for the portal to refuse. Never throws.
  */
-export async function takeLines(service: Service, exchange: Exchange, order: FeedOrder): Promise<PageAnswer> {
+export async function answerFeed(service: Service, exchange: Exchange): Promise<Response> {
+  const { method, headers, requestId, query, request } = exchange;
+  const at = { template: FEED_PATH, requestId };
+  try {
+    const sent = credentialsOf(headers.get('authorization'));
+    const { db, clock } = service.deps;
+    const token = sent === null ? null : readPlatformToken(withTables(db), sent);
+    if (method !== 'POST' || !token?.rights.includes('profiles')) {
+      return await service.portal.fetch(new Request(request.url, { method, headers }), exchange);
+    }
+    const order = readOrder(token, queryParameters(query, FEED_PARAMETERS), clock.nowMs());
+    return await takeLines(service, exchange, order, at);
+  } catch (error) {
+    return refuseCall(reportTo(service.log), error, at);
+  }
+}
+
+/** Imports lines, and makes the answer. Throws what the answer refuses; a request that is cut off is logged. */
+async function takeLines(service: Service, exchange: Exchange, order: FeedOrder, at: At): Promise<Response> {
   const { request, headers } = exchange;
   const { feed } = service;
   const limits = FEED_LIMITS[order.partial ? 'partial' : 'whole'];
@@ -50,7 +76,7 @@ export async function takeLines(service: Service, exchange: Exchange, order: Fee
     const { maxProfileBytes } = service.deps.config;
     const head: FeedHead = { ...order, maxProfileBytes, bytes: whole?.length ?? null };
     const end = await runChild(feed.words, head, whole === null ? body : [whole], request.signal);
-    return answerEnd(service, end, order, counted);
+    return await answerEnd(service, end, order, counted, at);
   } catch (error) {
     if (error instanceof AppError && error.code === 'lines_cut_off') {
       const { requestId } = exchange;
@@ -121,29 +147,25 @@ async function passOn(
   await stdin.end();
 }
 
-function answerEnd(service: Service, end: FeedEnd, order: FeedOrder, { lines }: Counted): PageAnswer {
+async function answerEnd(
+  service: Service,
+  end: FeedEnd,
+  order: FeedOrder,
+  { lines }: Counted,
+  at: At,
+): Promise<Response> {
+  const report = reportTo(service.log);
+  if (end.unnoted !== undefined) report('warn', 'The last use of a token could not be noted.', end.unnoted);
   if ('fault' in end) throw refusalOfFault(service, end.fault, order);
   const { refused, ...counts } = end.done;
-  const template = FEED_PATH;
-  if (refused.length === 0) return { ...SUCCESS, body: JSON.stringify({ ...end.done }), template };
+  if (refused.length === 0) return answerWith(at, { body: end.done });
   const which = lines === 1 ? 'The line was refused' : 'Some lines were refused';
   const isSomethingIn = counts.imported + counts.deleted + counts.notThere > 0;
   const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest is in' : 'nothing was changed'}.`;
-  const refusal = refuseCall(new AppError('lines_refused', sentence), template);
-  const { error } = JSON.parse(refusal.body) as { error: string };
-  return { ...refusal, body: JSON.stringify(order.partial ? { error, ...end.done } : { error, refused }) };
+  const { status, headers } = refuseCall(report, new AppError('lines_refused', sentence), at);
+  const more = order.partial ? end.done : { refused };
+  return new Response(JSON.stringify({ error: sentence, ...more }), { status, headers });
 }
-
-const SUCCESS: Omit<PageAnswer, 'body' | 'template'> = {
-  status: 200,
-  headers: [
-    ['Content-Type', 'application/json'],
-    ['Cache-Control', 'no-store'],
-    ['X-Content-Type-Options', 'nosniff'],
-  ],
-  refusal: null,
-  fault: null,
-};
 
 type Fault = Extract<FeedEnd, { fault: object }>['fault'];
 

@@ -1,9 +1,9 @@
 import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
 import { AppError } from '../../shared/errors.ts';
 import { readPairs } from '../developers/form.ts';
-import type { PageRequest } from '../developers/messages.ts';
 import type { Pages } from '../developers/visit.ts';
 import { blockOf } from '../http/client-address.ts';
+import { ARRIVED_HEADERS, FORM, readText } from '../http/forwarded.ts';
 import { countFailure, type Throttle } from '../http/throttle.ts';
 import type { Answered } from './call.ts';
 
@@ -26,14 +26,12 @@ export type LoginRoute = { method: 'POST'; path: string; act: (call: LoginCall) 
  * Takes a request to such a path through its checks: how often its address has asked, the form, the client. Throws
  * `too_many_failures`, `invalid_request` and `invalid_client`.
  */
-export function openLogin(pages: Pages, request: PageRequest): LoginCall {
-  const { headers, body, bodyFault, address } = request;
+export async function openLogin(pages: Pages, request: Request): Promise<LoginCall> {
+  const { headers } = request;
+  const address = headers.get(ARRIVED_HEADERS.address) ?? '';
   refuseMany(pages.loginTries, address);
-  if (bodyFault !== null) {
-    throw new AppError('invalid_request', 'The body must be a form of at most 64 KiB, in UTF-8.');
-  }
-  const parameters = readParameters(body ?? '');
-  const isByHeader = /^basic /i.test(headers.authorization ?? '');
+  const parameters = readParameters(await readBody(request));
+  const isByHeader = /^basic /i.test(headers.get('authorization') ?? '');
   if (isByHeader || parameters.get('client_id') !== CLI_CLIENT_ID) {
     throw new AppError(
       'invalid_client',
@@ -59,6 +57,14 @@ function readParameters(body: string): Map<string, string> {
     found.set(name, value);
   }
   return found;
+}
+
+async function readBody(request: Request): Promise<string> {
+  try {
+    return await readText(request, FORM);
+  } catch {
+    throw new AppError('invalid_request', 'The body must be a form of at most 64 KiB, in UTF-8.');
+  }
 }
 
 function pairsOf(body: string): { name: string; value: string }[] {

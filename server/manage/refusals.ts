@@ -1,10 +1,8 @@
 import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
-import type { PageAnswer } from '../developers/messages.ts';
+import type { Pages } from '../developers/visit.ts';
+import { ROUTE_HEADER } from '../http/forwarded.ts';
 import { shownOf } from '../http/refusals.ts';
-import { describeFault } from '../observability/log.ts';
-
-/** How a request is logged that was refused before it was known what it asks for, or that asks for nothing there is. */
-export const ANYTHING = '/manage/*';
+import { ANYTHING, type CallState, JSON_HEADERS } from './call-checks.ts';
 
 /** What is refused in the words of RFC 6749, section 5.2, and RFC 7009: the code as `error`, the sentence beside it. */
 export const OAUTH_CODES = [
@@ -16,27 +14,23 @@ export const OAUTH_CODES = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * Makes the answer to an error: `{"error":"<sentence>"}` with the code in X-Error-Code, as under /api; `{"error":"<code>",
- * "error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
+ * Makes the answer to an error, and tells the log where the server is at fault: `{"error":"<sentence>"}` with the code in
+ * X-Error-Code, as under /api; `{"error":"<code>","error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
  */
-export function refuseCall(error: unknown, template: string = ANYTHING): PageAnswer {
+export function refuseCall(
+  report: Pages['report'],
+  error: unknown,
+  at?: Pick<CallState, 'template' | 'requestId'>,
+): Response {
   const known = shownAs(error);
   const { code, status, body, headers = {} } = shownOf(known);
-  const isFault = refusalOf(code).isLogged && !known.details.isForClient;
-  return {
+  if (refusalOf(code).isLogged && !known.details.isForClient) {
+    report('error', 'A request failed.', error, at?.requestId ?? '');
+  }
+  return new Response(JSON.stringify(bodyOf(known, body.error)), {
     status,
-    headers: [
-      ['Content-Type', 'application/json'],
-      ['Cache-Control', 'no-store'],
-      ['X-Content-Type-Options', 'nosniff'],
-      ['X-Error-Code', code],
-      ...Object.entries(headers),
-    ],
-    body: JSON.stringify(bodyOf(known, body.error)),
-    template,
-    refusal: code,
-    fault: isFault ? describeFault(error) : null,
-  };
+    headers: { ...JSON_HEADERS, 'X-Error-Code': code, ...headers, [ROUTE_HEADER]: at?.template ?? ANYTHING },
+  });
 }
 
 function bodyOf({ code, details: { address } }: AppError, sentence: string): object {

@@ -2,7 +2,7 @@ import type { ManageRoute } from './call.ts';
 import { KEY_ROUTES } from './key-routes.ts';
 import type { LoginRoute } from './login.ts';
 import { me } from './operations/me.ts';
-import { FEED_PATH, profiles } from './operations/profiles.ts';
+import { FEED_PARAMETERS, FEED_PATH, refuseFeed } from './operations/profiles.ts';
 import { revoke } from './operations/revoke.ts';
 import { signIns } from './operations/sign-ins.ts';
 import { token } from './operations/token.ts';
@@ -15,8 +15,8 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     path: FEED_PATH,
     who: { platform: 'profiles' },
     members: null,
-    query: ['mode', 'partial', 'as-of'],
-    feed: profiles,
+    query: FEED_PARAMETERS,
+    act: refuseFeed,
   },
   {
     method: 'POST',

@@ -22,6 +22,12 @@ type LogState = {
   lastTime: string;
 };
 
+/** A shorter way to log events: with their cause, and the id of the request that they are about. */
+export function reportTo({ event }: Log) {
+  return (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string): void =>
+    event(level, message, { cause, ...(requestId !== undefined && { requestId }) });
+}
+
 /** Makes a log that passes its lines to `write`, those of `level` and of more important levels. */
 export function createLog(level: LogLevel, nowMs: () => number, write: (line: string) => void): Log {
   const state: LogState = { level, nowMs, write, lastMs: Number.NaN, lastTime: '' };

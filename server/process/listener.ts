@@ -28,7 +28,7 @@ const STEP_MS = 10;
 const IDLE_SECONDS = 10;
 
 /**
- * Bun answers longer bodies with an empty 413 by itself. Forms and JSON are read up to 64 KiB (developers/body.ts), profiles
+ * Bun answers longer bodies with an empty 413 by itself. Forms and JSON are read up to 64 KiB (request-body.ts), profiles
  * of a platform up to 64 MiB (manage/feed.ts); what is longer is refused in words. A body that nobody reads takes no memory.
  */
 const MAX_BODY_BYTES = 1024 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
 import { blockOf } from '../http/client-address.ts';
+import { ARRIVED_HEADERS, targetOf } from '../http/forwarded.ts';
 import type { Log } from '../observability/log.ts';
 import { type FromPort, PING, type ToPort } from './portal-port.ts';
 import { type Reading, readBody } from './request-body.ts';
@@ -8,12 +9,6 @@ import { type Reading, readBody } from './request-body.ts';
 
 /** What the serving thread knows of a request: the client's address, behind the trusted proxies, and the id in the log. */
 export type Arrived = { address: string; requestId: string };
-
-/** The headers by which the portal's application is told {@link Arrived}, whatever the client sent under these names. */
-export const ARRIVED_HEADERS = { address: 'x-client-address', requestId: 'x-request-id' } as const;
-
-/** The header of an answer that names the path of its route, for log and metrics. It is not for the client. */
-export const ROUTE_HEADER = 'x-route';
 
 /**
  * How many requests may wait for their answer in this thread, and be under way from one address block. Each may hold a body of
@@ -83,8 +78,9 @@ async function pass(state: State, request: Request, { address, requestId }: Arri
   const headers = new Headers(request.headers);
   headers.set(ARRIVED_HEADERS.address, address);
   headers.set(ARRIVED_HEADERS.requestId, requestId);
-  // Hosts of every kind arrive, and none matters. Applications look for a fragment neither in a path nor in a query.
-  const target = url.slice(url.indexOf('/', url.indexOf('//') + 2)).replaceAll('#', '%23');
+  const { path, query } = targetOf(url);
+  // No Host matters to the portal. A fragment is no part of a URL that is sent, so that a `#` is one of the path or the query.
+  const target = `${path}${query === '' ? '' : '?'}${query}`.replaceAll('#', '%23');
   const sent: ToPort = {
     id: ++state.requests,
     method,

@@ -3,11 +3,11 @@ import type { Config } from '../../shared/config/config.ts';
 import { createMailDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
 import { sendNotices } from '../../shared/notices/deliver.ts';
-import { createPages, stopPages } from '../developers/pages.ts';
 import { startSweeping } from '../developers/sweeping.ts';
-import { answerRequest } from '../developers/thread/answer.ts';
 import type { Pages } from '../developers/visit.ts';
 import { describeFault } from '../observability/log.ts';
+import { createPortalApp } from '../portal/app.ts';
+import { createPages, stopPages } from '../portal/pages.ts';
 import { giveWay } from './give-way.ts';
 import type { FromPortal, ToPortal } from './portal-messages.ts';
 import { answerPort } from './portal-port.ts';
@@ -19,17 +19,20 @@ declare const self: { onmessage: (event: { data: ToPortal }) => void };
 
 giveWay();
 
+type App = ReturnType<typeof createPortalApp>;
+
 /** What this thread has been told and has opened. */
 const thread = {
   config: null as Config | null,
+  app: null as App | null,
   pages: null as Pages | null,
   sweeping: null as Timer | null,
   isStopping: false,
 };
 
 self.onmessage = ({ data }) => {
-  if (data.kind === 'start') thread.config = data.config;
-  else if (data.kind === 'port') answerPort(data.port, answer);
+  if (data.kind === 'start') start(data.config);
+  else if (data.kind === 'port') answerPort(data.port, async (request) => (thread.app as App).fetch(request));
   else if (data.kind === 'wake') wake();
   else if (data.kind === 'mails') void sendMails();
   else if (data.kind === 'stopping') beginStop();
@@ -40,8 +43,9 @@ function post(message: FromPortal): void {
   postMessage(message);
 }
 
-function answer(request: Request): Promise<Response> {
-  return answerRequest({ config: thread.config as Config, open: openPages, report }, request);
+function start(config: Config): void {
+  thread.config = config;
+  thread.app = createPortalApp({ config, open: openPages, report });
 }
 
 /** Opens the files where they are not open. Throws where that can't be done; the next request tries again. */

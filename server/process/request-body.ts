@@ -1,7 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-
-/** The longest body that is read; of a longer one the first byte too many is too, or nothing where its length says so. */
-export const MAX_BODY_BYTES = 65_536;
+import { MAX_BODY_BYTES } from '../http/forwarded.ts';
 
 /** How many bodies are read at a time. */
 export const MAX_READING = 256;

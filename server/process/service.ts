@@ -18,7 +18,7 @@ import { createThrottleMemory, joinThrottle, type Throttle } from '../http/throt
 import { checkTransport, type Transport } from '../http/transport.ts';
 import { createUnsentMemory, joinUnsent, type Unsent } from '../http/unsent.ts';
 import { type ArrivalPace, FEED_PACE } from '../manage/arrival.ts';
-import { createLog, type Log } from '../observability/log.ts';
+import { createLog, type Log, reportTo } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Collector, createCollector } from './collector.ts';
 import { type Bridge, type BridgeParts, createBridge } from './portal-bridge.ts';
@@ -111,15 +111,8 @@ function nobodyToAsk(): Promise<Response> {
 /** Connects a service with the thread that answers pages. What that does not answer is refused here, in its words. */
 export function connectPortal(service: Service, parts: Pick<BridgeParts, 'connect' | 'end' | 'answerMs'>): void {
   const refuse: BridgeParts['refuse'] = async (request, error) => {
-    const { refuseUnanswered } = await import('../developers/thread/answer.ts');
-    const { deps, log } = service;
-    return refuseUnanswered(
-      deps.config,
-      (level, message, cause, requestId) =>
-        log.event(level, message, { cause, ...(requestId !== undefined && { requestId }) }),
-      request,
-      error,
-    );
+    const { refuseUnanswered } = await import('../portal/unanswered.ts');
+    return refuseUnanswered(service.deps.config, reportTo(service.log), request, error);
   };
   service.portal = createBridge({ ...parts, log: service.log, refuse });
 }

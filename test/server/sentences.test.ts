@@ -21,7 +21,7 @@ for (const name of ['profile', 'a', 'lines', 'keys']) {
       for (let asked = 0; asked < 3; asked++) await request(access, { profile: 'ada' });
       const form = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' };
       const page = await visit(world, '/developers/keys/new', { cookie, form });
-      expect([page.status, page.refusal, page.fault]).toEqual([422, 'refused_form', null]);
+      expect([page.status, page.refusal, world.events]).toEqual([422, 'refused_form', []]);
       expect(unescaped(page.body)).toContain(FULL);
 
       const server = await serverOfPages(world, { feedWords: feedWordsFor(access) });

@@ -1,7 +1,7 @@
-import type { PageAnswer } from '../../server/developers/messages.ts';
 import { enrol, signIn } from './admins.ts';
 import type { Authenticator } from './authenticator.ts';
 import { importLines } from './import.ts';
+import type { PageAnswer } from './pages.ts';
 import { ask, type PageWorld, pageWorld, type Sent, unescaped, visit } from './pages.ts';
 
 /** An admin who is signed in: the Cookie header that says so, and the passkey. */

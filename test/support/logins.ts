@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PageAnswer } from '../../server/developers/messages.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from './cli.ts';
 import { codeIn, goOnIn } from './login.ts';
+import type { PageAnswer } from './pages.ts';
 import { fetchPage } from './pages.ts';
 import { noteMail, noteOutput, noteToken } from './secret-search.ts';
 import { tempFolder } from './world.ts';

@@ -1,6 +1,5 @@
 import { expect } from 'bun:test';
 import { thisProgram } from '../../cli/same-program.ts';
-import { matchPath } from '../../server/developers/match.ts';
 import { toTemplate } from '../../server/docs/openapi/builder.ts';
 import { resolved } from '../../server/docs/openapi/read.ts';
 import { manageDocument } from '../../server/manage/document/document.ts';
@@ -100,7 +99,7 @@ const api = held.document;
 
 /** The template of the document that a path matches, else the path itself. */
 function templateOf(path: string): string {
-  const route = MANAGE_ROUTES.find((one) => matchPath(one.path, path) !== null);
+  const route = MANAGE_ROUTES.find((one) => new RegExp(`^${one.path.replaceAll(/:\w+/g, '[^/]+')}$`).test(path));
   return route === undefined ? path : toTemplate(route.path);
 }
 

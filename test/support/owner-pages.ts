@@ -1,4 +1,4 @@
-import { createPages } from '../../server/developers/pages.ts';
+import { createPages } from '../../server/portal/pages.ts';
 import type { Access } from '../../shared/access/access.ts';
 import { DAY_MS } from '../../shared/clock.ts';
 import { countingCodes, testAccess } from './access.ts';

@@ -1,8 +1,7 @@
 import { settleBackground } from '../../server/developers/background.ts';
-import type { PageAnswer, PageRequest } from '../../server/developers/messages.ts';
-import { answerPage, createPages, stopPages } from '../../server/developers/pages.ts';
-import { answerRequest } from '../../server/developers/thread/answer.ts';
 import type { Pages } from '../../server/developers/visit.ts';
+import { createPortalApp } from '../../server/portal/app.ts';
+import { createPages, stopPages } from '../../server/portal/pages.ts';
 import type { Portal } from '../../server/process/portal.ts';
 import { answerPort } from '../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../server/process/running-server.ts';
@@ -25,7 +24,25 @@ export type PageWorld = {
 };
 
 /** What a test sends: the fields of a form make it a POST, which a browser sends from this site. */
-export type Sent = Partial<PageRequest> & { form?: Record<string, string> | [string, string][]; cookie?: string };
+export type Sent = {
+  method?: string;
+  headers?: Record<string, string>;
+  form?: Record<string, string> | [string, string][];
+  /** The body instead, as it is. */
+  body?: string;
+  cookie?: string;
+  address?: string;
+  isForwardedUnasked?: boolean;
+};
+
+/** An answer that was read whole. */
+export type PageAnswer = {
+  status: number;
+  headers: [name: string, value: string][];
+  body: string;
+  /** Why the request was refused, or null. */
+  refusal: string | null;
+};
 
 /** Makes pages on a new database. */
 export function pageWorld(variables: Record<string, string> = {}): PageWorld {
@@ -45,22 +62,24 @@ export async function visit({ pages }: Pick<PageWorld, 'pages'>, path: string, s
 }
 
 /** Asks pages for a path, and waits for nothing but the answer. */
-export function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
-  const { form, cookie, ...given } = sent;
-  const [bare = path, query = ''] = path.split('?', 2);
-  const headers = { ...(form && SAME_ORIGIN), ...(cookie && { cookie }), ...given.headers };
-  return answerPage(pages, {
-    method: form === undefined ? 'GET' : 'POST',
-    path: bare,
-    query,
-    body: form === undefined ? null : new URLSearchParams(form).toString(),
-    bodyFault: null,
-    address: '192.0.2.7',
-    isForwardedUnasked: false,
-    requestId: 'test-1',
-    ...given,
-    headers,
-  });
+export async function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
+  const { form, cookie, method = form === undefined ? 'GET' : 'POST', address = '192.0.2.7' } = sent;
+  const headers = {
+    ...(form && SAME_ORIGIN),
+    ...(cookie && { cookie }),
+    ...(sent.isForwardedUnasked && { 'x-forwarded-for': '192.0.2.9' }),
+    ...sent.headers,
+    'x-client-address': address,
+    'x-request-id': 'test-1',
+  };
+  const body = form === undefined ? (sent.body ?? null) : new URLSearchParams(form).toString();
+  const answer = await answerIn({ pages }, new Request(`http://portal${path}`, { method, headers, body }));
+  return {
+    status: answer.status,
+    headers: [...answer.headers],
+    body: await answer.text(),
+    refusal: answer.headers.get('x-error-code'),
+  };
 }
 
 /** The fields that the form of a refused page would send again, in order, as a browser reads them. */
@@ -97,9 +116,14 @@ export async function serverOfPages(world: PageWorld, options: ServerOptions = {
 }
 
 /** Answers a request as the portal's thread does for a {@link PageWorld}. */
-export function answerIn({ access, pages }: PageWorld, request: Request): Promise<Response> {
-  return answerRequest({ config: access.config, open: () => pages, report: pages.report }, request);
+export async function answerIn({ pages }: Pick<PageWorld, 'pages'>, request: Request): Promise<Response> {
+  const { access, report } = pages;
+  const app = APPS.get(pages) ?? createPortalApp({ config: access.config, open: () => pages, report });
+  APPS.set(pages, app);
+  return app.fetch(request);
 }
+
+const APPS = new WeakMap<Pages, ReturnType<typeof createPortalApp>>();
 
 /** What answers the pages of a {@link PageWorld} for a server; where `answer` rejects, it is as if the thread had died. */
 export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): Portal {

@@ -1,11 +1,11 @@
 import { expect } from 'bun:test';
-import type { PageAnswer } from '../../server/developers/messages.ts';
 import type { Signed } from '../../shared/access/session-row.ts';
 import { ownerToSign } from '../../shared/access/sessions.ts';
 import { adminWorld, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
 import { signIn } from './admins.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from './cli.ts';
 import { personTokenFor } from './manage.ts';
+import type { PageAnswer } from './pages.ts';
 import { ask, type PageWorld, serverOfPages, unescaped, visit } from './pages.ts';
 import { noteOutput } from './secret-search.ts';
 

@@ -13,11 +13,11 @@ import type { Outcome, Page, Visit } from '../visit.ts';
  * looks at addresses ahead of people burns none. Throws `not_found`.
  */
 export function enterPage(visit: Visit): Page {
-  const { access, query, session, request } = visit;
+  const { access, query, session, isForwardedUnasked } = visit;
   const { config } = access;
   const ticket = query.get('ticket') ?? '';
   const { profileId, username } = readHandOver(access, ticket);
-  const fault = signInFault(config, request.isForwardedUnasked);
+  const fault = signInFault(config, isForwardedUnasked);
   const isSame = session?.signed.kind === 'owner' && session.signed.profileId === profileId;
   const ends =
     session === null || isSame
@@ -38,10 +38,10 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
 
 /** `POST /developers/enter`: signs the owner in to whom the platform's address belongs. Throws `not_found` and `no_sign_in`. */
 export function enter(visit: Visit): Outcome {
-  const { access, request, form, client } = visit;
+  const { access, cookie, isForwardedUnasked, form, client } = visit;
   const { config } = access;
-  if (signInFault(config, request.isForwardedUnasked) !== null) throw new AppError('no_sign_in');
-  const known = readCookie(config, request.headers.cookie, 'known');
+  if (signInFault(config, isForwardedUnasked) !== null) throw new AppError('no_sign_in');
+  const known = readCookie(config, cookie, 'known');
   const entered = enterHandOver(access, oneValue(form, 'ticket'), known, client);
   return goOnSignedIn(visit, { kind: 'owner', ...entered }, '/developers/keys');
 }

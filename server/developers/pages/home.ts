@@ -4,8 +4,8 @@ import { signInFault } from '../cookies.ts';
 import type { Page, Visit } from '../visit.ts';
 
 /** `GET /developers`: what this is, where to sign in, and where the API is described. */
-export function home({ access: { config }, request, person }: Visit): Page {
-  const fault = signInFault(config, request.isForwardedUnasked);
+export function home({ access: { config }, isForwardedUnasked, person }: Visit): Page {
+  const fault = signInFault(config, isForwardedUnasked);
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   const signIn = html`<p>${link('/developers/sign-in', 'Sign in')} with your username and the e-mail address that this service knows of you: it sends you a code.</p>`;
   const admins = html`<p>Admins ${link('/developers/admin/sign-in', 'sign in with a passkey')}.</p>`;

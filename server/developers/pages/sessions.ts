@@ -91,8 +91,8 @@ export function endCliLogin({ access, session, params }: Visit): Outcome {
 }
 
 /** `POST /developers/sessions/end-all`. */
-export function endAll({ access, session, request }: Visit): Outcome {
+export function endAll({ access, session, cookie }: Visit): Outcome {
   const { signed } = session as Session;
-  endAllSignIns(access, signed, readCookie(access.config, request.headers.cookie, 'known'));
+  endAllSignIns(access, signed, readCookie(access.config, cookie, 'known'));
   return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };
 }

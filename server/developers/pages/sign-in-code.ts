@@ -15,12 +15,11 @@ export function codePage(visit: Visit): Page {
 
 /** `POST /developers/sign-in/code`: signs the owner in whose code it is, anew even where somebody is signed in already. */
 export function signIn(visit: Visit): Outcome {
-  const { access, request, form, client } = visit;
+  const { access, cookie, isForwardedUnasked, form, client } = visit;
   const { config } = access;
-  if (signInFault(config, request.isForwardedUnasked) !== null) {
+  if (signInFault(config, isForwardedUnasked) !== null) {
     return { ...show(visit, '', NO_FAULTS), refusal: 'no_sign_in' };
   }
-  const { cookie } = request.headers;
   const code = oneValue(form, 'code');
   const entered = enterCode(access, {
     browserSecret: readCookie(config, cookie, 'sign-in'),

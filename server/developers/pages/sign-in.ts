@@ -19,7 +19,7 @@ export function signInPage(visit: Visit): Page {
  * typed. The mail is sent after the answer.
  */
 export function askForCode(visit: Visit): Outcome {
-  const { access, request, form, client, pages } = visit;
+  const { access, cookie, form, client, pages } = visit;
   const { config } = access;
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
   if (faultOf(visit) !== null) return { ...show(visit, typed, NO_FAULTS), refusal: 'no_sign_in' };
@@ -27,7 +27,6 @@ export function askForCode(visit: Visit): Outcome {
   if (typed.name === '') faults.set('name', 'Enter your username, or an alias of it.');
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, like name@example.org.');
   if (faults.size > 0) return { ...show(visit, typed, faults), refusal: 'refused_form' };
-  const { cookie } = request.headers;
   const browser = {
     browserSecret: readCookie(config, cookie, 'sign-in'),
     knownBrowser: readCookie(config, cookie, 'known'),
@@ -44,8 +43,8 @@ export function askForCode(visit: Visit): Outcome {
 }
 
 /** Why nobody can sign in, or null. */
-function faultOf({ access: { config }, request }: Visit): string | null {
-  const fault = signInFault(config, request.isForwardedUnasked);
+function faultOf({ access: { config }, isForwardedUnasked }: Visit): string | null {
+  const fault = signInFault(config, isForwardedUnasked);
   if (fault !== null || config.mail !== null) return fault;
   return 'Nobody can sign in here yet, since this service can’t send mail: set MAIL_URL.';
 }

@@ -42,8 +42,8 @@ export function passkeyForm({ action, button, parts, isAtOnce = false, passkey, 
 }
 
 /** Why nobody can use a passkey here, by the configuration or by how the request came; null where it works. */
-export function passkeyFault({ access: { config }, request }: Visit): string | null {
-  const fault = signInFault(config, request.isForwardedUnasked);
+export function passkeyFault({ access: { config }, isForwardedUnasked }: Visit): string | null {
+  const fault = signInFault(config, isForwardedUnasked);
   if (fault !== null) return fault;
   try {
     relyingPartyOf(config.publicUrl);

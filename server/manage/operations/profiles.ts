@@ -1,21 +1,29 @@
+import type { PlatformToken } from '../../../shared/access/platform-tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { readAsOf } from '../../../shared/profiles/write/as-of.ts';
 import type { FeedOrder } from '../../../shared/profiles/write/feed.ts';
-import { type Call, platformTokenOf } from '../call.ts';
 
-/** The path of {@link profiles}, whose body is not read before the token is known. */
+/** The path to which platforms send profiles. Threads that serve requests answer it themselves (`feed.ts`). */
 export const FEED_PATH = '/manage/v1/profiles';
 
+/** The parameters of {@link readOrder}. */
+export const FEED_PARAMETERS = ['mode', 'partial', 'as-of'] as const;
+
 /** `POST /manage/v1/profiles?mode=replace|merge&partial=1&as-of=…`: what is to become of the lines. Throws `bad_parameter`. */
-export function profiles({ access, caller, query }: Call): FeedOrder {
-  const { name, isWithoutAddress, eraseLimit } = platformTokenOf({ caller });
+export function readOrder(token: PlatformToken, query: ReadonlyMap<string, string>, nowMs: number): FeedOrder {
+  const { identifier, name, isWithoutAddress, eraseLimit } = token;
   const mode = query.get('mode') ?? 'replace';
   const partial = query.get('partial');
   if (mode !== 'replace' && mode !== 'merge') throw new AppError('bad_parameter', 'mode must be replace or merge.');
   if (partial !== undefined && partial !== '1') throw new AppError('bad_parameter', 'partial must be 1, or absent.');
   const asOf = query.get('as-of');
-  const read = asOf === undefined ? { atMs: null } : readAsOf(asOf, access.clock.nowMs());
+  const read = asOf === undefined ? { atMs: null } : readAsOf(asOf, nowMs);
   if ('fault' in read) throw new AppError('bad_parameter', `as-of ${read.fault}.`);
   const order = { merge: mode === 'merge', partial: partial === '1', asOfMs: read.atMs };
-  return { name, isWithoutAddress, eraseLimit, ...order };
+  return { token: identifier, name, isWithoutAddress, eraseLimit, ...order };
+}
+
+/** Only what the token may not send comes here. Throws `busy` where it has just become one that may. */
+export function refuseFeed(): never {
+  throw new AppError('busy');
 }

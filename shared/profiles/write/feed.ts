@@ -6,6 +6,8 @@ import type { ImportDetails, ImportResult } from './import-report.ts';
 
 /** What a platform may do and wants. */
 export type FeedOrder = {
+  /** The identifier of the token, whose use the process notes. */
+  token: string;
   /** The name of the platform. */
   name: string;
   isWithoutAddress: boolean;
@@ -26,7 +28,13 @@ export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'newer' | '
   Pick<ImportDetails, 'notThere' | 'unaddressed' | 'newerIds'>;
 
 /** The last line: what was done, or why nothing (more) was; `isForClient` where a client may see the sentence. */
-export type FeedEnd = { done: FeedCounts } | { fault: { code: ErrorCode; sentence: string; isForClient: boolean } };
+export type FeedEnd = (
+  | { done: FeedCounts }
+  | { fault: { code: ErrorCode; sentence: string; isForClient: boolean } }
+) & {
+  /** Why the use of the token could not be noted; absent where it was. */
+  unnoted?: string;
+};
 
 /** What one request may send. */
 export const FEED_LIMITS = {

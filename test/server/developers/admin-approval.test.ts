@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { stopBackground } from '../../../server/developers/background.ts';
-import { createPages } from '../../../server/developers/pages.ts';
+import { createPages } from '../../../server/portal/pages.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';

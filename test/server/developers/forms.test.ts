@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { allValues, oneValue, readForm, readQuery } from '../../../server/developers/form.ts';
-import { MAX_BODY_BYTES } from '../../../server/process/request-body.ts';
+import { MAX_BODY_BYTES } from '../../../server/http/forwarded.ts';
 import { getRaw, sendRaw, takeApart } from '../../support/http.ts';
 import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../support/pages.ts';
 import { refusal } from '../../support/refusal.ts';

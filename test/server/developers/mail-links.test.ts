@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPagePath } from '../../../server/developers/match.ts';
+import { isPagePath } from '../../../server/developers/page-path.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
 import { storeSignInNotices } from '../../../shared/access/untold.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/developers/background.ts';
-import type { PageAnswer } from '../../../server/developers/messages.ts';
 import { PAGE_ROUTES } from '../../../server/developers/routes.ts';
 import { startSweeping } from '../../../server/developers/sweeping.ts';
 import { type Binding, readBinding } from '../../../shared/access/binding.ts';
@@ -14,6 +13,7 @@ import { otherCase, unknownButAlike } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, keysListed, request } from '../../support/keys.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld } from '../../support/owner-pages.ts';
+import type { PageAnswer } from '../../support/pages.ts';
 import { ask as askPages, fetchPage, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 
 // Who reaches which key through the owners' pages: every one of them, for one's own key, another's and one that nobody has.

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createPages } from '../../../server/developers/pages.ts';
-import { answerCall } from '../../../server/manage/answer.ts';
+import { createPages } from '../../../server/portal/pages.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { listKeys } from '../../../shared/keys/view.ts';
@@ -71,16 +70,10 @@ describe.each(Object.keys(DOINGS) as (keyof typeof DOINGS)[])('%s', (name) => {
     test('the token of profilectl is not valid any more, and nothing is done', async () => {
       const { access, identifier, pages, expectNothing } = await world();
       const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
-      const answer = await answerCall(pages, {
+      const answer = await ask({ pages }, `/manage/v1${path(identifier)}`, {
         method,
-        path: `/manage/v1${path(identifier)}`,
-        query: '',
         body: JSON.stringify(body),
-        bodyFault: null,
-        address: '192.0.2.7',
-        isForwardedUnasked: false,
-        requestId: 'test-1',
-        headers: { authorization: `Bearer ${token}` },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       });
       expect([answer.status, answer.refusal]).toEqual([401, 'invalid_token']);
       expectNothing();

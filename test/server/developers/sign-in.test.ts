@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PageAnswer } from '../../../server/developers/messages.ts';
-import { createPages } from '../../../server/developers/pages.ts';
+import { createPages } from '../../../server/portal/pages.ts';
 import { countingCodes, testAccess } from '../../support/access.ts';
 import { importLines } from '../../support/import.ts';
+import type { PageAnswer } from '../../support/pages.ts';
 import { type PageWorld, sentAgain, valuesOf, visit } from '../../support/pages.ts';
 import { testClock } from '../../support/world.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { childrenOf } from '../../../cli/serve.ts';
+import { readUses } from '../../../shared/access/token-uses.ts';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { lockForFeed } from '../../../shared/db/import-lock.ts';
 import { FEED_LIMITS } from '../../../shared/profiles/write/feed.ts';
@@ -49,6 +50,22 @@ describe('all or nothing', () => {
       }
       expect((await get(server, '/api/lookup/uid/8', secret)).status).toBe(404);
       expect((await stored()).find(({ id }) => id === 7)).toMatchObject({ ...ADA, displayName: 'Ada L' });
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'the process that imports notes the use of the token; where it can’t, the lines are in all the same, and the log says so',
+    async () => {
+      const { access, server, token, send } = await feedWorld();
+      const { sqlite } = access.sessions;
+      sqlite.run('ALTER TABLE token_uses RENAME TO gone');
+      expect((await send('', ADA)).status).toBe(200);
+      expect(JSON.stringify(server.log)).toContain('The last use of a token could not be noted.');
+      sqlite.run('ALTER TABLE gone RENAME TO token_uses');
+      expect(readUses(access.sessions).size).toBe(0);
+      expect((await send('', ADA)).status).toBe(200);
+      expect([...readUses(access.sessions).keys()]).toEqual([token.slice(4, 12)]);
     },
     LIMIT_MS,
   );

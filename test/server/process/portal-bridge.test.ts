@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
+import { MAX_BODY_BYTES } from '../../../server/http/forwarded.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { createBridge } from '../../../server/process/portal-bridge.ts';
 import { answerPort } from '../../../server/process/portal-port.ts';
-import { MAX_BODY_BYTES } from '../../../server/process/request-body.ts';
 
 /** A bridge to this very thread, and the requests that come over it. */
 function bridge(answer: (request: Request) => Promise<Response> = async () => new Response()) {

@@ -5,8 +5,9 @@ import { AppError } from '../../shared/errors.ts';
  * by `Origin` where that header is absent, as over plain HTTP. Cookies with SameSite are no protection against other hosts
  * of the same site.
  */
-export function refuseCrossSite(headers: Readonly<Record<string, string>>, publicUrl: string): void {
-  const site = headers['sec-fetch-site'];
-  const isOwn = site === undefined ? headers.origin === new URL(publicUrl).origin : site === 'same-origin';
+export function refuseCrossSite({ method, headers }: Pick<Request, 'method' | 'headers'>, publicUrl: string): void {
+  if (method !== 'POST') return;
+  const site = headers.get('sec-fetch-site');
+  const isOwn = site === null ? headers.get('origin') === new URL(publicUrl).origin : site === 'same-origin';
   if (!isOwn) throw new AppError('cross_site');
 }

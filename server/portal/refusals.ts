@@ -1,81 +1,74 @@
 import type { Config } from '../../shared/config/config.ts';
 import { isDiskFault } from '../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
+import { removeCookie } from '../developers/cookies.ts';
+import type { Form } from '../developers/form.ts';
+import { layPage, type Visitor } from '../developers/html/layout.ts';
+import { SIGN_OUT_PATH } from '../developers/routes.ts';
+import { ruleSentence } from '../developers/rules.ts';
+import type { Pages } from '../developers/visit.ts';
 import { type Html, html } from '../html.ts';
+import { ROUTE_HEADER } from '../http/forwarded.ts';
 import { publicPath } from '../http/public-path.ts';
 import { shownOf } from '../http/refusals.ts';
-import { describeFault } from '../observability/log.ts';
-import { removeCookie } from './cookies.ts';
-import type { Form } from './form.ts';
-import { layPage, type Visitor } from './html/layout.ts';
-import type { PageAnswer } from './messages.ts';
-import { ruleSentence } from './rules.ts';
+import { pageHeaders, visitorOf } from './answers.ts';
+import { ANY_PAGE, type RequestState } from './request-checks.ts';
 
-/** How a request is logged that was refused before it was known which page it is for, or that is for none. */
-export const ANY_PAGE = '/developers/*';
-
-/** What is known of a refused request. */
-export type Refused = {
-  /** The path of its route; left out where that is not known, or no page is at its path. */
-  template?: string;
+/** What the page of a refusal shows beside its sentence. */
+type Shown = {
+  /** The path of its route, or {@link ANY_PAGE}. */
+  template: string;
   /** Who sees it; null where that was not found out. */
-  visitor?: Visitor | null;
+  visitor: Visitor | null;
   /**
    * How a form can be sent again that came from this very site: its path, its fields but those that are used up, and the
    * names of those that nobody has typed. One with a secret in it is not repeated.
    */
   again?: { path: string; form: Form; unseen: readonly string[] } | 'by going back';
   /** Whether the browser was to be signed out: it forgets its session all the same. */
-  signsOut?: boolean;
+  signsOut: boolean;
 };
 
-/** Makes the page that tells of an error: with the sentence and status that a program would get. Never throws. */
-export function refusePage(
-  config: Config,
-  error: unknown,
-  { template = ANY_PAGE, visitor = null, again, signsOut = false }: Refused = {},
-): PageAnswer {
-  const { code, status, sentence, headers, fault } = readRefusal(error);
+/**
+ * Makes the page that tells of an error, with the sentence and status that a program would get, and tells the log where the
+ * server is at fault; `at` is left out where the error came before anything was known. Never throws.
+ */
+export function refuseVisit(config: Config, report: Pages['report'], error: unknown, at?: RequestState): Response {
+  const known = shownAs(error);
+  const { code, status, body, headers = {} } = shownOf(known);
+  if (refusalOf(code).isLogged && !known.details.isForClient) {
+    report('error', 'A request failed.', error, at?.requestId ?? '');
+  }
+  const { template, visitor, again, signsOut } = at === undefined ? NOTHING_KNOWN : shownOfState(at);
   const { text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${sentence}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,
+    body: html`<h1>${titleOf(status)}</h1><p>${body.error}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,
   });
+  const answer = new Response(text, { status, headers: pageHeaders(contentSecurityPolicy) });
+  answer.headers.set('X-Error-Code', code);
+  answer.headers.set(ROUTE_HEADER, template);
+  for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
+  if (signsOut) answer.headers.append('Set-Cookie', removeCookie(config, 'session'));
+  return answer;
+}
+
+const NOTHING_KNOWN: Shown = { template: ANY_PAGE, visitor: null, signsOut: false };
+
+/** Only a form that came from this very site is offered to be sent again. */
+function shownOfState(at: RequestState): Shown {
+  const { template, route, path } = at;
+  const fields = route?.fields ?? {};
+  const sent = [...(at.form ?? [])];
+  const form = new Map(sent.filter(([name]) => fields[name] !== 'secret' && fields[name] !== 'used up'));
+  const unseen = Object.keys(fields).filter((name) => fields[name] === 'unseen');
+  const isWhole = sent.every(([name]) => fields[name] !== 'secret');
   return {
-    status,
-    headers: [
-      ...pageHeaders(contentSecurityPolicy),
-      ['X-Error-Code', code],
-      ...Object.entries(headers),
-      ...(signsOut ? [['Set-Cookie', removeCookie(config, 'session')] as [string, string]] : []),
-    ],
-    body: text,
     template,
-    refusal: code,
-    fault,
+    visitor: at.pages === 'unopenable' ? null : visitorOf({ ...at, flash: null }),
+    signsOut: template === SIGN_OUT_PATH && at.form !== null,
+    ...(sent.length > 0 && { again: isWhole ? { path, form, unseen } : 'by going back' }),
   };
-}
-
-/** The headers of every page. */
-export function pageHeaders(contentSecurityPolicy: string): [string, string][] {
-  return [
-    ['Content-Type', 'text/html; charset=utf-8'],
-    ['Content-Security-Policy', contentSecurityPolicy],
-    ['Cache-Control', 'no-store'],
-    // With no-referrer, a form's Origin would be null.
-    ['Referrer-Policy', 'same-origin'],
-    ['Cross-Origin-Opener-Policy', 'same-origin'],
-    ['Cross-Origin-Resource-Policy', 'same-origin'],
-    ['X-Content-Type-Options', 'nosniff'],
-  ];
-}
-
-/** What a visitor is shown of an error, and the text for the log where it is a fault of the server. */
-function readRefusal(error: unknown) {
-  const known = shownAs(error);
-  const { code, status, body, headers = {} } = shownOf(known);
-  const isFault = refusalOf(code).isLogged && !known.details.isForClient;
-  return { code, status, sentence: body.error, headers, fault: isFault ? describeFault(error) : null };
 }
 
 /** `profilectl` alone has met these codes so far, so that they have no status: broken rules, and somebody else who is at it. */
@@ -110,7 +103,7 @@ function hint(config: Config, code: ErrorCode, template: string): Html {
 }
 
 /** What was typed, and a button that sends it once more: nothing is lost while somebody signs in or waits. */
-function sendAgain(config: Config, again: NonNullable<Refused['again']>): Html {
+function sendAgain(config: Config, again: NonNullable<Shown['again']>): Html {
   if (again === 'by going back') return GO_BACK;
   const { path, form, unseen } = again;
   const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));

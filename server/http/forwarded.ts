@@ -1,0 +1,69 @@
+import { AppError } from '../../shared/errors.ts';
+
+// What the applications in the portal's thread know of a request that a bridge has passed on (process/portal-bridge.ts).
+
+/** The headers that tell the client's address, behind the trusted proxies, and the request's id; the bridge sets them. */
+export const ARRIVED_HEADERS = { address: 'x-client-address', requestId: 'x-request-id' } as const;
+
+/** The header of an answer that names the path of its route, for log and metrics. It is not for the client. */
+export const ROUTE_HEADER = 'x-route';
+
+/** The longest body; of a longer one one byte too many arrives, or nothing where its length says so. */
+export const MAX_BODY_BYTES = 65_536;
+
+/** The path and the query of a URL, still percent-encoded, without the `?`. */
+export function targetOf(url: string): { path: string; query: string } {
+  const target = url.slice(url.indexOf('/', url.indexOf('//') + 2));
+  const mark = target.indexOf('?');
+  return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}
+
+/** A kind of body: its type, and the refusals of another type, of one that is too long, and of one that is malformed. */
+export type BodyKind = {
+  type: RegExp;
+  other: 'not_a_form' | 'not_json';
+  tooLong: 'form_too_long' | 'body_too_long';
+  malformed: AppError;
+};
+
+/** A form, as browsers send it. */
+export const FORM: BodyKind = {
+  type: /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i,
+  other: 'not_a_form',
+  tooLong: 'form_too_long',
+  malformed: new AppError('bad_form'),
+};
+
+/** JSON. */
+export const JSON_BODY: BodyKind = {
+  type: /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i,
+  other: 'not_json',
+  tooLong: 'body_too_long',
+  malformed: new AppError('bad_body', 'The body must be one JSON object in UTF-8.'),
+};
+
+/** Reads a body of this kind, which is UTF-8 of at most {@link MAX_BODY_BYTES}. Throws the refusals of the kind. */
+export async function readText(request: Request, { type, other, tooLong, malformed }: BodyKind): Promise<string> {
+  const { headers } = request;
+  if (!type.test(headers.get('content-type') ?? '')) throw new AppError(other);
+  const bytes = await request.arrayBuffer();
+  if (Math.max(bytes.byteLength, Number(headers.get('content-length') ?? 0)) > MAX_BODY_BYTES) {
+    throw new AppError(tooLong);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw malformed;
+  }
+}
+
+/** Throws `method_not_allowed` with the methods that a path has. */
+export function refuseMethod(methods: readonly string[]): never {
+  const sentence = `This path answers ${methods.join(', ').replace(/, (\w+)$/, ' and $1')} only.`;
+  throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });
+}
+
+/** The methods of routes that have one path; one that answers GET answers HEAD too. */
+export function methodsOf(routes: readonly { method: string }[]): string[] {
+  return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+}

@@ -1,0 +1,50 @@
+import { Elysia } from 'elysia';
+import type { Config } from '../../shared/config/config.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { Pages } from '../developers/visit.ts';
+import { methodsOf, refuseMethod } from '../http/forwarded.ts';
+import type { Answered } from './call.ts';
+import { admitCaller, answerWith, openState, readCall } from './call-checks.ts';
+import { openLogin } from './login.ts';
+import { refuseCall } from './refusals.ts';
+import { DOCUMENT_PATH, LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
+
+/** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
+export type ManageParts = { config: Config; open: () => Pages; report: Pages['report'] };
+
+/** No route is read by Elysia: bodies are read once it is known who asks. */
+const UNREAD = { parse: 'none' } as const;
+
+/** Everything under `/manage`. Whatever is refused is JSON too. */
+export function manage({ config, open, report }: ManageParts) {
+  const app = new Elysia({ strictPath: true })
+    .derive(({ request, route, params }) => ({ at: openState(request, route, params) }))
+    .onBeforeHandle(({ at }) => admitCaller(at, open))
+    .mapResponse(({ at, responseValue }) => answerWith(at, responseValue as Answered | Response))
+    .onError(({ at, error }) => refuseCall(report, error, at));
+  for (const { method, path, act } of LOGIN_ROUTES) {
+    app.route(method, path, async ({ request }) => act(await openLogin(open(), request)), UNREAD);
+    app.all(path, () => refuseMethod([method]), UNREAD);
+  }
+  for (const path of new Set(MANAGE_ROUTES.map((route) => route.path))) {
+    const routes = MANAGE_ROUTES.filter((route) => route.path === path);
+    for (const route of routes) {
+      const { act } = route;
+      for (const method of methodsOf([route])) {
+        app.route(method, path, async ({ at }) => act(await readCall(at, route)), UNREAD);
+      }
+    }
+    app.all(path, () => refuseMethod(methodsOf(routes)), UNREAD);
+  }
+  const document = async () => (await import('./served.ts')).servedDocument(config);
+  return app
+    .get(DOCUMENT_PATH, document, UNREAD)
+    .head(DOCUMENT_PATH, document, UNREAD)
+    .all(DOCUMENT_PATH, () => refuseMethod(['GET', 'HEAD']), UNREAD)
+    .all('/manage', refusePath, UNREAD)
+    .all('/manage/*', refusePath, UNREAD);
+}
+
+function refusePath(): never {
+  throw new AppError('unknown_path');
+}

@@ -1,0 +1,50 @@
+import { Elysia } from 'elysia';
+import type { Config } from '../../shared/config/config.ts';
+import { AppError } from '../../shared/errors.ts';
+import { PAGE_ROUTES } from '../developers/routes.ts';
+import type { Outcome, Pages, Visit } from '../developers/visit.ts';
+import { methodsOf, refuseMethod } from '../http/forwarded.ts';
+import { manage } from '../manage/app.ts';
+import { answerOutcome } from './answers.ts';
+import { refuseCrossSite } from './cross-site.ts';
+import { refuseVisit } from './refusals.ts';
+import { admitVisitor, openState, readSent } from './request-checks.ts';
+
+/** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
+export type PortalParts = { config: Config; open: () => Pages; report: Pages['report'] };
+
+/** Elysia reads no body: forms are read once it is known which page they are for. */
+const UNREAD = { parse: 'none' } as const;
+
+/** The application of the portal's thread: the pages under `/developers`, and JSON under `/manage`. */
+export function createPortalApp(parts: PortalParts) {
+  return new Elysia({ strictPath: true, handler: { standardHostname: false } }).use(manage(parts)).use(pages(parts));
+}
+
+/**
+ * The pages. Whatever is refused is a page too, and each check shows what those before it have found out. A route that is
+ * unknown passes the checks as well, so that a form of another site is refused for that first.
+ */
+function pages({ config, open, report }: PortalParts) {
+  const app = new Elysia({ strictPath: true })
+    .derive(({ request, route, params }) => ({ at: openState(config, request, route, params) }))
+    .onBeforeHandle(({ request }) => refuseCrossSite(request, config.publicUrl))
+    .onBeforeHandle(async ({ at }) => readSent(at))
+    .onBeforeHandle(({ at }) => admitVisitor(at, open))
+    .mapResponse(({ at, responseValue }) => answerOutcome(at, responseValue as Outcome | Response))
+    .onError(({ at, error }) => refuseVisit(config, report, error, at));
+  for (const path of new Set(PAGE_ROUTES.map((route) => route.path))) {
+    const routes = PAGE_ROUTES.filter((route) => route.path === path);
+    for (const { method: own, act } of routes) {
+      for (const method of methodsOf([{ method: own }])) {
+        app.route(method, path, async ({ at }) => act(at.visit as Visit), UNREAD);
+      }
+    }
+    app.all(path, () => refuseMethod(methodsOf(routes)), UNREAD);
+  }
+  return app.all('/developers/*', refusePath, UNREAD);
+}
+
+function refusePath(): never {
+  throw new AppError('unknown_path');
+}

@@ -1,0 +1,24 @@
+import type { Config } from '../../shared/config/config.ts';
+import { refuseCall } from '../manage/refusals.ts';
+import { createPortalApp, type PortalParts } from './app.ts';
+import { refuseVisit } from './refusals.ts';
+
+// What threads that serve requests say in the portal's place. They load it at the first such request.
+
+/** Answers a request that the portal's thread has not answered, because of this error, as that thread would refuse it. */
+export async function refuseUnanswered(
+  config: Config,
+  report: PortalParts['report'],
+  request: Request,
+  error: unknown,
+): Promise<Response> {
+  const open = () => {
+    throw error;
+  };
+  return createPortalApp({ config, open, report }).fetch(request);
+}
+
+/** Answers a request to this path that may not be passed on, because of this error: under `/manage` as JSON, else as a page. */
+export function refuseArrival(config: Config, report: PortalParts['report'], path: string, error: unknown): Response {
+  return /^\/manage(\/|$)/.test(path) ? refuseCall(report, error) : refuseVisit(config, report, error);
+}
