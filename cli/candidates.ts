@@ -12,9 +12,9 @@ import { type KeyName, keyNames } from '../shared/keys/names.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf } from './configuration.ts';
 import type { Globals } from './context.ts';
+import { pathOf } from './remote/command-scope.ts';
 import { keyNamesAt } from './remote/key-names.ts';
-import { pathOf } from './remote/place.ts';
-import { wayFor } from './remote/way.ts';
+import { targetFor } from './remote/target.ts';
 
 /** A word that may come next on a command line, with a short description. */
 export type Candidate = { value: string; about: string };
@@ -113,11 +113,11 @@ const STATES: Record<string, KeyState[]> = {
 
 async function identifiers(place: Place, states: readonly KeyState[]): Promise<Candidate[]> {
   return unlessRefused(async () => {
-    const way = await wayFor(place, pathOf(place.command));
-    if (way.kind === 'box') {
+    const target = await targetFor(place, pathOf(place.command));
+    if (target.kind === 'box') {
       return readDatabase(place, (db) => keyNames(db, states).map(keyCandidate));
     }
-    return (await keyNamesAt(way.host, states)).map(keyCandidate);
+    return (await keyNamesAt(target.host, states)).map(keyCandidate);
   });
 }
 

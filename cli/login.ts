@@ -9,8 +9,8 @@ import { readSecret } from './read-secret.ts';
 import { hasBrowser } from './remote/browser.ts';
 import { changeLogins, loginsPath, readLogins } from './remote/hosts.ts';
 import { getTokenByBrowser, getTokenByCode } from './remote/letting-in.ts';
+import { type Host, serverNamed } from './remote/target.ts';
 import { endQuietly, expectServer, identityText, readIdentity } from './remote/token.ts';
-import { type Host, serverNamed } from './remote/way.ts';
 
 type Options = { browser: boolean; withToken?: boolean };
 

@@ -4,8 +4,8 @@ import { variablesOf } from './configuration.ts';
 import { globalsOf } from './context.ts';
 import { notice, print, printJson } from './output.ts';
 import { changeLogins, type Login, readLogins } from './remote/hosts.ts';
+import { onlyLogin, serverNamed } from './remote/target.ts';
 import { endToken } from './remote/token.ts';
-import { onlyLogin, serverNamed } from './remote/way.ts';
 
 /** Adds `logout`, which ends a stored login here and on the server. */
 export function addTo(command: Command): void {

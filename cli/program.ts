@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
-import { checkPlace } from './remote/place.ts';
+import { checkScope } from './remote/command-scope.ts';
 import { outputColumns, writeOutput } from './stdout.ts';
 
 /** A file of a command. `addTo` adds options, help and action to a command, or adds one more command to a group. */
@@ -151,7 +151,7 @@ Examples:
 /** Refuses a `--db` or `--host` that the command has no use for. */
 function checkNamed(command: Command): void {
   const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
-  if (db !== undefined || host !== undefined) checkPlace(command);
+  if (db !== undefined || host !== undefined) checkScope(command);
 }
 
 function throwVersionWish(): never {

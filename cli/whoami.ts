@@ -3,8 +3,8 @@ import { remoteToken } from '../shared/config/remote.ts';
 import { variablesOf } from './configuration.ts';
 import { globalsOf } from './context.ts';
 import { print, printJson } from './output.ts';
+import { onlyLogin, serverNamed, tokenFor } from './remote/target.ts';
 import { identityText, readIdentity } from './remote/token.ts';
-import { onlyLogin, serverNamed, tokenFor } from './remote/way.ts';
 
 /** Adds `whoami`, which asks a server whose token is used for it here. */
 export function addTo(command: Command): void {

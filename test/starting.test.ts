@@ -66,7 +66,7 @@ test('--help loads the command line alone, and none of the commands', () => {
     'cli/faults.ts',
     'cli/mangled.ts',
     'cli/program.ts',
-    'cli/remote/place.ts',
+    'cli/remote/command-scope.ts',
     'cli/stdout.ts',
     'cli/version.ts',
     'cli/words.ts',

@@ -2,15 +2,15 @@ import type { Command } from 'commander';
 import { globalsOf } from '../context.ts';
 import { withContext } from '../database.ts';
 import { keysAt } from '../remote/keys.ts';
-import { wayOf } from '../remote/way.ts';
+import { targetOf } from '../remote/target.ts';
 import type { KeysContext } from './context.ts';
 import { keysHere } from './here.ts';
 
-/** Runs a command of keys, on the box or at a server. Throws what `wayOf`, {@link withContext} and the command throw. */
+/** Runs a command of keys, on the box or at a server. Throws what `targetOf`, {@link withContext} and the command throw. */
 export async function withKeys<T>(command: Command, act: (context: KeysContext) => Promise<T> | T): Promise<T> {
-  const way = await wayOf(command);
-  if (way.kind === 'host') {
-    return act({ ...globalsOf(command), ...keysAt(way.host) });
+  const target = await targetOf(command);
+  if (target.kind === 'host') {
+    return act({ ...globalsOf(command), ...keysAt(target.host) });
   }
   return withContext(command, 'use', async ({ deps, actor, ...globals }) => {
     return act({ ...globals, ...keysHere(deps, actor) });

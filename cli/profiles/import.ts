@@ -12,7 +12,7 @@ import { giveWay } from '../give-way.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { notice } from '../output.ts';
 import { importToHost } from '../remote/import.ts';
-import { type Host, wayOf } from '../remote/way.ts';
+import { type Host, targetOf } from '../remote/target.ts';
 import { isAsking } from '../values.ts';
 import { importForServer } from './feed.ts';
 import { confirmPruning, MAX_LINES_SAID, mayOverwrite, showImport } from './import-shown.ts';
@@ -80,10 +80,10 @@ async function importCommand(file: string, options: Options, command: Command): 
   const { fromServer } = options;
   if (fromServer !== undefined) return importForServer(command, fromServer);
   const prune = pruneOptions(file, options, globalsOf(command).yes);
-  const way = await wayOf(command);
+  const target = await targetOf(command);
   // Of an import to a server the server's clock says whether the time can be.
-  const asOf = await asOfOption(options, way.kind === 'box' ? systemClock.nowMs() : null);
-  if (way.kind === 'box') giveWay();
+  const asOf = await asOfOption(options, target.kind === 'box' ? systemClock.nowMs() : null);
+  if (target.kind === 'box') giveWay();
   else if (prune !== null) {
     throw new AppError('refused', '--prune is for the box only, the machine with the database; leave it out.');
   }
@@ -93,8 +93,8 @@ async function importCommand(file: string, options: Options, command: Command): 
   const nothingChanged = () => refusalOf('cancelled').sentence as string;
   const source = await untilInterrupted(openSource(file, process.stdin), nothingChanged);
   const input = file === '-' ? STDIN : file;
-  if (way.kind === 'host') {
-    return importElsewhere(way.host, source, input, { ...options, ...asOf }, globalsOf(command));
+  if (target.kind === 'host') {
+    return importElsewhere(target.host, source, input, { ...options, ...asOf }, globalsOf(command));
   }
   await withContext(command, 'fill', (context) => {
     const file = { input, databasePath: context.deps.config.databasePath, yes: context.yes };

@@ -5,9 +5,9 @@ import { AppError, refusalOf } from '../../shared/errors.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { notice } from '../output.ts';
 import { askText } from '../prompts.ts';
-import { type Asking, beginAsking, pageAddress } from './asking.ts';
 import { openBrowser } from './browser.ts';
 import { listenForAnswer, type PageAnswer } from './callback.ts';
+import { createPkce, type Pkce, pageAddress } from './pkce.ts';
 import { exchangeCode } from './token.ts';
 
 // The two ways in which a person lets this machine in on a page of the server.
@@ -21,17 +21,17 @@ const PATIENCE_MS = 300_000;
  * after five minutes, `cancelled` after Ctrl-C, and what `askHost` throws.
  */
 export async function getTokenByBrowser(url: string, patienceMs = PATIENCE_MS): Promise<string | null> {
-  const asking = beginAsking();
-  const { code, redirectUri } = await untilInterrupted(waitForCode(url, asking, patienceMs), nothingChanged);
-  if (code !== null) return exchangeCode(url, { code, verifier: asking.verifier, redirectUri });
+  const pkce = createPkce();
+  const { code, redirectUri } = await untilInterrupted(waitForCode(url, pkce, patienceMs), nothingChanged);
+  if (code !== null) return exchangeCode(url, { code, verifier: pkce.verifier, redirectUri });
   notice('No browser could be opened.');
   return null;
 }
 
-async function waitForCode(url: string, asking: Asking, patienceMs: number) {
-  const { redirectUri, answer, close } = await listenForAnswer(asking.state);
+async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
+  const { redirectUri, answer, close } = await listenForAnswer(pkce.state);
   try {
-    const address = pageAddress(url, asking, redirectUri);
+    const address = pageAddress(url, pkce, redirectUri);
     notice(
       `The browser opens this page, on which you let this machine in; open it yourself if it does not:\n${address}`,
     );
@@ -48,8 +48,8 @@ async function waitForCode(url: string, asking: Asking, patienceMs: number) {
  * token. Throws `invalid_grant` after the last try, `cancelled`, and what `askHost` throws.
  */
 export async function getTokenByCode(url: string): Promise<string> {
-  const asking = beginAsking();
-  notice(`Open this page in a browser, and let this machine in there:\n${pageAddress(url, asking, null)}`);
+  const pkce = createPkce();
+  notice(`Open this page in a browser, and let this machine in there:\n${pageAddress(url, pkce, null)}`);
   for (let triesLeft = CODE_TRIES; ; triesLeft--) {
     const typed = await askText({
       message: 'The code that the page shows',
@@ -57,7 +57,7 @@ export async function getTokenByCode(url: string): Promise<string> {
       fault: (text) => (readCode(text) === null ? 'A code has eight letters and digits, like 7Q2M-X0A1.' : null),
     });
     try {
-      return await exchangeCode(url, { code: typed, verifier: asking.verifier, redirectUri: null });
+      return await exchangeCode(url, { code: typed, verifier: pkce.verifier, redirectUri: null });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'invalid_grant' || triesLeft === 1) throw error;
       notice(error.message);

@@ -4,7 +4,7 @@ import { Me, Token } from '../../shared/api/manage-bodies.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { askHost } from './client.ts';
-import type { Host } from './way.ts';
+import type { Host } from './target.ts';
 
 // What a server is asked about a token. Each function throws what `askHost` throws.
 

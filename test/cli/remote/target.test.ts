@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../../cli/program.ts';
 import { changeLogins } from '../../../cli/remote/hosts.ts';
-import { type Way, wayOf } from '../../../cli/remote/way.ts';
+import { type Target, targetOf } from '../../../cli/remote/target.ts';
 import { AppError, exitCodeOf } from '../../../shared/errors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -46,7 +46,7 @@ const settings = [tempFolder(), tempFolder(), tempFolder()];
 const before = { folder: process.cwd(), environment: { ...process.env } };
 const commands: Record<string, Command> = {};
 let program: Command;
-let asked: Promise<Way>;
+let asked: Promise<Target>;
 
 beforeAll(async () => {
   mkdirSync(join(folders.with, 'data'));
@@ -65,7 +65,7 @@ beforeAll(async () => {
   ]) {
     const command = program.commands.find((one) => one.name() === group)?.commands.find((one) => one.name() === name);
     command?.action(() => {
-      asked = wayOf(command);
+      asked = targetOf(command);
     });
     commands[`${group} ${name}`] = command as Command;
   }

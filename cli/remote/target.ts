@@ -6,32 +6,32 @@ import { checkServerUrl, remoteHost, remoteToken } from '../../shared/config/rem
 import { AppError } from '../../shared/errors.ts';
 import { warnOfEnvironment } from '../configuration.ts';
 import { type Globals, globalsOf } from '../context.ts';
+import { pathOf } from './command-scope.ts';
 import { readLogins } from './hosts.ts';
-import { pathOf } from './place.ts';
 
 /** A server, by its address as `checkServerUrl` returns it, and the token to send there. */
 export type Host = { url: string; token: string };
 
 /** Where a command does its work: with the database of this machine, or by asking a server. */
-export type Way = { kind: 'box' } | { kind: 'host'; host: Host };
+export type Target = { kind: 'box' } | { kind: 'host'; host: Host };
 
-/** The way without the token, or why it is not known. */
+/** The target without the token, or why it is not known. */
 type Choice = { kind: 'box' } | { kind: 'host'; url: string } | { kind: 'unclear'; sentence: string };
 
 /**
- * Which way a command goes that can go either way. `--db` and `--host` say so; otherwise the variables and what is there: a
+ * The target of a command that works here and at servers. `--db` and `--host` say so; otherwise the variables and what is there: a
  * database (DATABASE_PATH, or a file at its default) or a server (PROFILECTL_HOST, or a stored login). Throws `usage` where
  * that is not exactly one, `not_logged_in` where there is no token for the server, and what `readLogins` throws.
  */
-export async function wayOf(command: Command): Promise<Way> {
-  return wayFor(globalsOf(command), pathOf(command));
+export async function targetOf(command: Command): Promise<Target> {
+  return targetFor(globalsOf(command), pathOf(command));
 }
 
 /** The same for a command whose options are known, by its words such as `keys list`. */
-export async function wayFor(
+export async function targetFor(
   { db, host, envFile }: Pick<Globals, 'db' | 'host' | 'envFile'>,
   path: string,
-): Promise<Way> {
+): Promise<Target> {
   if (db !== undefined && host !== undefined) {
     throw new AppError('usage', `--db ${db} and --host ${host} can't both be meant; leave one out.`);
   }

@@ -3,7 +3,7 @@ import { CLI_CLIENT_ID, machineName } from '../../shared/access/cli-client.ts';
 import { systemRandom } from '../../shared/random.ts';
 
 /** What belongs to one request to be let in at a server, and is known to this process only until the browser is sent there. */
-export type Asking = {
+export type Pkce = {
   /** The secret that proves later that the code comes back to whoever asked (RFC 7636). It never leaves this process before. */
   verifier: string;
   /** What the answer of the page must repeat. */
@@ -13,7 +13,7 @@ export type Asking = {
 const RANDOM_BYTES = 32;
 
 /** Begins a request to be let in. */
-export function beginAsking(): Asking {
+export function createPkce(): Pkce {
   const secret = () => Buffer.from(systemRandom(RANDOM_BYTES)).toString('base64url');
   return { verifier: secret(), state: secret() };
 }
@@ -22,7 +22,7 @@ export function beginAsking(): Asking {
  * The address of the server's page on which a person lets this machine in. `redirectUri` is where the browser brings the code
  * then; null where the page shows it. The address has no secret: it may be read in the list of processes.
  */
-export function pageAddress(url: string, { verifier, state }: Asking, redirectUri: string | null): string {
+export function pageAddress(url: string, { verifier, state }: Pkce, redirectUri: string | null): string {
   const parameters = new URLSearchParams({
     response_type: 'code',
     client_id: CLI_CLIENT_ID,

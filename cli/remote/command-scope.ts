@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 
 /** What a command works on: the database of this machine, servers elsewhere, or whichever of the two is meant. */
-export type Place = 'box' | 'server' | 'either';
+export type CommandScope = 'box' | 'server' | 'either';
 
 /** The words of a command after the program's name, such as `keys list`. */
 export function pathOf(command: Command): string {
@@ -13,7 +13,7 @@ export function pathOf(command: Command): string {
 }
 
 /** What a command works on. `keys check` looks at a secret only, without any database. */
-export function placeOf(command: Command): Place {
+export function scopeOf(command: Command): CommandScope {
   const path = pathOf(command);
   if (/^(login|logout|whoami)$/.test(path)) return 'server';
   return /^(keys (?!check$)|profiles import$)/.test(path) ? 'either' : 'box';
@@ -23,9 +23,9 @@ export function placeOf(command: Command): Place {
  * Throws `refused` where `--host` is given to a command that only works on the box, and `usage` where `--db` is given to one
  * that is about servers: to go on would do something else than what was meant.
  */
-export function checkPlace(command: Command): void {
+export function checkScope(command: Command): void {
   const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
-  const place = placeOf(command);
+  const place = scopeOf(command);
   const named = `"profilectl ${pathOf(command)}"`;
   if (place === 'box' && host !== undefined) {
     const why =
