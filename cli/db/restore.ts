@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import type { RestoredPeople } from '../../shared/access/restored-people.ts';
+import { isoTime } from '../../shared/clock.ts';
+import type { Verified } from '../../shared/db/snapshot.ts';
 import type { Dropped } from '../../shared/notices/store.ts';
 import { subjectInWords } from '../../shared/notices/undelivered.ts';
-import { prepareRestore } from '../../shared/upkeep/restore.ts';
+import { prepareRestore, type Restored } from '../../shared/upkeep/restore.ts';
+import type { UndoneErasure } from '../../shared/upkeep/undone-erasures.ts';
 import { againWhileChanged } from '../again.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
@@ -17,6 +20,7 @@ export function addTo(parent: Command): void {
     .description('Put a backup in the place of the database; the old one is kept aside.')
     .argument('<file>', 'the backup, which stays as it is')
     .option('--with-people', 'also put in admins, passkeys and tokens that the database does not have, or not any more')
+    .option('--erase-again', 'also erase the profiles again that the database has erased since the backup')
     .addHelpText(
       'after',
       `
@@ -26,44 +30,91 @@ as <database>.before-restore-<UTC time>: remove it when you no longer want it. E
 Platform.
 
 Everything is again as it was then: keys that were revoked since work again, and profiles that were erased since are
-back. Look at "profilectl keys list --state Active" before you let clients in. Admins, passkeys and platforms' tokens are not:
+back. The erasures of the last 40 days that the database knows are listed, by UID and time, before anything is done; with
+--erase-again they are carried out again, keys included (a backup of an older version is upgraded for that at once).
+Look at "profilectl keys list --state Active" before you let clients in. Admins, passkeys and platforms' tokens are not:
 those that the database has not (they were removed since, or there is no database) are listed and left out, unless
 --with-people is given.
 
 Examples:
   profilectl db restore /backups/profiles-2026-01-01.db
-  profilectl db restore /backups/profiles-2026-01-01.db --yes
+  profilectl db restore /backups/profiles-2026-01-01.db --yes --erase-again
   profilectl db restore /backups/profiles-2026-01-01.db --with-people    # after the database was lost`,
     )
-    .action(async (file: string, options: { withPeople?: boolean }, command: Command) => {
+    .action(async (file: string, options: Options, command: Command) => {
       const globals = globalsOf(command);
-      const config = configOf(globals);
-      const { databasePath } = config;
-      const isPutIn = options.withPeople === true;
-      const { source, restored } = await againWhileChanged(!globals.yes, async () => {
-        const restore = prepareRestore(databasePath, file);
-        try {
-          const { profiles, keys } = restore.source;
-          const what = `the backup ${file} (${counted(profiles, 'profile')}, ${counted(keys, 'key')})`;
-          await confirmOrYes(globals.yes, `Put ${what} in the place of ${databasePath}?`);
-          return { source: restore.source, restored: restore.run({ isPutIn, by: operatorOf(config) }) };
-        } finally {
-          restore.release();
-        }
-      });
-      const { profiles, keys, schema, isOlder } = source;
+      const { source, undone, restored } = await restoreOnceAsked(file, options, command);
+      const { profiles, keys } = source;
       const { kept, dropped, people } = restored;
-      if (kept !== null) notice(`The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`);
-      if (isOlder) notice(`The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`);
-      notice('Keys that were revoked and profiles that were erased since this backup, if any, are as they were then.');
-      if (dropped.length > 0) notice(droppedText(dropped));
-      if (people.admins.length + people.passkeys.length + people.tokens.length > 0)
-        notice(peopleText(people, isPutIn, kept?.isWhole !== false));
-      const keptAside = kept?.path ?? null;
+      const [isPutIn, isErasedAgain] = [options.withPeople === true, options.eraseAgain === true];
+      const erasedAgain = isErasedAgain ? (undone?.length ?? 0) : 0;
+      for (const text of textsOf(source, restored, { isPutIn, isErasedAgain, erasedAgain })) notice(text);
       if (globals.json) {
-        printJson({ file, profiles, keys, keptAside, droppedMails: dropped, people: { ...people, isPutIn } });
-      } else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
+        const undoneErasures = undone?.map(({ uid, atMs }) => ({ uid, at: isoTime(atMs) })) ?? null;
+        const counts = { file, profiles, keys, keptAside: kept?.path ?? null, droppedMails: dropped };
+        printJson({ ...counts, people: { ...people, isPutIn }, undoneErasures, erasedAgain });
+      } else {
+        const again = erasedAgain === 0 ? '' : ` Erased ${counted(erasedAgain, 'profile')} again.`;
+        print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.${again}`);
+      }
     });
+}
+
+type Options = { withPeople?: boolean; eraseAgain?: boolean };
+
+/** Says which erasures the backup undoes, asks, and restores it; again where something has changed meanwhile. */
+function restoreOnceAsked(file: string, options: Options, command: Command) {
+  const globals = globalsOf(command);
+  const config = configOf(globals);
+  const { databasePath } = config;
+  const isErasedAgain = options.eraseAgain === true;
+  return againWhileChanged(!globals.yes, async () => {
+    const restore = prepareRestore(databasePath, file, isErasedAgain);
+    try {
+      const { source, undone } = restore;
+      notice(undoneText(undone, isErasedAgain));
+      const what = `the backup ${file} (${counted(source.profiles, 'profile')}, ${counted(source.keys, 'key')})`;
+      await confirmOrYes(globals.yes, `Put ${what} in the place of ${databasePath}?`);
+      const isPutIn = options.withPeople === true;
+      return { source, undone, restored: restore.run({ isPutIn, by: operatorOf(config) }) };
+    } finally {
+      restore.release();
+    }
+  });
+}
+
+/** What an operator should know after a restore, a sentence each. */
+function textsOf(
+  { schema, isOlder }: Verified,
+  { kept, dropped, people }: Restored,
+  how: { isPutIn: boolean; isErasedAgain: boolean; erasedAgain: number },
+): string[] {
+  const erased = how.isErasedAgain ? '' : ' and profiles that were erased';
+  const found = people.admins.length + people.passkeys.length + people.tokens.length;
+  return [
+    kept === null ? [] : `The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`,
+    isOlder && how.erasedAgain === 0
+      ? `The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`
+      : [],
+    `Keys that were revoked${erased} since this backup, if any, are as they were then.`,
+    dropped.length === 0 ? [] : droppedText(dropped),
+    found === 0 ? [] : peopleText(people, how.isPutIn, kept?.isWhole !== false),
+  ].flat();
+}
+
+/** At most this many erasures are listed; `--json` has all. */
+const LISTED_ERASURES = 100;
+
+/** The erasures that a restore undoes, one a line; null where the database can't tell. */
+function undoneText(undone: readonly UndoneErasure[] | null, isErasedAgain: boolean): string {
+  if (undone === null)
+    return 'Which profiles were erased since the backup is not known: there is no database that can be read.';
+  if (undone.length === 0) return 'No profile of the backup was erased since, as far as the last 40 days are known.';
+  const lines = undone.slice(0, LISTED_ERASURES).map(({ uid, atMs }) => `  UID ${uid}, erased at ${isoTime(atMs)}`);
+  const more = undone.length - lines.length;
+  const end = more === 0 ? [] : [`  and ${more} more`];
+  const then = isErasedAgain ? 'They are carried out again' : 'With --erase-again they are carried out again';
+  return [`The backup undoes ${counted(undone.length, 'erasure')}. ${then}:`, ...lines, ...end].join('\n');
 }
 
 function droppedText(dropped: readonly Dropped[]): string {

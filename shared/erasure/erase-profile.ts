@@ -37,6 +37,26 @@ export function eraseProfile(
 }
 
 /**
+ * Erases the profiles with these UIDs in one transaction; each is noted as erased at its `atMs`, a time that has passed. Those
+ * that are not there are noted as well. Throws `busy` and `refused`.
+ */
+export function eraseProfiles(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  erasures: readonly { uid: number; atMs: number }[],
+  by: Actor,
+): void {
+  writeProfiles(db, (tx) => {
+    const nowMs = clock.nowMs();
+    for (const { uid, atMs } of erasures) {
+      eraseById(tx, uid, by, nowMs);
+      noteErasedProfile(db.$client, uid, { atMs, nowMs });
+    }
+    noteErasure(db.$client, nowMs);
+    noteChanges(db.$client, null);
+  });
+}
+
+/**
  * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasedProfile` for it, and
  * `noteErasure` and `noteChanges` once. Returns false if no profile has this id.
  */

@@ -1,5 +1,4 @@
 import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
-import { type KnownPeople, NOBODY, readPeople } from '../access/restored-people.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { APPLICATION_ID } from '../db/migrate.ts';
@@ -16,25 +15,26 @@ const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
 
 /**
  * Gives the old database a second name, then lets `replace` put the new one under the first, so that there is always a
- * database under the first name. Before that, while nobody can write to the old database any more, `prepare` is given the
- * people in it, nobody where there is none, or it is damaged. Throws `busy` while somebody else has the database open, and
- * what `prepare` and `replace` throw; the old database is then as it was.
+ * database under the first name. Before that, while nobody can write to the old database any more, `prepare` is given what
+ * `read` found in it, null where there is none, or it is damaged. Throws `busy` while somebody else has the database open,
+ * and what `prepare` and `replace` throw; the old database is then as it was.
  */
-export function setAside<T>(
+export function setAside<Found, T>(
   path: string,
-  { prepare, replace }: { prepare: (people: KnownPeople) => T; replace: () => void },
+  act: { read: (old: Sqlite) => Found; prepare: (found: Found | null) => T; replace: () => void },
 ): { kept: KeptAside | null; prepared: T } {
+  const { read, prepare, replace } = act;
   const aside = `${path}.before-restore-${fileTime()}`;
-  const old = statSync(path, { throwIfNoEntry: false }) === undefined ? null : foldOld(path);
+  const old = statSync(path, { throwIfNoEntry: false }) === undefined ? null : foldOld(path, read);
   const undo: (() => void)[] = [];
   try {
-    const prepared = prepare(old?.people ?? NOBODY);
+    const prepared = prepare(old?.found ?? null);
     // Beside a missing database lies what is left of an earlier one. The log of one that can't be opened may be worth
     // something to whoever tries to save it. Beside the others nothing is left.
     for (const suffix of SIDE_FILES) moveIfThere(path + suffix, aside + suffix, undo);
     if (old !== null) keepUnder(path, aside, undo);
     replace();
-    return { kept: old === null ? null : { path: aside, isWhole: old.people !== null }, prepared };
+    return { kept: old === null ? null : { path: aside, isWhole: old.found !== null }, prepared };
   } catch (error) {
     undoAll(undo, aside);
     throw error;
@@ -45,26 +45,26 @@ export function setAside<T>(
 
 /**
  * The database that is about to be replaced: the connection that keeps others from writing to it, null if it is too
- * damaged to be opened, and the people in it, null if it is too damaged to tell.
+ * damaged to be opened, and what was found in it, null if it is too damaged to tell.
  */
-type OldDatabase = { lock: Sqlite | null; people: KnownPeople | null };
+type OldDatabase<Found> = { lock: Sqlite | null; found: Found | null };
 
 /**
- * Checkpoints the write-ahead log into the old database, which fails if somebody else has it open, locks it, and reads who
- * is in it. Throws `refused` where the disk or the file system fails, because a database that can't be read now may be
+ * Checkpoints the write-ahead log into the old database, which fails if somebody else has it open, locks it, and reads
+ * it. Throws `refused` where the disk or the file system fails, because a database that can't be read now may be
  * sound.
  */
-function foldOld(path: string): OldDatabase {
+function foldOld<Found>(path: string, read: (old: Sqlite) => Found): OldDatabase<Found> {
   const hasLog = ['-wal', '-journal'].some((suffix) => sizeOf(path + suffix) > 0);
   let old: Sqlite | null = null;
   try {
     old = openBare(path, 'write');
     if (unlessDamaged(old, hasLog, lockOld) !== null) {
-      return { lock: old, people: unlessDamaged(old, false, readPeople) };
+      return { lock: old, found: unlessDamaged(old, false, read) };
     }
     // Closed before its log is moved: closing looks for the log by its name.
     old.close();
-    return { lock: null, people: null };
+    return { lock: null, found: null };
   } catch (error) {
     old?.close();
     throw error instanceof AppError ? error : unfoldable(path, error);

@@ -1,6 +1,12 @@
 import { closeSync, mkdirSync, openSync, renameSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type PeopleDecision, type RestoredPeople, settlePeople } from '../access/restored-people.ts';
+import {
+  NOBODY,
+  type PeopleDecision,
+  type RestoredPeople,
+  readPeople,
+  settlePeople,
+} from '../access/restored-people.ts';
 import { removeSessionsFile } from '../access/sessions-file.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
@@ -10,17 +16,26 @@ import { giveToOwnerOf } from '../db/owner.ts';
 import { lockForServing } from '../db/serving.ts';
 import { syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
 import { withUnfinished } from '../db/unfinished.ts';
-import { fileRefusal } from '../errors.ts';
+import { type AppError, fileRefusal } from '../errors.ts';
 import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
 import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown.ts';
 import { type KeptAside, setAside } from './old-database.ts';
+import {
+  eraseAgain,
+  readErasedProfiles,
+  readErasedProfilesAt,
+  type UndoneErasure,
+  undoneErasures,
+} from './undone-erasures.ts';
 
 /** A restore that is ready to run: the source is sound, and no server can start until `release`. */
 export type Restore = {
   source: Verified;
+  /** The erasures of the last 40 days that it undoes; null where there is no old database that can be read. */
+  undone: UndoneErasure[] | null;
   /**
    * Replaces the database by the source; an error leaves the database as it was, `changed_since` where the source is not any
-   * more the file that was verified. Mails that wait in the source are dropped: they may have been sent since the backup was
+   * more the file that was verified, or others are undone than said. Mails that wait in the source are dropped: they may have been sent since the backup was
    * made. Everybody is signed out of the Developer Platform, and admins and
    * passkeys that the source has and the old database has not are left out or put in.
    */
@@ -36,23 +51,39 @@ export type Restore = {
 export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople };
 
 /**
- * Verifies a backup and makes sure that no server runs. Throws `refused` where one does, and for a source that is
- * missing, damaged, not ours, of a newer schema, or the database itself.
+ * Verifies a backup and makes sure that no server runs. With `isErasedAgain`, the erasures that it undoes will be carried
+ * out again. Throws `refused` where a server runs, for a source that is missing, damaged, not ours, of a newer schema, or
+ * the database itself, and where nobody knows what to erase again.
  */
-export function prepareRestore(databasePath: string, file: string): Restore {
+export function prepareRestore(databasePath: string, file: string, isErasedAgain = false): Restore {
   const path = guardDatabase(databasePath, () => refuseItself(databasePath, file));
   const lock = guardDatabase(path, () => lockForServing(path));
   try {
     const shown = shownOf(factsOfBackup(file));
+    const source = verifyFile(file, 'read');
+    const undone = guardDatabase(file, () => undoneBy(file, path));
+    if (undone === null && isErasedAgain) throw unknownErasures(databasePath);
+    const backup = { file, shown, undone, isErasedAgain };
     return {
-      source: verifyFile(file, 'read'),
-      run: (people) => replaceDatabase(path, { file, shown }, { ...people, atMs: systemClock.nowMs() }),
+      source,
+      undone,
+      run: (people) => replaceDatabase(path, backup, { ...people, atMs: systemClock.nowMs() }),
       release: () => lock.close(),
     };
   } catch (error) {
     lock.close();
     throw error;
   }
+}
+
+function undoneBy(file: string, path: string): UndoneErasure[] | null {
+  const erased = readErasedProfilesAt(path);
+  return erased === null ? null : withFile(file, 'read', (backup) => undoneErasures(backup, erased));
+}
+
+function unknownErasures(path: string): AppError {
+  const sentence = `Which profiles were erased since the backup is not known, because there is no database at ${path} that can be read: restore without --erase-again, and erase them by "profilectl profiles erase".`;
+  return fileRefusal(sentence);
 }
 
 /** Verifies a backup. Throws `refused` where it is missing, damaged, not ours, or of a newer schema. */
@@ -79,8 +110,8 @@ function statBackup(file: string): Stats {
   return found;
 }
 
-/** A backup as it was verified. */
-type Backup = { file: string; shown: Shown };
+/** A backup as it was verified, with the erasures that it undoes, null if not known, and whether they are carried out again. */
+type Backup = { file: string; shown: Shown; undone: UndoneErasure[] | null; isErasedAgain: boolean };
 
 /** What tells whether a backup is still the file that was verified: the same one, written to by nobody. */
 function factsOfBackup(file: string): Facts {
@@ -100,15 +131,23 @@ function replaceDatabase(path: string, backup: Backup, decision: PeopleDecision)
   });
 }
 
-function replaceByCopy(path: string, { file, shown }: Backup, temporary: string, decision: PeopleDecision): Restored {
+function replaceByCopy(path: string, backup: Backup, temporary: string, decision: PeopleDecision): Restored {
+  const { file, shown } = backup;
   const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
   copyBackup(file, temporary);
   refuseUnlikeShown(shown, `The backup ${file}`, () => factsOfBackup(file));
-  const dropped = withCopy(temporary, (copy) => dropRestoredNotices(copy, systemClock));
+  const dropped = withFile(temporary, 'write', (copy) => dropRestoredNotices(copy, systemClock));
   giveToOwnerOf(like, temporary);
   const { kept, prepared: people } = setAside(path, {
-    prepare: (known) => {
-      const found = withCopy(temporary, (copy) => settlePeople(copy, known, decision));
+    read: (old) => ({ people: readPeople(old), erased: readErasedProfiles(old) }),
+    prepare: (old) => {
+      const found = withFile(temporary, 'write', (copy) => {
+        const known = settlePeople(copy, old?.people ?? NOBODY, decision);
+        const undone = old === null ? null : undoneErasures(copy, old.erased);
+        refuseOtherErasures(backup, undone);
+        if (backup.isErasedAgain) eraseAgain(copy, undone ?? [], { by: decision.by, clock: systemClock });
+        return known;
+      });
       syncPath(temporary);
       return found;
     },
@@ -135,12 +174,20 @@ function syncReplaced(path: string, kept: KeptAside | null): void {
   }
 }
 
-function withCopy<T>(path: string, act: (copy: Sqlite) => T): T {
-  const copy = openBare(path, 'write');
+/** Throws `changed_since` where a profile was erased after the erasures that are undone were said. */
+function refuseOtherErasures({ undone: said }: Backup, undone: UndoneErasure[] | null): void {
+  // Of a database that could not be read nothing was said.
+  if (said === null) return;
+  const facts = (erasures: UndoneErasure[] | null): Facts => ({ erasures: [erasures, 'other profiles were erased'] });
+  refuseUnlikeShown(shownOf(facts(said)), 'The database', () => facts(undone));
+}
+
+function withFile<T>(path: string, access: 'read' | 'write', act: (sqlite: Sqlite) => T): T {
+  const sqlite = openBare(path, access);
   try {
-    return act(copy);
+    return act(sqlite);
   } finally {
-    copy.close();
+    sqlite.close();
   }
 }
 

@@ -177,7 +177,16 @@ describe('db restore', () => {
     const elsewhere = join(folder, 'new/place/profiles.db');
     const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
     const people = { admins: [], passkeys: [], tokens: [], isPutIn: false };
-    const shown = { file, profiles: 1, keys: 0, keptAside: null, droppedMails: [], people };
+    const shown = {
+      file,
+      profiles: 1,
+      keys: 0,
+      keptAside: null,
+      droppedMails: [],
+      people,
+      undoneErasures: null,
+      erasedAgain: 0,
+    };
     expect(JSON.parse(done.stdout)).toEqual(shown);
     expect(await names(elsewhere)).toEqual(['ada']);
     const sqlite = openDatabase(db, 'use').$client;

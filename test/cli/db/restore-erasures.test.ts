@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { checkDatabase } from '../../../shared/upkeep/check.ts';
+import { profilectl } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { DESCRIPTION } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { makeOlderDatabase } from '../../support/upgrade.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// What a restore does about profiles that were erased since the backup.
+
+const DAY_MS = 86_400_000;
+
+type Output = { undoneErasures: { uid: number; at: string }[] | null; erasedAgain: number };
+
+/** A backup with Ada (who has a key), Bob, Cem and Dan; then Ada and Cem are erased, and Dan came and went before it. */
+async function world() {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const file = join(folder, 'backup.sqlite');
+  const variables = { DATABASE_PATH: db };
+  const run = (...words: string[]) => profilectl(words, { variables });
+  const put = (...lines: object[]) =>
+    profilectl(['profiles', 'import', '-'], { variables, stdin: jsonLines(...lines) });
+  const people = ['ada', 'bob', 'cem', 'dan'].map((username, at) => ({
+    id: at + 1,
+    username,
+    email: `${username}@example.org`,
+    displayName: `Traces of ${username}`,
+  }));
+  await put(...people);
+  // An erasure that the backup has too, of a profile that was created again before it.
+  await put({ id: 4, deleted: true });
+  await put(people[3] as object, { id: 9, username: 'gone' }, { id: 9, deleted: true });
+  expect((await run('db', 'vacuum')).code).toBe(0);
+  const words = ['--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup', '--description', DESCRIPTION];
+  const [identifier = ''] = (await run('keys', 'request', ...words)).stdout.split(' ');
+  expect((await run('db', 'backup', file)).code).toBe(0);
+  expect((await run('profiles', 'erase', 'cem', '--yes')).code).toBe(0);
+  await put({ id: 1, deleted: true }, { id: 10, username: 'late' }, { id: 10, deleted: true });
+  const names = async () =>
+    (await run('profiles', 'export')).stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).username);
+  /** The times of the erasures as the database stores them, by UID. */
+  const erased = () => {
+    const opened = openDatabase(db, 'use');
+    const rows = opened.$client.query('SELECT id, at FROM erased_profiles').all() as { id: number; at: number }[];
+    opened.$client.close();
+    return new Map(rows.map(({ id, at }) => [id, new Date(at).toISOString()]));
+  };
+  const restored = async (...more: string[]) => {
+    const done = await run('db', 'restore', file, '--yes', '--json', ...more);
+    expect(done.code).toBe(0);
+    return { ...(JSON.parse(done.stdout) as Output), stderr: done.stderr };
+  };
+  return { folder, db, file, variables, identifier, run, put, names, erased, restored };
+}
+
+describe('the erasures since a backup', () => {
+  test('are listed by UID and time where it is restored, and the profiles are back', async () => {
+    const { names, erased, restored } = await world();
+    const times = erased();
+    expect(await names()).toEqual(['bob', 'dan']);
+    const { undoneErasures, erasedAgain, stderr } = await restored();
+    expect(undoneErasures).toEqual([3, 1].map((uid) => ({ uid, at: times.get(uid) as string })));
+    expect(erasedAgain).toBe(0);
+    expect(stderr).toContain(
+      `The backup undoes 2 erasures. With --erase-again they are carried out again:\n  UID 3, erased at ${times.get(3)}\n  UID 1, erased at ${times.get(1)}\n`,
+    );
+    expect(await names()).toEqual(['ada', 'bob', 'cem', 'dan']);
+  });
+
+  test('are carried out again with --erase-again: profiles, keys and times, and no text is left after a VACUUM', async () => {
+    const { db, identifier, run, names, erased, restored } = await world();
+    const times = erased();
+    const { undoneErasures, erasedAgain } = await restored('--erase-again');
+    expect([undoneErasures?.map(({ uid }) => uid), erasedAgain]).toEqual([[3, 1], 2]);
+    expect(await names()).toEqual(['bob', 'dan']);
+    for (const uid of [1, 3]) expect(erased().get(uid)).toBe(times.get(uid) as string);
+    const key = JSON.parse((await run('keys', 'show', identifier, '--json')).stdout);
+    expect(key).toMatchObject({ state: 'withdrawn', name: '', description: '', profile: null });
+    // A file that was read before the erasure does not bring the profile back.
+    const asOf = new Date(Date.parse(times.get(3) as string) - DAY_MS).toISOString();
+    writeFileSync(`${db}.old`, jsonLines({ id: 3, username: 'cem' }));
+    await run('profiles', 'import', '--as-of', asOf, `${db}.old`);
+    expect(await names()).toEqual(['bob', 'dan']);
+    const tracesSince = async () => JSON.parse((await run('status', '--json')).stdout).erasure.tracesSince as string;
+    expect(Date.parse(await tracesSince())).toBeGreaterThan(Date.parse(times.get(1) as string));
+    expect((await run('db', 'vacuum')).code).toBe(0);
+    expect(await tracesSince()).toBeNull();
+    expect(readFileSync(db).includes('Traces of ada')).toBe(false);
+    expect(readFileSync(db).includes('Traces of bob')).toBe(true);
+    const opened = withTables(openDatabase(db, 'use'));
+    expect(checkDatabase(opened).faults).toEqual([]);
+    opened.$client.close();
+  });
+
+  test('stand before the question; where one more happens meanwhile nothing is restored, and it is asked again', async () => {
+    const { db, file, run, names } = await world();
+    const terminal = openTerminal(['db', 'restore', file, '--erase-again', '--db', db]);
+    await terminal.see('The backup undoes 2 erasures. They are carried out again:');
+    await terminal.see('in the place of');
+    expect((await run('profiles', 'erase', 'bob', '--yes')).code).toBe(0);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('The database has changed meanwhile: other profiles were erased. Nothing was done.');
+    await terminal.see('The backup undoes 3 erasures.');
+    await terminal.see('in the place of');
+    expect(await names()).toEqual(['dan']);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('Erased 3 profiles again.');
+    expect(await terminal.exited).toBe(0);
+    expect(await names()).toEqual(['dan']);
+  });
+
+  test('are none where there are none', async () => {
+    const { restored, run, file } = await world();
+    await restored();
+    await run('db', 'backup', `${file}2`);
+    const done = await run('db', 'restore', `${file}2`, '--yes', '--json', '--erase-again');
+    expect(JSON.parse(done.stdout)).toMatchObject({ undoneErasures: [], erasedAgain: 0 });
+  });
+
+  test.each([
+    ['missing', null],
+    ['damaged', 'the disk has eaten it '.repeat(1_000)],
+  ])('are not known where the database is %s: that is said, and --erase-again refused', async (_what, content) => {
+    const { db, file, run, names } = await world();
+    const elsewhere = `${db}-elsewhere`;
+    if (content !== null) writeFileSync(elsewhere, content);
+    const refused = await run('db', 'restore', file, '--yes', '--erase-again', '--db', elsewhere);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^Which profiles were erased since the backup is not known, .*: restore without --erase-again, /,
+    );
+    const done = await run('db', 'restore', file, '--yes', '--json', '--db', elsewhere);
+    expect(JSON.parse(done.stdout)).toMatchObject({ profiles: 4, undoneErasures: null, erasedAgain: 0 });
+    expect(done.stderr).toContain('Which profiles were erased since the backup is not known');
+    expect(await names()).toEqual(['bob', 'dan']);
+  });
+
+  test('are carried out again in a backup of an older schema, which is upgraded for that', async () => {
+    const { folder, run, put, names, variables } = await world();
+    const old = join(folder, 'old.sqlite');
+    makeOlderDatabase(old, 5, [
+      `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+         followers_count, show_followers_count, created_at)
+         VALUES (20, 'eve', 'eve', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0), (21, 'fay', 'fay', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
+      "INSERT INTO profile_names VALUES ('eve', 20, 0, 'eve'), ('fay', 21, 0, 'fay')",
+    ]);
+    await put({ id: 20, username: 'eve' }, { id: 20, deleted: true });
+    const done = await run('db', 'restore', old, '--yes', '--json', '--erase-again');
+    expect(JSON.parse(done.stdout)).toMatchObject({ undoneErasures: [{ uid: 20 }], erasedAgain: 1 });
+    expect(done.stderr).not.toContain('older schema');
+    expect(await names()).toEqual(['fay']);
+    const server = await startServerProcess(variables);
+    expect(await server.end()).toBe(0);
+  });
+});
