@@ -4,14 +4,13 @@ import { removeUnfinished } from '../shared/db/unfinished.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
-import { openExchange } from './http/chain.ts';
 import { createLog } from './observability/log.ts';
 import { type LogOutput, openLogOutput } from './observability/log-output.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { type Fetch, reloadListener, startListening, stopListening } from './process/listener.ts';
+import { reloadListener, startListening, stopListening } from './process/listener.ts';
 import { createPortal } from './process/portal.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from './process/running-server.ts';
-import { closeService, connectPortal, createService, type Service } from './process/service.ts';
+import { closeService, connectPortal, createService } from './process/service.ts';
 
 const STDOUT = 1;
 
@@ -55,7 +54,7 @@ async function startOneThread(
   service.feed.words = options.feedWords ?? null;
   service.feed.pace = options.feedPace ?? service.feed.pace;
   try {
-    const listener = startListening(config, options.port ?? config.port, fetchOf(service), {
+    const listener = startListening(config, options.port ?? config.port, createApp(service), {
       drainMs: options.drainMs,
     });
     // With PORT=0 the system chooses the port, so that the address for clients is known only now.
@@ -84,11 +83,6 @@ async function metricsOf(deps: ServerDeps): Promise<Metrics | null> {
   if (deps.config.metricsToken === null) return null;
   const { createMetrics } = await import('./observability/metrics.ts');
   return createMetrics(deps);
-}
-
-function fetchOf(service: Service): Fetch {
-  const app = createApp(service);
-  return (request, peer) => app(openExchange(service, request, peer));
 }
 
 /**

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROUTES } from '../server/app.ts';
 import { VERSION } from '../shared/version.ts';
 import { challengeOn, userHandleOn } from './support/admin-pages.ts';
 import { secretOf } from './support/admins.ts';
@@ -11,6 +10,7 @@ import { get } from './support/http.ts';
 import { DESCRIPTION } from './support/keys.ts';
 import { sendLines } from './support/manage.ts';
 import { fetchPage } from './support/pages.ts';
+import { ROUTES } from './support/requests.ts';
 import { noteMail } from './support/secret-search.ts';
 import { startServerProcess } from './support/server-process.ts';
 import { KEY, openTerminal } from './support/terminal.ts';

@@ -3,8 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../cli/program.ts';
-import { ROUTES } from '../server/app.ts';
-import { ERROR_STATUSES } from '../server/http/refusals.ts';
+import { ERROR_STATUSES } from '../server/http/errors.ts';
 import { VARIABLES } from '../shared/config/variables.ts';
 import { KEY_STATES } from '../shared/db/key-columns.ts';
 import { effectsOnKeys } from '../shared/erasure/erase-profile.ts';
@@ -24,6 +23,7 @@ import { type Results, tableRow } from './bench/results.ts';
 import { onBox } from './support/actors.ts';
 import { PROJECT } from './support/cli.ts';
 import { readingOf } from './support/reading.ts';
+import { ROUTES } from './support/requests.ts';
 import { SOURCES } from './support/sources.ts';
 import { testDeps } from './support/world.ts';
 

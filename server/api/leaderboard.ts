@@ -1,25 +1,36 @@
+import { Elysia } from 'elysia';
 import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
-import { answerOf, type MaybeBig } from '../http/big-answers.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Answer } from '../http/answers.ts';
 import { queryParameters, wholeNumber } from '../http/parameters.ts';
-import type { Service } from '../process/service.ts';
+import type { Serving } from '../http/serving.ts';
+import { queryOf } from '../http/target.ts';
+import { withPermission } from '../http/with-key.ts';
 
-/** `GET /api/leaderboard?limit=&offset=`: one page, with a Link header to the next and the previous page (RFC 8288). */
-export function leaderboardPage(service: Service, exchange: Exchange): MaybeBig {
-  const parameters = queryParameters(exchange.query, ['limit', 'offset']);
-  const limit = wholeNumber(parameters, 'limit', LIMIT);
-  const offset = wholeNumber(parameters, 'offset', OFFSET);
-  return answerOf(service, exchange, () => {
-    const { page, total } = service.leaderboard(limit, offset);
-    const link = linksOf(service.deps.config.publicUrl, limit, offset, total);
-    return { body: page, headers: link === '' ? {} : { Link: link } };
-  });
+/** `/api/leaderboard?limit=&offset=`: one page, with a Link header to the next and the previous page (RFC 8288). */
+export function leaderboard(serving: Serving) {
+  const page = ({ request }: { request: Request }) => {
+    const { body, headers } = pageOf(serving, queryOf(request));
+    return { body, headers };
+  };
+  return new Elysia({ name: 'leaderboard' })
+    .use(withPermission(serving, 'api.leaderboard'))
+    .all('/api/leaderboard', page)
+    .head('/api/leaderboard', page);
 }
 
-function linksOf(publicUrl: string, limit: number, offset: number, total: number): string {
+function pageOf({ leaderboard, deps }: Serving, query: string): Answer {
+  const parameters = queryParameters(query, ['limit', 'offset']);
+  const limit = wholeNumber(parameters, 'limit', LIMIT);
+  const offset = wholeNumber(parameters, 'offset', OFFSET);
+  const { body, next, total } = leaderboard(limit, offset);
+  const link = linksOf(deps.config.publicUrl, limit, offset, next < total ? next : null);
+  return { body, headers: link === '' ? undefined : { Link: link } };
+}
+
+function linksOf(publicUrl: string, limit: number, offset: number, next: number | null): string {
   const page = (at: number, rel: string) => `<${publicUrl}/api/leaderboard?limit=${limit}&offset=${at}>; rel="${rel}"`;
   const links: string[] = [];
-  if (offset + limit < total) links.push(page(offset + limit, 'next'));
+  if (next !== null) links.push(page(next, 'next'));
   if (offset > 0) links.push(page(Math.max(0, offset - limit), 'prev'));
   return links.join(', ');
 }

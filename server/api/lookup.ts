@@ -1,50 +1,47 @@
-import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
-import { type Asked, type Found, parseUid, type Way } from '../../shared/profiles/read/lookup.ts';
-import type { Answer } from '../http/answers.ts';
-import { answerOf, type MaybeBig } from '../http/big-answers.ts';
-import type { Route } from '../http/chain.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { pathParameter, queryParameters, queryValues } from '../http/parameters.ts';
+import { Elysia } from 'elysia';
+import type { Found, Way } from '../../shared/profiles/read/lookup.ts';
+import { pathParameter, queryParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
-import { admit, type Quota } from '../http/quota.ts';
-import type { Service } from '../process/service.ts';
+import type { Serving } from '../http/serving.ts';
+import { queryOf } from '../http/target.ts';
+import { withPermission } from '../http/with-key.ts';
 
-/** Makes the handler that answers with one SimplifiedProfile, found by username, UID or auth ID. */
-export function profileBy(way: Way): NonNullable<Route['answer']> {
-  return (service, exchange, route) => {
-    const found = service.lookup.profile(way, parameterOf(exchange, route));
-    return answerWith(service, found, '');
-  };
+/** What a lookup takes of Elysia's context, whose own `params` are not decoded strictly. */
+type Asked = { request: Request; path: string; route: string };
+
+/** `/api/lookup/…`: one SimplifiedProfile, or its links, found by username, UID or auth ID. */
+export function lookup(serving: Serving) {
+  const profileBy =
+    (way: Way) =>
+    ({ request, path, route }: Asked) => {
+      const found = serving.lookup.profile(way, readName(request, path, route));
+      return { body: found.text.body, headers: locationOf(serving, found, '') };
+    };
+  const linksBy =
+    (way: Way) =>
+    ({ request, path, route }: Asked) => {
+      const found = serving.lookup.links(way, readName(request, path, route));
+      return { body: found.text.body, headers: locationOf(serving, found, '/links') };
+    };
+  return new Elysia({ name: 'lookup' })
+    .use(withPermission(serving, 'api.lookup'))
+    .all('/api/lookup/username/:username', profileBy('username'))
+    .all('/api/lookup/username/:username/links', linksBy('username'))
+    .all('/api/lookup/uid/:uid', profileBy('uid'))
+    .all('/api/lookup/uid/:uid/links', linksBy('uid'))
+    .all('/api/lookup/authid/:authId', profileBy('authId'))
+    .all('/api/lookup/authid/:authId/links', linksBy('authId'));
 }
 
-/** Makes the handler that answers with `{"links":[…]}` of one profile, found by username, UID or auth ID. */
-export function linksBy(way: Way): NonNullable<Route['answer']> {
-  return (service, exchange, route) => {
-    const found = service.lookup.links(way, parameterOf(exchange, route));
-    return answerWith(service, found, '/links');
-  };
-}
-
-/** `GET /api/lookup`: answers with up to a hundred profiles. Each distinct query costs one request. */
-export function profilesOfMany(service: Service, exchange: Exchange): MaybeBig {
-  const { query, quota } = exchange;
-  const asked = queryValues(query, MANY_PARAMETERS, MANY_MAX).map(({ name, value }): Asked => {
-    if (name === 'uid') parseUid(value);
-    return { way: name === 'authid' ? 'authId' : name, value };
-  });
-  admit(service.limits, quota as Quota, asked.length);
-  return answerOf(service, exchange, () => ({ body: service.lookup.many(asked), headers: {} }));
-}
-
-function parameterOf({ path, query }: Exchange, route: Route): string {
-  const value = pathParameter(route.path, path as string);
-  queryParameters(query, []);
+function readName(request: Request, path: string, route: string): string {
+  const value = pathParameter(route, path);
+  queryParameters(queryOf(request), []);
   return value;
 }
 
 /** Where the profile was found by an alias, Content-Location names the path of its username (RFC 9110, section 8.7). */
-function answerWith(service: Service, { text, aliasOf }: Found, suffix: string): Answer {
-  if (aliasOf === null) return text;
-  const location = publicPath(service.deps.config, `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`);
-  return { body: text.body, headers: { 'Content-Location': location } };
+function locationOf({ deps }: Serving, { aliasOf }: Found, suffix: string): Record<string, string> | undefined {
+  if (aliasOf === null) return undefined;
+  const path = `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`;
+  return { 'Content-Location': publicPath(deps.config, path) };
 }

@@ -1,25 +1,35 @@
+import { Elysia } from 'elysia';
 import type { z } from 'zod';
 import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
-import type { Answer } from '../http/answers.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { reading } from '../http/every-request.ts';
 import { queryParameters } from '../http/parameters.ts';
 import { levelsOf, type Quota } from '../http/quota.ts';
-import type { Service } from '../process/service.ts';
+import type { Serving } from '../http/serving.ts';
+import { queryOf } from '../http/target.ts';
+import { withKey } from '../http/with-key.ts';
 
-/** `GET /api/key`: what the key of the request may do, and what is left of its rate limits. */
-export function ownKey(_service: Service, { query, key, quota }: Exchange): Answer {
-  queryParameters(query, []);
-  const { identifier, name, permissions, expiresAt } = key as VerifiedKey;
-  const rateLimits = levelsOf(quota as Quota);
-  const expiry = expiresAt === null ? null : isoTime(expiresAt);
+/** `/api/key`: what the key of the request may do, and what is left of its rate limits. Spends nothing of them. */
+export function ownKey(serving: Serving) {
+  const show = ({ request, key, quota }: { request: Request; key: VerifiedKey; quota: Quota }) => {
+    queryParameters(queryOf(request), []);
+    return { body: describe(key, quota) };
+  };
+  return new Elysia({ name: 'own-key' })
+    .use(withKey(serving, 'nothing'))
+    .use(reading(serving))
+    .all('/api/key', show)
+    .head('/api/key', show);
+}
+
+function describe({ identifier, name, permissions, expiresAt }: VerifiedKey, quota: Quota): string {
   const body: z.infer<typeof OwnKey> = {
     identifier,
     name,
     permissions: [...permissions],
-    rateLimits,
-    expiresAt: expiry,
+    rateLimits: levelsOf(quota),
+    expiresAt: expiresAt === null ? null : isoTime(expiresAt),
   };
-  return { body: JSON.stringify(body) };
+  return JSON.stringify(body);
 }

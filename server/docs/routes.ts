@@ -1,51 +1,67 @@
+import { Elysia } from 'elysia';
 import { etagOf } from '../../shared/etag.ts';
-import type { Answer, KeptAnswer } from '../http/answers.ts';
-import type { Route } from '../http/chain.ts';
+import type { KeptAnswer } from '../http/answers.ts';
+import { reading, transport } from '../http/every-request.ts';
 import { publicPath } from '../http/public-path.ts';
-import type { Service } from '../process/service.ts';
+import type { Serving } from '../http/serving.ts';
 import type { Page } from './page/page.ts';
 import { TRY_PATHS } from './try/paths.ts';
-
-type Handler = NonNullable<Route['answer']>;
 
 /** Caches may keep these answers for five minutes; so soon does everybody see the document of an updated server. */
 const CACHED = 'public, max-age=300';
 
-/** `GET /openapi.json`: the OpenAPI document. */
-export const openApi: Handler = madeOnce(async ({ deps: { config } }) => {
+/** The OpenAPI document, and the pages made of it. */
+export function documents(serving: Serving) {
+  const [document, docs] = [madeOnce(serving, openApi), madeOnce(serving, docsPage)];
+  const [page, script, style] = [madeOnce(serving, tryPage), madeOnce(serving, tryScript), madeOnce(serving, tryStyle)];
+  const home = () => ({ status: 302, body: '', headers: { Location: publicPath(serving.deps.config, '/docs') } });
+  return new Elysia({ name: 'documents' })
+    .use(transport(serving))
+    .use(reading(serving))
+    .all('/openapi.json', document)
+    .head('/openapi.json', document)
+    .all('/docs', docs)
+    .head('/docs', docs)
+    .all(TRY_PATHS.page, page)
+    .head(TRY_PATHS.page, page)
+    .all(TRY_PATHS.script, script)
+    .head(TRY_PATHS.script, script)
+    .all(TRY_PATHS.style, style)
+    .head(TRY_PATHS.style, style)
+    .all('/', home)
+    .head('/', home);
+}
+
+/** `/openapi.json`: the OpenAPI document. */
+async function openApi({ deps: { config } }: Serving): Promise<Made> {
   const { servedDocument } = await import('./served.ts');
   return { body: JSON.stringify(servedDocument(config.publicUrl, config.contact)) };
-});
+}
 
-/** `GET /docs`: the OpenAPI document as a page for people. */
-export const docs: Handler = madeOnce(async ({ deps: { config } }) => {
+/** `/docs`: the OpenAPI document as a page for people. */
+async function docsPage({ deps: { config } }: Serving): Promise<Made> {
   const { docsPage } = await import('./page/page.ts');
   const { servedDocument } = await import('./served.ts');
   const links = { document: publicPath(config, '/openapi.json'), tryIt: config.publicUrl + TRY_PATHS.page };
   return pageAnswer(docsPage(servedDocument(config.publicUrl, config.contact), links));
-});
+}
 
-/** `GET /docs/try`: a page for sending requests with a key of one's own. */
-export const tryIt: Handler = madeOnce(async ({ deps: { config } }) => {
+/** `/docs/try`: a page for sending requests with a key of one's own. */
+async function tryPage({ deps: { config } }: Serving): Promise<Made> {
   const { tryPage } = await import('./try/try-page.ts');
   return pageAnswer(await tryPage(config));
-});
+}
 
 /** The script of that page. */
-export const tryItScript: Handler = madeOnce(async () => {
+async function tryScript(): Promise<Made> {
   const { tryScript } = await import('./try/try-page.ts');
   return { body: await tryScript(), headers: { 'Content-Type': 'text/javascript; charset=utf-8' } };
-});
+}
 
 /** The style sheet of that page. */
-export const tryItStyle: Handler = madeOnce(async () => {
+async function tryStyle(): Promise<Made> {
   const { tryStyle } = await import('./try/try-page.ts');
   return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
-});
-
-/** `GET /`: redirects to the page. */
-export function home({ deps: { config } }: Service): Answer {
-  return { status: 302, body: '', headers: { Location: publicPath(config, '/docs') } };
 }
 
 function pageAnswer({ html, contentSecurityPolicy }: Page): Made {
@@ -62,22 +78,20 @@ function pageAnswer({ html, contentSecurityPolicy }: Page): Made {
 type Made = { body: string; headers?: Record<string, string> };
 
 /**
- * Makes a handler whose answer depends on the configuration alone: it is made, compressed, and its code loaded, at the first
+ * A handler whose answer depends on the configuration alone: it is made, compressed, and its code loaded, at the first
  * request.
  */
-function madeOnce(make: (service: Service) => Promise<Made>): Handler {
-  const made = new WeakMap<Service, KeptAnswer>();
-  return async (service) => {
-    const known = made.get(service);
-    if (known !== undefined) return known;
-    const { body, headers } = await make(service);
-    const answer = {
+function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<KeptAnswer> {
+  let made: KeptAnswer | null = null;
+  return async () => {
+    if (made !== null) return made;
+    const { body, headers } = await make(serving);
+    made = {
       body: new Blob([body]),
       etag: etagOf(body),
       headers: { ...headers, 'Cache-Control': CACHED, Vary: 'Accept-Encoding' },
       gzip: { body: new Blob([Bun.gzipSync(body)]), etag: etagOf(`gzip ${body}`) },
     };
-    made.set(service, answer);
-    return answer;
+    return made;
   };
 }

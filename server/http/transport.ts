@@ -3,6 +3,10 @@ import { exposureFault } from '../../shared/config/network.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isLoopback } from '../../shared/net.ts';
 import { type IsProxy, normaliseAddress, proxyCheck } from './client-address.ts';
+import type { RequestState } from './request-state.ts';
+
+/** Longer paths are refused before anything reads them. The sentence of `uri_too_long` names this number. */
+const MAX_PATH_LENGTH = 8_192;
 
 /** The rules by which requests may reach this server. */
 export type Transport = {
@@ -16,7 +20,7 @@ export type Transport = {
 };
 
 /** Reads the rules from the configuration. Throws `bad_config` where secrets would travel without encryption. */
-export function checkTransport(config: Config): Transport {
+export function readTransport(config: Config): Transport {
   const fault = exposureFault(config);
   if (fault !== null) throw new AppError('bad_config', fault);
   const { trustedProxies, tls, host } = config;
@@ -24,6 +28,16 @@ export function checkTransport(config: Config): Transport {
     isProxy: trustedProxies === null ? null : proxyCheck(trustedProxies),
     isExposed: tls === null && !isLoopback(host),
   };
+}
+
+/**
+ * Refuses a request that no route may answer. Throws `plain_http`, `bad_request` where it has no valid Host, and
+ * `uri_too_long`.
+ */
+export function checkTransport(transport: Transport, { headers }: Request, path: string, state: RequestState): void {
+  refusePlainHttp(transport, state.peer, headers);
+  if (!state.hasUrl) throw new AppError('bad_request');
+  if (path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
 }
 
 /** Throws `plain_http` for a request that its client, or a proxy on the way, made by plain HTTP where that is not allowed. */

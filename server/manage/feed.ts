@@ -3,8 +3,9 @@ import { withTables } from '../../shared/db/tables.ts';
 import { AppError } from '../../shared/errors.ts';
 import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/write/feed.ts';
 import { credentialsOf } from '../http/authenticate.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { queryParameters } from '../http/parameters.ts';
+import type { RequestState } from '../http/request-state.ts';
+import { queryOf } from '../http/target.ts';
 import { reportTo } from '../observability/log.ts';
 import { cantStart } from '../process/own-program.ts';
 import type { Service } from '../process/service.ts';
@@ -37,26 +38,26 @@ type At = { template: string; requestId: string };
  * Answers a request that sends lines with a token that may send them: imports them. Every other request to this path is passed
  * on without its body, for the portal to refuse. Never throws.
  */
-export async function answerFeed(service: Service, exchange: Exchange): Promise<Response> {
-  const { method, headers, requestId, query, request } = exchange;
-  const at = { template: FEED_PATH, requestId };
+export async function answerFeed(service: Service, request: Request, state: RequestState): Promise<Response> {
+  const { method, headers, url } = request;
+  const at = { template: FEED_PATH, requestId: state.requestId };
   try {
     const sent = credentialsOf(headers.get('authorization'));
     const { db, clock } = service.deps;
     const token = sent === null ? null : readPlatformToken(withTables(db), sent);
     if (method !== 'POST' || !token?.rights.includes('profiles')) {
-      return await service.portal.fetch(new Request(request.url, { method, headers }), exchange);
+      return await service.portal.fetch(new Request(url, { method, headers }), state);
     }
-    const order = readOrder(token, queryParameters(query, FEED_PARAMETERS), clock.nowMs());
-    return await takeLines(service, exchange, order, at);
+    const order = readOrder(token, queryParameters(queryOf(request), FEED_PARAMETERS), clock.nowMs());
+    return await takeLines(service, request, order, at);
   } catch (error) {
     return refuseCall(reportTo(service.log), error, at);
   }
 }
 
 /** Imports lines, and makes the answer. Throws what the answer refuses; a request that is cut off is logged. */
-async function takeLines(service: Service, exchange: Exchange, order: FeedOrder, at: At): Promise<Response> {
-  const { request, headers } = exchange;
+async function takeLines(service: Service, request: Request, order: FeedOrder, at: At): Promise<Response> {
+  const { headers } = request;
   const { feed } = service;
   const limits = FEED_LIMITS[order.partial ? 'partial' : 'whole'];
   if (!LINES_TYPE.test(headers.get('content-type') ?? '') || headers.has('content-encoding')) {
@@ -79,7 +80,7 @@ async function takeLines(service: Service, exchange: Exchange, order: FeedOrder,
     return await answerEnd(service, end, order, counted, at);
   } catch (error) {
     if (error instanceof AppError && error.code === 'lines_cut_off') {
-      const { requestId } = exchange;
+      const { requestId } = at;
       service.log.event('info', `A request with profiles was cut off. ${error.message}`, {
         requestId,
       });

@@ -1,9 +1,8 @@
 import { AppError } from '../../shared/errors.ts';
 import { blockOf } from '../http/client-address.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestState } from '../http/request-state.ts';
 import { countFailure } from '../http/throttle.ts';
 import { reportTo } from '../observability/log.ts';
-import { forwardToPortal } from '../process/portal-forward.ts';
 import type { Service } from '../process/service.ts';
 import { FEED_PATH } from './operations/profiles.ts';
 import { refuseCall } from './refusals.ts';
@@ -11,23 +10,24 @@ import { refuseCall } from './refusals.ts';
 // What a thread that serves requests does for /manage: it takes the profiles of platforms, has the portal answer everything
 // else, and counts failed log-ins together with those under /api. It is loaded at the first such request.
 
-/** Answers a request under `/manage`, logs it and counts it. Never throws. */
-export async function answerManage(service: Service, exchange: Exchange): Promise<Response> {
-  return forwardToPortal(service, exchange, answerCall);
-}
-
-async function answerCall(service: Service, exchange: Exchange): Promise<Response> {
+/** Answers a request under `/manage`. Never throws. */
+export async function answerManage(
+  service: Service,
+  request: Request,
+  path: string,
+  state: RequestState,
+): Promise<Response> {
   const answer =
-    exchange.path === FEED_PATH
-      ? await (await import('./feed.ts')).answerFeed(service, exchange)
-      : await service.portal.fetch(exchange.request, exchange);
+    path === FEED_PATH
+      ? await (await import('./feed.ts')).answerFeed(service, request, state)
+      : await service.portal.fetch(request, state);
   const refusal = answer.headers.get('x-error-code');
   if (refusal !== 'no_credentials' && refusal !== 'invalid_token') return answer;
-  return refuseFailure(service, exchange) ?? answer;
+  return refuseFailure(service, state) ?? answer;
 }
 
 /** Counts a failed log-in of the address; returns another refusal where it had none left. */
-function refuseFailure({ throttle, log }: Service, { address }: Exchange): Response | null {
+function refuseFailure({ throttle, log }: Service, { address }: RequestState): Response | null {
   try {
     countFailure(throttle, blockOf(address));
     return null;

@@ -1,11 +1,21 @@
 import { isoTime } from '../../shared/clock.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/config/log-levels.ts';
-import type { Exchange } from '../http/exchange.ts';
+
+/** What the log tells of a request. */
+export type LoggedRequest = {
+  readonly requestId: string;
+  readonly key: { readonly identifier: string } | null;
+  readonly method: string;
+  /** The path of the request's route; null where nothing is there. */
+  readonly template: string | null;
+  /** The client's address. */
+  readonly address: string;
+};
 
 /** The server's log: one JSON object on each line. What clients send (paths, queries, headers) is never in it. */
 export type Log = {
-  /** Logs an answer; `route` is the route's path, or null where nothing is at the path of the request. */
-  request: (exchange: Exchange, route: string | null, status: number, milliseconds: number) => void;
+  /** Logs an answer, which took so many milliseconds. */
+  request: (request: LoggedRequest, status: number, milliseconds: number) => void;
   /** Logs an event of the server, or the error behind a failed request. */
   event: (level: 'info' | 'warn' | 'error', message: string, more?: { requestId?: string; cause?: unknown }) => void;
 };
@@ -33,8 +43,8 @@ export function createLog(level: LogLevel, nowMs: () => number, write: (line: st
   const state: LogState = { level, nowMs, write, lastMs: Number.NaN, lastTime: '' };
   const logsRequests = isLogged(state, 'info');
   return {
-    request: (exchange, route, status, milliseconds) => {
-      if (logsRequests) write(requestLine(state, exchange, route, status, milliseconds));
+    request: (request, status, milliseconds) => {
+      if (logsRequests) write(requestLine(state, request, status, milliseconds));
     },
     event: (of, message, { requestId, cause } = {}) => {
       if (!isLogged(state, of)) return;
@@ -51,12 +61,11 @@ function isLogged({ level }: LogState, of: LogLevel): boolean {
 /** The line of one request. It is joined by hand, which is faster than JSON.stringify; no value in it needs escaping. */
 function requestLine(
   state: LogState,
-  { requestId, key, method, address }: Exchange,
-  route: string | null,
+  { requestId, key, method, template, address }: LoggedRequest,
   status: number,
   milliseconds: number,
 ): string {
-  return `{"time":"${timeOf(state)}","level":"info","requestId":"${requestId}","key":${key === null ? null : `"${key.identifier}"`},"method":"${METHODS.has(method) ? method : 'OTHER'}","route":${route === null ? null : `"${route}"`},"status":${status},"milliseconds":${milliseconds.toFixed(3)},"address":"${address}"}\n`;
+  return `{"time":"${timeOf(state)}","level":"info","requestId":"${requestId}","key":${key === null ? null : `"${key.identifier}"`},"method":"${METHODS.has(method) ? method : 'OTHER'}","route":${template === null ? null : `"${template}"`},"status":${status},"milliseconds":${milliseconds.toFixed(3)},"address":"${address}"}\n`;
 }
 
 function timeOf(state: LogState): string {

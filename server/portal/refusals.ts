@@ -8,9 +8,9 @@ import { SIGN_OUT_PATH } from '../developers/routes.ts';
 import { ruleSentence } from '../developers/rules.ts';
 import type { Pages } from '../developers/visit.ts';
 import { type Html, html } from '../html.ts';
+import { shownOf } from '../http/errors.ts';
 import { ROUTE_HEADER } from '../http/forwarded.ts';
 import { publicPath } from '../http/public-path.ts';
-import { shownOf } from '../http/refusals.ts';
 import { pageHeaders, visitorOf } from './answers.ts';
 import { ANY_PAGE, type RequestState } from './request-checks.ts';
 

@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { prepareRefusals, refuse } from '../http/refusals.ts';
+import { prepareRefusals, refuse } from '../http/errors.ts';
+import { routable } from '../http/target.ts';
 
-/** Answers a request that came from this peer. */
-export type Fetch = (request: Request, peer: string) => Response | Promise<Response>;
+/** The application that answers requests. It asks `server` for the addresses that they come from. */
+export type Application = {
+  fetch: (request: Request) => Response | Promise<Response>;
+  server: Bun.Server<undefined> | null;
+};
 
 /** How long requests in flight may take to finish once their listener accepts no more connections. */
 export const STOP_MS = 10_000;
@@ -51,7 +55,7 @@ export type Listener = {
   readonly url: string;
   readonly port: number;
   readonly config: Config;
-  readonly fetch: Fetch;
+  readonly app: Application;
   readonly drainMs: number;
   /** The binding that new connections reach. */
   current: Binding;
@@ -69,16 +73,16 @@ export type ListenerOptions = { shared?: { tls: Tls }; drainMs?: number | undefi
 export function startListening(
   config: Config,
   port: number,
-  fetch: Fetch,
+  app: Application,
   { shared, drainMs = DRAIN_MS }: ListenerOptions = {},
 ): Listener {
   const tls = shared === undefined ? readTls(config) : shared.tls;
   // While a certificate is changed, two bindings share the port. The first is bound once without sharing, so that a
   // second server on the same port is refused.
   if (shared === undefined && tls !== null) probePort(config, port, null);
-  const current = bind(config, port, tls, shared !== undefined || tls !== null, fetch);
+  const current = bind(config, port, tls, shared !== undefined || tls !== null, app);
   const boundPort = current.server.port as number;
-  return { url: urlOf(config, boundPort), port: boundPort, config, fetch, drainMs, current, former: new Set() };
+  return { url: urlOf(config, boundPort), port: boundPort, config, app, drainMs, current, former: new Set() };
 }
 
 /**
@@ -87,9 +91,9 @@ export function startListening(
  * stopped. Throws `bad_config`, and keeps the old certificate.
  */
 export async function reloadListener(listener: Listener, agreed?: Tls): Promise<void> {
-  const { config, port, fetch, drainMs, current: old, former } = listener;
+  const { config, port, app, drainMs, current: old, former } = listener;
   if (config.tls === null || old.isDraining) return;
-  listener.current = bind(config, port, agreed ?? readTls(config), true, fetch);
+  listener.current = bind(config, port, agreed ?? readTls(config), true, app);
   former.add(old);
   await drain(old, drainMs);
   // The connection that was accepted last may send its first request only now.
@@ -131,7 +135,7 @@ export function urlOf(config: Config, port: number): string {
  * {@link startListening} throws.
  */
 export function probePort(config: Config, port: number, tls: Tls): number {
-  const { server } = bind(config, port, tls, false, () => new Response());
+  const { server } = bind(config, port, tls, false, { fetch: () => new Response(), server: null });
   const bound = server.port as number;
   void server.stop(true);
   return bound;
@@ -148,7 +152,7 @@ export function readTls({ tls }: Config): Tls {
   }
 }
 
-function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetch: Fetch): Binding {
+function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, app: Application): Binding {
   const state = { isTls: tls !== null, isDraining: false };
   const send = (response: Response) => {
     if (state.isDraining) response.headers.set('Connection', 'close');
@@ -164,7 +168,7 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetc
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
       fetch: (request, server) => {
-        const response = fetch(request, server.requestIP(request)?.address ?? '');
+        const response = app.fetch(routable(request));
         if (!(response instanceof Promise)) return send(response);
         if (request.method === 'POST' && LONG_PATH.test(request.url)) server.timeout(request, LONG_SECONDS);
         return response.then(send);
@@ -172,6 +176,8 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, fetc
       // Called with an error that nothing else has caught. No request is known here, so the answer has no request id.
       error: (error) => send(refuse(prepareRefusals(tls !== null), error, null).response),
     });
+    // Any of the application's servers knows the address behind a request.
+    app.server = server;
     return Object.assign(state, { server });
   } catch (cause) {
     throw bindFault(cause, host, port);

@@ -1,38 +1,65 @@
+import { Elysia } from 'elysia';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { HSTS } from '../http/answers.ts';
-import { checkArrival, finishExchange } from '../http/chain.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { everyRequest } from '../http/every-request.ts';
 import { ROUTE_HEADER } from '../http/forwarded.ts';
+import type { RequestState } from '../http/request-state.ts';
+import { checkTransport } from '../http/transport.ts';
 import { reportTo } from '../observability/log.ts';
 import type { Service } from './service.ts';
 
-/** Has the portal answer a request under `/developers`, logs it and counts it. Never throws. */
-export async function forwardToPortal(
-  service: Service,
-  exchange: Exchange,
-  answer: (service: Service, exchange: Exchange) => Promise<Response> = ask,
-): Promise<Response> {
-  const made = (await refuseArrivalOf(service, exchange)) ?? (await answer(service, exchange));
-  const { headers } = made;
-  exchange.refusal = headers.get('x-error-code') as ErrorCode | null;
-  const route = headers.get(ROUTE_HEADER);
+/** What a forwarded request is, and where it stands. */
+type Asked = { request: Request; path: string; state: RequestState };
+
+/**
+ * The pages under `/developers` and what is under `/manage`, both answered by the portal's thread; nothing where
+ * DEVELOPER_PLATFORM is off.
+ */
+export function portal(service: Service) {
+  const pages = async ({ request, path, state }: Asked) => {
+    const answer =
+      (await refuseArrivalOf(service, request, path, state)) ?? (await service.portal.fetch(request, state));
+    return completed(service, state, answer);
+  };
+  const manage = async ({ request, path, state }: Asked) => {
+    const { answerManage } = await import('../manage/forward.ts');
+    const refused = await refuseArrivalOf(service, request, path, state);
+    return completed(service, state, refused ?? (await answerManage(service, request, path, state)));
+  };
+  const app = new Elysia({ name: 'portal' }).use(everyRequest(service));
+  if (!service.deps.config.developerPlatform) return app;
+  return app
+    .all('/developers', pages, { parse: 'none' })
+    .head('/developers', pages)
+    .all('/developers/*', pages, { parse: 'none' })
+    .all('/manage', manage, { parse: 'none' })
+    .head('/manage', manage)
+    .all('/manage/*', manage, { parse: 'none' });
+}
+
+/** Completes an answer of the portal, which names its route and its refusal for log and metrics. */
+function completed({ deps }: Service, state: RequestState, answer: Response): Response {
+  const { headers } = answer;
+  state.refusal = headers.get('x-error-code') as ErrorCode | null;
+  state.template = headers.get(ROUTE_HEADER);
   headers.delete(ROUTE_HEADER);
-  headers.set('X-Request-Id', exchange.requestId);
-  if (service.deps.config.tls !== null) headers.set('Strict-Transport-Security', HSTS);
-  return finishExchange(service, route, exchange, made);
+  headers.set('X-Request-Id', state.requestId);
+  if (deps.config.tls !== null) headers.set('Strict-Transport-Security', HSTS);
+  return answer;
 }
 
-function ask({ portal }: Service, exchange: Exchange): Promise<Response> {
-  return portal.fetch(exchange.request, exchange);
-}
-
-/** The refusal of a request that no route may answer; null for every other one. */
-async function refuseArrivalOf(service: Service, exchange: Exchange): Promise<Response | null> {
+/** The refusal of a request that no route may answer, in the portal's words; null for every other one. */
+async function refuseArrivalOf(
+  { deps, log, transport }: Service,
+  request: Request,
+  path: string,
+  state: RequestState,
+): Promise<Response | null> {
   try {
-    checkArrival(service, exchange);
+    checkTransport(transport, request, path, state);
     return null;
   } catch (error) {
     const { refuseArrival } = await import('../portal/unanswered.ts');
-    return refuseArrival(service.deps.config, reportTo(service.log), exchange.path ?? '', error);
+    return refuseArrival(deps.config, reportTo(log), path, error);
   }
 }

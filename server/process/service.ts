@@ -1,51 +1,31 @@
-import { closeReader, openReader, type Reader } from '../../shared/db/reader.ts';
+import { closeReader, openReader } from '../../shared/db/reader.ts';
 import { isReady } from '../../shared/db/ready.ts';
 import type { ServerDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
-import { prepareVerifier, type Verifier } from '../../shared/keys/verify.ts';
+import { prepareVerifier } from '../../shared/keys/verify.ts';
 import type { Report } from '../../shared/limits/ledger.ts';
-import type { Limits } from '../../shared/limits/limits.ts';
 import { openLimits } from '../../shared/limits/one-thread.ts';
 import { prepareProfiles } from '../../shared/profiles/read/cache.ts';
-import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read/leaderboard.ts';
-import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
+import { prepareLeaderboard } from '../../shared/profiles/read/leaderboard.ts';
+import { prepareLookup } from '../../shared/profiles/read/lookup.ts';
 import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
-import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
-import { type Answers, prepareAnswers } from '../http/answers.ts';
-import { requestIds } from '../http/exchange.ts';
-import { prepareRefusals, type Refusals } from '../http/refusals.ts';
-import { createThrottleMemory, joinThrottle, type Throttle } from '../http/throttle.ts';
-import { checkTransport, type Transport } from '../http/transport.ts';
-import { createUnsentMemory, joinUnsent, type Unsent } from '../http/unsent.ts';
+import { prepareAnswers } from '../http/answers.ts';
+import { prepareRefusals } from '../http/errors.ts';
+import { requestIds } from '../http/request-state.ts';
+import { createSendBufferMemory, joinSendBuffers } from '../http/send-buffer-limit.ts';
+import type { Serving } from '../http/serving.ts';
+import { createThrottleMemory, joinThrottle } from '../http/throttle.ts';
+import { readTransport } from '../http/transport.ts';
 import { type ArrivalPace, FEED_PACE } from '../manage/arrival.ts';
-import { createLog, type Log, reportTo } from '../observability/log.ts';
+import { createCollector } from '../observability/collector.ts';
+import { createLog, reportTo } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type Collector, createCollector } from './collector.ts';
 import { type Bridge, type BridgeParts, createBridge } from './portal-bridge.ts';
 
-/** What a thread that answers requests works with: everything that is prepared once. */
-export type Service = {
-  deps: ServerDeps;
-  transport: Transport;
-  reader: Reader;
-  log: Log;
-  nextRequestId: () => string;
-  verify: Verifier;
-  throttle: Throttle;
-  limits: Limits;
-  /** Counts what keys are used for. */
-  counter: UsageCounter;
+/** What a thread that answers requests works with. */
+export type Service = Serving & {
   /** Writes what `counter` has counted; null in a worker, which sends its counts to the main thread. */
   usage: Usage | null;
-  unsent: Unsent;
-  /** Null while METRICS_TOKEN is unset, since nobody could read them. */
-  metrics: Metrics | null;
-  lookup: Lookup;
-  leaderboard: Leaderboard;
-  answers: Answers;
-  refusals: Refusals;
-  collector: Collector;
-  isReady: () => boolean;
   /** The way to the thread that answers pages; {@link connectPortal} sets it. */
   portal: Bridge;
   feed: Feeding;
@@ -60,7 +40,7 @@ export type Feeding = {
 };
 
 /** What a worker brings along, because it is shared with other workers or sent to the main thread. */
-export type Shared = Pick<Service, 'limits' | 'throttle' | 'counter' | 'unsent'>;
+export type Shared = Pick<Service, 'limits' | 'throttle' | 'counter' | 'sendBuffers'>;
 
 /**
  * Prepares everything that answering takes, and opens what `shared` does not bring along. Throws `bad_config` where keys
@@ -73,7 +53,7 @@ export function createService(
   shared: Shared | null = null,
 ): Service {
   const { db, clock, config } = deps;
-  const transport = checkTransport(config);
+  const transport = readTransport(config);
   const log = createLog(config.logLevel, clock.nowMs, writeLog);
   const isSecure = config.tls !== null;
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
@@ -91,7 +71,7 @@ export function createService(
     limits: shared?.limits ?? openLimits(config.databasePath, clock, report),
     counter: shared?.counter ?? (usage as Usage).counter,
     usage,
-    unsent: shared?.unsent ?? joinUnsent(createUnsentMemory(1), 0),
+    sendBuffers: shared?.sendBuffers ?? joinSendBuffers(createSendBufferMemory(1), 0),
     metrics,
     lookup: prepareLookup(reader, sources),
     leaderboard: prepareLeaderboard(reader, sources),

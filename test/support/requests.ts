@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
-import { ROUTES } from '../../server/app.ts';
-import type { Route } from '../../server/http/chain.ts';
+import type { Access } from '../../server/docs/openapi/operation-doc.ts';
+import { OPERATIONS } from '../../server/docs/openapi/operations.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
 import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
@@ -10,11 +10,20 @@ import { insertProfile } from './profiles.ts';
 /** The profile that {@link pathOf} asks for. */
 export const SUBJECT = { id: 7, username: 'Ada', authId: 'auth0|a/b' } as const;
 
+/** A path of the application, and who may ask for it; `isFree` where that spends nothing of the rate limits of a key. */
+export type Route = { path: string; access: Access; isFree?: true };
+
+/** All routes but those for unknown paths and for the portal. A test compares them with the application's own list. */
+export const ROUTES: readonly Route[] = [
+  ...Object.entries(OPERATIONS).map(([path, { access, isFree }]) => ({ path, access, ...(isFree && { isFree }) })),
+  { path: '/', access: 'anyone' },
+];
+
 /** What a route needs in its query to be answered with 200. */
 const QUERIES: Record<string, string> = { '/api/lookup': `?username=${SUBJECT.username}` };
 
 /** A path, with a query where it needs one, that a route answers with 200 once {@link SUBJECT} is in. */
-export function pathOf(route: Route): string {
+export function pathOf(route: Pick<Route, 'path'>): string {
   return (route.path + (QUERIES[route.path] ?? ''))
     .replace(':username', SUBJECT.username)
     .replace(':uid', String(SUBJECT.id))

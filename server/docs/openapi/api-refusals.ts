@@ -1,5 +1,5 @@
 import { DOCUMENTED_CODES, type DocumentedCode, type ErrorCode } from '../../../shared/errors.ts';
-import type { Route } from '../../http/chain.ts';
+import type { Access, OperationDoc } from './operation-doc.ts';
 
 // Which refusals the routes of the API have, and which of them tell where the key's rate limits stand.
 
@@ -21,16 +21,16 @@ const AFTER_KEY: readonly ErrorCode[] = [
 /** The refusals that can come before or after the key is verified. */
 const MAYBE_AFTER_KEY: readonly ErrorCode[] = ['busy', 'internal'];
 
-/** The RateLimit headers of an answer that is one of these refusals; `access` is the route's. */
-export function rateLimitHeaders(codes: readonly ErrorCode[], access: Route['access'] | 'either'): string[] {
+/** The RateLimit headers of an answer that is one of these refusals; `access` is the operation's. */
+export function rateLimitHeaders(codes: readonly ErrorCode[], access: Access | 'either'): string[] {
   const known = codes.filter((code) => AFTER_KEY.includes(code)).length;
   if (access === 'anyone' || (known === 0 && !codes.some((code) => MAYBE_AFTER_KEY.includes(code)))) return [];
   const prefix = known === codes.length && access !== 'either' ? '' : 'Optional-';
   return [`${prefix}RateLimit-Policy`, `${prefix}RateLimit`];
 }
 
-/** The refusals that follow from who may use a route and what a request spends. */
-export function refusalsOfAccess({ access, spends }: Pick<Route, 'access' | 'spends'>): DocumentedCode[] {
+/** The refusals that follow from who may ask and what a request spends. */
+export function refusalsOfAccess({ access, isFree }: Pick<OperationDoc, 'access' | 'isFree'>): DocumentedCode[] {
   const always: DocumentedCode[] = ['bad_request', 'plain_http'];
   if (access === 'anyone') return always;
   return [
@@ -41,7 +41,7 @@ export function refusalsOfAccess({ access, spends }: Pick<Route, 'access' | 'spe
     'too_many_failures',
     'internal',
     'busy',
-    ...(spends === 'nothing' ? [] : ['rate_limited' as const]),
+    ...(isFree ? [] : ['rate_limited' as const]),
     ...(access === 'any key' ? [] : ['insufficient_scope' as const]),
   ];
 }

@@ -1,10 +1,17 @@
 import type { BODIES } from '../../../shared/api/bodies.ts';
+import type { Permission } from '../../../shared/db/key-columns.ts';
 import type { DocumentedCode } from '../../../shared/errors.ts';
 import type { Parameters } from './parameters.ts';
 import type { Thrown } from './refusals.ts';
 
-/** What the document says of a route, but for what follows from the route itself. */
+/** Who may ask: anyone, whoever has an Active key, or whoever has an Active key with this permission. */
+export type Access = 'anyone' | 'any key' | Permission;
+
+/** What the document says of a route. */
 export type OperationDoc = {
+  access: Access;
+  /** Set where a request spends nothing of the rate limits of its key. */
+  isFree?: true;
   operationId: string;
   tag: keyof typeof TAGS;
   summary: string;

@@ -3,6 +3,7 @@ import { AUTH_ID_IN_PATH, IF_NONE_MATCH, MANY, PAGE, UID_IN_PATH, USERNAME_IN_PA
 import { SERVER_OPERATIONS } from './server-operations.ts';
 
 const byUsername = {
+  access: 'api.lookup',
   tag: 'Lookup',
   parameters: { path: USERNAME_IN_PATH, header: IF_NONE_MATCH },
   refusals: ['uri_too_long'],
@@ -10,12 +11,14 @@ const byUsername = {
 } as const;
 
 const byUid = {
+  access: 'api.lookup',
   tag: 'Lookup',
   parameters: { path: UID_IN_PATH, header: IF_NONE_MATCH },
   refusals: ['uri_too_long'],
 } as const;
 
 const byAuthId = {
+  access: 'api.lookup',
   tag: 'Lookup',
   parameters: { path: AUTH_ID_IN_PATH, header: IF_NONE_MATCH },
   refusals: ['uri_too_long'],
@@ -86,11 +89,12 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     refused: { bad_parameter: '/api/lookup/authid/%E0/links', not_found: '/api/lookup/authid/auth0%7Cghost/links' },
   },
   '/api/lookup': {
+    access: 'api.lookup',
     tag: 'Lookup',
     operationId: 'getProfiles',
     summary: 'Look up many profiles at once',
     description:
-      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. What is found is in `profiles`, what is not in `missing`, both in the order asked and with the query that led there; the same query is answered once. It costs as many requests as it has distinct queries. They are spent all or none, and only one where the request is refused for anything else: where the key’s limits have no room for them now, waiting as `Retry-After` says is enough; where a limit could never admit so many at once, the request is malformed.',
+      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. What is found is in `profiles`, what is not in `missing`, both in the order asked and with the query that led there; the same query is answered once. It costs as many requests as it has distinct queries. They are spent all or none, and only one where the request is refused for anything else: where the key’s limits have no room for them now, waiting as `Retry-After` says is enough; where a limit could never admit so many at once, the request is malformed. So is one whose answer would have more than 1 MiB: it spends its price, and the same profiles are answered in several requests.',
     parameters: { query: MANY, header: IF_NONE_MATCH },
     body: 'FoundProfiles',
     mayBeBig: true,
@@ -103,11 +107,12 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     refused: { bad_parameter: '/api/lookup?username=Ada&uid=x' },
   },
   '/api/leaderboard': {
+    access: 'api.leaderboard',
     tag: 'Leaderboard',
     operationId: 'getLeaderboard',
     summary: 'Read a page of the leaderboard',
     description:
-      'The top 10 000 profiles by views, then by UID, without banned ones and those that don’t want to be listed. `Link` leads to the neighbouring pages; beyond its end the board is empty.',
+      'The top 10 000 profiles by views, then by UID, without banned ones and those that don’t want to be listed. A page ends before 1 MiB, after one entry at least, even where fewer than `limit` entries fit. `Link` leads to the neighbouring pages, `next` to what follows the last entry shown; beyond its end the board is empty.',
     parameters: { query: PAGE, header: IF_NONE_MATCH },
     body: 'LeaderboardPage',
     mayBeBig: true,
@@ -119,6 +124,8 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     headers: ['Link'],
   },
   '/api/key': {
+    access: 'any key',
+    isFree: true,
     tag: 'Key',
     operationId: 'getKey',
     summary: 'Ask what the key may do',

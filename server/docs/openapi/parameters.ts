@@ -42,7 +42,7 @@ const repeated = (what: string, schema: z.ZodType, example: unknown) =>
     .optional()
     .meta({
       param: {
-        description: `${what} May be repeated; all three together 1 to ${MANY_MAX} times.`,
+        description: `${what} May be repeated; all three together 1 to ${MANY_MAX} times, for an answer of at most 1 MiB.`,
         style: 'form',
         explode: true,
         example,
@@ -58,7 +58,7 @@ export const MANY = z.object({
 
 /** The query of the leaderboard: which page. */
 export const PAGE = z.object({
-  limit: described(whole(LIMIT), 'How many entries the page has at most.', 3),
+  limit: described(whole(LIMIT), 'How many entries the page has at most; fewer where more would take 1 MiB.', 3),
   offset: described(whole(OFFSET), 'How many entries of the board come before the page.', 0),
 });
 

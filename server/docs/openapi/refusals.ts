@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
-import { type ShownRefusal, shownOf } from '../../http/refusals.ts';
+import { type ShownRefusal, shownOf } from '../../http/errors.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
 /** Refusals as a route's own code throws them, by their codes. */

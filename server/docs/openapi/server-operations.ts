@@ -1,10 +1,11 @@
-import { METRICS_REFUSALS } from '../../observability/scrape.ts';
+import { METRICS_REFUSALS } from '../../api/metrics.ts';
 import type { OperationDoc } from './operation-doc.ts';
 import { IF_NONE_MATCH } from './parameters.ts';
 
 /** What the document says of the routes that need no API key, by the route's path. */
 export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
   '/healthz': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getHealth',
     summary: 'Ask whether the process is up',
@@ -13,6 +14,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     examples: { ok: { summary: 'It is', target: '/healthz' } },
   },
   '/readyz': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getReadiness',
     summary: 'Ask whether the server can answer',
@@ -22,6 +24,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     refusals: ['not_ready'],
   },
   '/metrics': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getMetrics',
     summary: 'Read how the server does',
@@ -33,6 +36,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     scheme: 'metricsToken',
   },
   '/.well-known/security.txt': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getSecurityContact',
     summary: 'Read whom to tell of a vulnerability',
@@ -42,6 +46,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     refusals: ['unknown_path'],
   },
   '/openapi.json': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getOpenApi',
     summary: 'Read this document',
@@ -50,6 +55,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     body: 'the document',
   },
   '/docs': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getDocs',
     summary: 'Read this document as a page',
@@ -59,6 +65,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     headers: ['Content-Security-Policy', 'Referrer-Policy'],
   },
   '/docs/try': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getTryPage',
     summary: 'Try the API in a browser',
@@ -69,6 +76,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     headers: ['Content-Security-Policy', 'Referrer-Policy'],
   },
   '/docs/try/swagger-ui.js': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getTryScript',
     summary: 'Load the script of that page',
@@ -77,6 +85,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     body: 'text/javascript; charset=utf-8',
   },
   '/docs/try/swagger-ui.css': {
+    access: 'anyone',
     tag: 'Server',
     operationId: 'getTryStyle',
     summary: 'Load the style sheet of that page',

@@ -2,7 +2,7 @@ import { type Clock, openThreadClock } from '../../../shared/clock.ts';
 import type { Config } from '../../../shared/config/config.ts';
 import type { ServerDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { checkTransport } from '../../http/transport.ts';
+import { readTransport } from '../../http/transport.ts';
 import { createLog, type Log } from '../../observability/log.ts';
 import type { LogOutput } from '../../observability/log-output.ts';
 import { DRAIN_MS, HANDSHAKE_MS, probePort, readTls, STOP_MS, type Tls, urlOf } from '../listener.ts';
@@ -40,7 +40,7 @@ export async function startWorkers(
   output: LogOutput,
   release: () => void,
 ): Promise<RunningServer> {
-  checkTransport(given.config);
+  readTransport(given.config);
   const tls = readTls(given.config);
   const port = probePort(given.config, options.port ?? given.config.port, tls);
   const url = urlOf(given.config, port);

@@ -17,7 +17,7 @@ export type Start = {
   answerMs: number | undefined;
   limits: SharedLimits;
   throttle: SharedArrayBuffer;
-  unsent: SharedArrayBuffer;
+  sendBuffers: SharedArrayBuffer;
   /** The words of the command that puts profiles of a platform in, or null. */
   feedWords: readonly string[] | null;
 };

@@ -3,8 +3,8 @@ import type { Report } from '../../../shared/limits/ledger.ts';
 import { type MainThreadLimits, openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { closeUsage, openUsage, type Usage } from '../../../shared/usage/usage.ts';
 import { addUsage } from '../../../shared/usage/usage-counter.ts';
+import { createSendBufferMemory, freeSendBuffersOf } from '../../http/send-buffer-limit.ts';
 import { createThrottleMemory, freeThrottleLocksOf } from '../../http/throttle.ts';
-import { createUnsentMemory, freeUnsentOf } from '../../http/unsent.ts';
 import type { Log } from '../../observability/log.ts';
 import type { LogOutput } from '../../observability/log-output.ts';
 import type { TotalMetrics } from '../../observability/metrics.ts';
@@ -16,7 +16,7 @@ import { orderAll, type WorkerPool } from './worker-pool.ts';
 /** What exists once for all workers, in the main thread: shared memory, the quota file, usage, metrics, the log's output. */
 export type SharedState = {
   /** The shared memory, which is handed to each worker. */
-  readonly memory: Pick<Start, 'limits' | 'throttle' | 'unsent'>;
+  readonly memory: Pick<Start, 'limits' | 'throttle' | 'sendBuffers'>;
   readonly limits: MainThreadLimits;
   readonly usage: Usage;
   /** Null while METRICS_TOKEN is unset. */
@@ -47,10 +47,10 @@ export async function openSharedState(
       ? null
       : (await import('../../observability/metrics.ts')).createMetrics(deps, restarts);
   const throttle = createThrottleMemory(deps.random);
-  const unsent = createUnsentMemory(config.workers);
+  const sendBuffers = createSendBufferMemory(config.workers);
   const limits = openMainThreadLimits(config.databasePath, clock, report, config.workers + 1);
   const usage = openUsage(config.databasePath, clock, report);
-  return { memory: { limits: limits.shared, throttle, unsent }, limits, usage, metrics, portal, output, log };
+  return { memory: { limits: limits.shared, throttle, sendBuffers }, limits, usage, metrics, portal, output, log };
 }
 
 /** Handles a message of a worker: writes its log lines, adds its counts, or sends it the text of the metrics or a port. */
@@ -82,7 +82,7 @@ function sendPort(portal: Portal, handle: WorkerHandle): void {
 export function freeLocks({ limits, memory }: SharedState, number: number): void {
   limits.freeLocksOf(number);
   freeThrottleLocksOf(memory.throttle, number);
-  freeUnsentOf(memory.unsent, number - 1);
+  freeSendBuffersOf(memory.sendBuffers, number - 1);
 }
 
 /** Writes the quotas and the usage, and closes both. */

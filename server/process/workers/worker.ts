@@ -6,13 +6,12 @@ import { AppError } from '../../../shared/errors.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { createUsageCounter, takeUsage, type UsageCounter } from '../../../shared/usage/usage-counter.ts';
 import { createApp } from '../../app.ts';
-import { openExchange } from '../../http/chain.ts';
+import { joinSendBuffers } from '../../http/send-buffer-limit.ts';
 import { joinThrottle } from '../../http/throttle.ts';
-import { joinUnsent } from '../../http/unsent.ts';
 import { type Counts, countAnswer, createCounts, METRICS_TYPE } from '../../observability/counts.ts';
 import { gatherLines, type LogOutput } from '../../observability/log-output.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { type Fetch, type Listener, reloadListener, startListening, stopListening } from '../listener.ts';
+import { type Listener, reloadListener, startListening, stopListening } from '../listener.ts';
 import type { Connection } from '../portal-bridge.ts';
 import { connectPortal, createService } from '../service.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
@@ -108,7 +107,7 @@ async function startServing({
   const shared = {
     limits: joinLimits(memory.limits, number, clock),
     throttle: joinThrottle(memory.throttle, number, clock),
-    unsent: joinUnsent(memory.unsent, number - 1),
+    sendBuffers: joinSendBuffers(memory.sendBuffers, number - 1),
     counter,
   };
   const deps = { ...createDeps(db, config), clock };
@@ -116,9 +115,7 @@ async function startServing({
   const end = (thread: number) => post({ kind: 'portal hangs', thread });
   connectPortal(service, { connect: askForPortal, end, answerMs });
   service.feed.words = feedWords;
-  const app = createApp(service);
-  const fetch: Fetch = (request, peer) => app(openExchange(service, request, peer));
-  const listener = startListening(config, port, fetch, { shared: { tls }, drainMs });
+  const listener = startListening(config, port, createApp(service), { shared: { tls }, drainMs });
   const serving: Serving = { listener, db, usage: counter, log, counts: createCounts(), timer: null };
   serving.timer = setInterval(sendReport, REPORT_EVERY_MS, serving);
   return serving;

@@ -1,4 +1,4 @@
-import type { LongBody, Reading } from './long-body.ts';
+import { type Body, bodyOf, MAX_BODY_BYTES, type Part } from './body.ts';
 
 /** The number of neighbouring entries that are cached together, so that a page is made of a few large copies. */
 export const BLOCK = 64;
@@ -30,7 +30,7 @@ export function readBlock(first: number, total: number, entryAt: EntryAt): Block
   return { bytes: Buffer.concat(entries), starts };
 }
 
-/** The board from which a page is read, in the order that it had when the page was requested. Places count from 0. */
+/** The board from which a page is read. Places count from 0. */
 export type BoardEntries = {
   total: number;
   entryAt: EntryAt;
@@ -38,30 +38,41 @@ export type BoardEntries = {
   blockAt: (first: number) => Block | null;
 };
 
-/** The body of one page of the board. Its entries may be read much later than the page was requested. */
-export function pageOf(board: BoardEntries, limit: number, offset: number): LongBody {
-  return { open: () => readPage(board, limit, offset) };
+/** The body of one page of the board, and the place behind its last entry. */
+export type BoardBody = { body: Body; next: number };
+
+/**
+ * One page of the board: `limit` entries from `offset` on, or as many as fit into {@link MAX_BODY_BYTES}, but one at least
+ * where there is one.
+ */
+export function pageOf(board: BoardEntries, limit: number, offset: number): BoardBody {
+  const tail = `],"limit":${limit},"offset":${offset},"total":${board.total}}`;
+  const parts: Part[] = [HEAD];
+  const end = Math.min(offset + limit, board.total);
+  let left = MAX_BODY_BYTES - HEAD.length - tail.length;
+  let place = offset;
+  while (place < end) {
+    const { entries, next } = entriesFrom(board, place, end, left);
+    if (entries.length > left && parts.length > 1) break;
+    // The first entry that is not empty loses its comma.
+    if (entries.length > 0) parts.push(parts.length === 1 ? entries.subarray(1) : entries);
+    left -= entries.length;
+    place = next;
+  }
+  parts.push(tail);
+  return { body: bodyOf(parts), next: place };
 }
 
-function readPage({ total, entryAt, blockAt }: BoardEntries, limit: number, offset: number): Reading {
-  const end = Math.min(offset + limit, total);
-  let place = offset;
-  let isFirst = true;
-  return (to) => {
-    if (place === offset) to.push('{"leaderboard":[');
-    if (place >= end) {
-      to.push(`],"limit":${limit},"offset":${offset},"total":${total}}`);
-      return false;
-    }
-    const from = place;
-    const first = from - (from % BLOCK);
-    const block = blockAt(first);
-    place = block === null ? from + 1 : Math.min(first + BLOCK, end);
-    const entries = block?.bytes.subarray(block.starts[from - first], block.starts[place - first]) ?? entryAt(from);
-    if (entries.length === 0) return true;
-    // The first entry that is not empty loses its comma.
-    to.push(isFirst ? entries.subarray(1) : entries);
-    isFirst = false;
-    return true;
-  };
+const HEAD = '{"leaderboard":[';
+
+/** The entries from a place on that lie in its block and have no more bytes than `most`, but one at least. */
+function entriesFrom({ entryAt, blockAt }: BoardEntries, place: number, end: number, most: number) {
+  const first = place - (place % BLOCK);
+  const block = blockAt(first);
+  if (block === null) return { entries: entryAt(place), next: place + 1 };
+  const { bytes, starts } = block;
+  const startOf = (at: number) => starts[at - first] as number;
+  let next = Math.min(first + BLOCK, end);
+  while (next > place + 1 && startOf(next) - startOf(place) > most) next--;
+  return { entries: bytes.subarray(startOf(place), startOf(next)), next };
 }

@@ -4,6 +4,12 @@ export type Part = string | Uint8Array;
 /** A response body. {@link bodyOf} says how long its bytes are valid. */
 export type Body = Uint8Array<ArrayBuffer>;
 
+/**
+ * The most bytes of an answer with several profiles: a page of the leaderboard ends before it, and a lookup of many that
+ * would be larger is refused. A page of a single profile may be longer.
+ */
+export const MAX_BODY_BYTES = 1024 * 1024;
+
 /** The size of the buffer that all bodies up to a third of it share. The system gives memory only for what was written. */
 const place = Buffer.allocUnsafeSlow(1024 * 1024);
 

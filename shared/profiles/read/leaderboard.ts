@@ -1,14 +1,15 @@
 import { type Reader, readInView } from '../../db/reader.ts';
 import { AppError } from '../../errors.ts';
 import { BOARD_SIZE } from './board-bounds.ts';
-import { BLOCK, type Block, type EntryAt, pageOf, readBlock } from './board-page.ts';
-import type { Body } from './body.ts';
+import { BLOCK, type Block, type BoardBody, pageOf, readBlock } from './board-page.ts';
 import { createBoundedCache } from './bounded-cache.ts';
 import type { CachedProfile, Sources } from './cache.ts';
-import { isLong, type LongBody, putTogether, readInside } from './long-body.ts';
 
-/** One page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `total` is the number of its profiles. */
-export type BoardPage = { readonly page: Body | LongBody; readonly total: number };
+/**
+ * One page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `next` is the place behind its last entry,
+ * `total` the number of the leaderboard's profiles.
+ */
+export type BoardPage = BoardBody & { readonly total: number };
 
 /** Reads a page of the leaderboard. Throws `busy` if the database is locked. */
 export type Leaderboard = (limit: number, offset: number) => BoardPage;
@@ -81,8 +82,8 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
     return readOrder.values(size) as [number, number][];
   }
 
-  return (limit, offset) => {
-    const { page, total } = readInView(reader, () => {
+  return (limit, offset) =>
+    readInView(reader, () => {
       if (changed?.size !== 0) {
         const next = orderNow();
         if (next !== order) board.reorder(next, changed);
@@ -91,8 +92,6 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
       }
       return board.page(limit, offset);
     });
-    return { page: isLong(page) ? readInside(page, (read) => readInView(reader, read)) : page, total };
-  };
 }
 
 /**
@@ -134,28 +133,22 @@ export function boardIn(first: Order, profileOf: (id: number) => CachedProfile |
     ranks = nextRanks;
   }
 
-  /** Returns a function that reads entries in the present order, even if the order changes before it is called. */
-  function entriesNow(): EntryAt {
-    const [orderThen, ranksThen] = [order, ranks];
-    return (place) => {
-      const profile = profileOf(orderThen[place]?.[0] as number);
-      return Buffer.from(profile === null ? '' : `,{"rank":${ranksThen[place]},${profile.body.slice(1)}`);
-    };
+  function entryAt(place: number): Uint8Array {
+    const profile = profileOf(order[place]?.[0] as number);
+    return Buffer.from(profile === null ? '' : `,{"rank":${ranks[place]},${profile.body.slice(1)}`);
   }
 
   function blockFrom(first: number): Block | null {
     const kept = blocks.get(first);
     if (kept !== undefined) return kept === TOO_BIG ? null : kept;
-    const block = readBlock(first, order.length, entriesNow());
+    const block = readBlock(first, order.length, entryAt);
     blocks.set(first, block ?? TOO_BIG);
     return block;
   }
 
   function page(limit: number, offset: number): BoardPage {
-    const orderThen = order;
     const total = order.length;
-    const blockAt = (first: number) => (order === orderThen ? blockFrom(first) : null);
-    return { page: putTogether(pageOf({ total, entryAt: entriesNow(), blockAt }, limit, offset)), total };
+    return { ...pageOf({ total, entryAt, blockAt: blockFrom }, limit, offset), total };
   }
   return { page, reorder };
 }

@@ -1,9 +1,8 @@
 import { type Reader, readInView } from '../../db/reader.ts';
 import { AppError } from '../../errors.ts';
 import { authIdFault, checkedFold } from '../name.ts';
-import type { Body } from './body.ts';
+import { type Body, bodyOf, MAX_BODY_BYTES, type Part } from './body.ts';
 import type { CachedProfile, Source, Sources, Text } from './cache.ts';
-import { isLong, type LongBody, putTogether, type Reading, readInside } from './long-body.ts';
 
 /** By what a profile is looked up: a username or an alias, the UID in decimal, or the auth ID. */
 export type Way = 'username' | 'uid' | 'authId';
@@ -24,10 +23,10 @@ export type Lookup = {
   /** `{"links":[…]}` in the owner's order. */
   links: (way: Way, value: string) => Found;
   /**
-   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction. A long
-   * body is read in several transactions, each profile in one of them.
+   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction. Throws
+   * `bad_parameter` where it would have more than {@link MAX_BODY_BYTES}.
    */
-  many: (asked: readonly Asked[]) => Body | LongBody;
+  many: (asked: readonly Asked[]) => Body;
 };
 
 const UID = /^[1-9][0-9]{0,15}$/;
@@ -47,10 +46,7 @@ export function prepareLookup(reader: Reader, sources: Sources): Lookup {
   return {
     profile: (way, value) => readInView(reader, () => profile(way, value)),
     links: (way, value) => readInView(reader, () => links(way, value)),
-    many: (asked) => {
-      const body = readInView(reader, () => many(asked));
-      return isLong(body) ? readInside(body, (read) => readInView(reader, read)) : body;
-    },
+    many: (asked) => readInView(reader, () => many(asked)),
   };
 }
 
@@ -59,38 +55,39 @@ export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
   return {
     profile: (way, value) => found(sources.profiles, way, value),
     links: (way, value) => found(sources.links, way, value),
-    many: (asked) => putTogether(foundProfiles(sources.profiles, asked)),
+    many: (asked) => foundProfiles(sources.profiles, asked),
   };
 }
 
-/** The answer to a batch lookup. */
-function foundProfiles(source: Source, asked: readonly Asked[]): LongBody {
-  return { open: () => readProfiles(source, asked) };
-}
-
-function readProfiles(source: Source, asked: readonly Asked[]): Reading {
+/** The answer to a lookup of many. */
+function foundProfiles(source: Source, asked: readonly Asked[]): Body {
+  const parts: Part[] = [];
   const missing: string[] = [];
-  let position = 0;
-  let isFirst = true;
-  return (to) => {
-    while (position < asked.length) {
-      const { way, value } = asked[position++] as Asked;
-      const profile = find(source, way, value);
-      const query = echo(way, value);
-      if (profile === null) {
-        missing.push(query);
-        continue;
-      }
-      to.push(`${isFirst ? HEAD : '},'}{"query":${query},"profile":`, profile.body);
-      isFirst = false;
-      return true;
+  let units = 0;
+  for (const { way, value } of asked) {
+    const profile = find(source, way, value);
+    const query = echo(way, value);
+    if (profile === null) {
+      missing.push(query);
+      continue;
     }
-    to.push(`${isFirst ? HEAD : '}'}],"missing":[${missing.join(',')}]}`);
-    return false;
-  };
+    parts.push(`${parts.length === 0 ? HEAD : '},'}{"query":${query},"profile":`, profile.body);
+    units += profile.body.length;
+    // A text has at least as many bytes as UTF-16 units, so that the rest need not be read.
+    if (units > MAX_BODY_BYTES) throw TOO_LARGE;
+  }
+  parts.push(`${parts.length === 0 ? HEAD : '}'}],"missing":[${missing.join(',')}]}`);
+  const body = bodyOf(parts);
+  if (body.length > MAX_BODY_BYTES) throw TOO_LARGE;
+  return body;
 }
 
 const HEAD = '{"profiles":[';
+
+const TOO_LARGE = new AppError(
+  'bad_parameter',
+  'The profiles asked for have more than 1 MiB together; ask for fewer at once.',
+);
 
 function find(source: Source, way: Way, value: string): CachedProfile | null {
   if (way === 'uid') return source.ofId(parseUid(value));

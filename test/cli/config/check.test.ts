@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkTransport } from '../../../server/http/transport.ts';
+import { readTransport } from '../../../server/http/transport.ts';
 import { exposureFault } from '../../../shared/config/network.ts';
 import { VARIABLES } from '../../../shared/config/variables.ts';
 import { PROJECT, profilectl } from '../../support/cli.ts';
@@ -66,7 +66,7 @@ describe('config check', () => {
     expect(code).toBe(2);
     const config = testConfig(variables);
     expect(faults).toEqual([exposureFault(config) as string]);
-    expect(() => checkTransport(config)).toThrow(faults[0] as string);
+    expect(() => readTransport(config)).toThrow(faults[0] as string);
     expect((await check({ ...variables, TRUSTED_PROXIES: '10.0.0.0/8' })).code).toBe(0);
   });
 

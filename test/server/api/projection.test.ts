@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test';
 import { getTableColumns } from 'drizzle-orm';
-import { ROUTES } from '../../../server/app.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../../../shared/db/schema/keys.ts';
 import { links } from '../../../shared/db/schema/profiles.ts';
 import { COLUMN_LIST } from '../../../shared/profiles/field-values.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor, pathOf, SUBJECT, withQuery } from '../../support/requests.ts';
+import { keyFor, pathOf, ROUTES, SUBJECT, withQuery } from '../../support/requests.ts';
 
 // Every column that is not public is filled with something recognisable; none of it may come back, from any route.
 

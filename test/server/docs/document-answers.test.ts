@@ -1,15 +1,15 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { createApp, ROUTES } from '../../../server/app.ts';
+import { createApp } from '../../../server/app.ts';
 import { toTemplate } from '../../../server/docs/openapi/builder.ts';
 import { OPERATIONS } from '../../../server/docs/openapi/operations.ts';
 import { readOperations, resolved } from '../../../server/docs/openapi/read.ts';
 import type { Operation } from '../../../server/docs/openapi/types.ts';
-import { openExchange } from '../../../server/http/chain.ts';
 import { closeService, createService, type Service } from '../../../server/process/service.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { getRaw, type RawAnswer } from '../../support/http.ts';
+import { ROUTES } from '../../support/requests.ts';
 import { METRICS_TOKEN, startSampleServer } from '../../support/sample-server.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -99,7 +99,7 @@ const PROVOKE: Record<string, Provoke> = {
     return getRaw(server, target, from);
   },
   unknown_path: async ({ target, route }) => {
-    if (route.answer === undefined) return getRaw(server, target, bearer(keys.both.secret));
+    if (route.path === '/api/nothing') return getRaw(server, target, bearer(keys.both.secret));
     const { config } = server.deps;
     const { securityContact, metricsToken } = config;
     Object.assign(config, { securityContact: null, metricsToken: null });
@@ -131,7 +131,7 @@ function startPuppet(): Puppet {
   const listener = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: (request) => createApp(service)(openExchange(service, request, '127.0.0.1')),
+    fetch: (request) => createApp(service).fetch(request),
   });
   afterAll(async () => {
     await listener.stop(true);

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { ROUTES } from '../../../server/app.ts';
 import { toTemplate } from '../../../server/docs/openapi/builder.ts';
 import { documentText } from '../../../server/docs/openapi/document.ts';
 import { OPERATIONS } from '../../../server/docs/openapi/operations.ts';
@@ -12,6 +11,7 @@ import { servedDocument } from '../../../server/docs/served.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { checkAnswer, documentedAnswer } from '../../support/document.ts';
 import { get } from '../../support/http.ts';
+import { ROUTES } from '../../support/requests.ts';
 import { startSampleServer } from '../../support/sample-server.ts';
 
 // The document for itself: valid, about every route, its examples the answers of a server with the sample profiles. That

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { matches } from '../../../server/http/answers.ts';
+import { matches } from '../../../server/http/conditional.ts';
 import { etagOf } from '../../../shared/etag.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -41,7 +41,7 @@ for (const route of KEY_ROUTES) {
       server.deps.clock.advance(2_000);
       const head = await getRaw(server, path, [`Authorization: Bearer ${secret}`], 'HEAD');
       expect(head).toMatchObject({ status: 200, body: '' });
-      if (route.spends === 'nothing') return;
+      if (route.isFree) return;
       expect(lasting(head.headers)).toEqual(lasting(whole.headers));
       expect(head.headers.get('date')).toMatch(/GMT$/);
       const missing = await getRaw(server, withQuery(path, 'nope'), [`Authorization: Bearer ${secret}`], 'HEAD');
@@ -55,11 +55,11 @@ for (const route of KEY_ROUTES) {
         for (const condition of [etag, `W/${etag}`, '*', `"x", ${etag}`, `"x,y",W/"z" , W/${etag}`]) {
           const lines = [`Authorization: Bearer ${secret}`, `If-None-Match: ${condition}`];
           const again = await getRaw(server, path, lines, method);
-          if (route.spends === 'nothing' && condition !== '*') continue;
+          if (route.isFree && condition !== '*') continue;
           expect(again).toMatchObject({ status: 304, body: '' });
           expect(again.headers.get('ratelimit')).toMatch(/^"1s";r=\d+;t=\d$/);
           const wanted = lasting(whole.headers, 'content-type', 'content-length');
-          if (route.spends !== 'nothing') expect(lasting(again.headers)).toEqual(wanted);
+          if (!route.isFree) expect(lasting(again.headers)).toEqual(wanted);
         }
         for (const condition of ['"x"', etag.slice(1, -1), etag.toLowerCase(), '', 'W/', '"']) {
           const lines = [`Authorization: Bearer ${secret}`, `If-None-Match: ${condition}`];

@@ -11,7 +11,7 @@ const secret = await prepare(server.deps);
 const other = await keyFor(server.deps, ['1000000/1m']);
 insertProfile(server.deps.db, { id: 71, username: 'Łukasz 🌸', displayName: '名前 — ﷽' });
 
-const PATHS = KEY_ROUTES.filter((route) => route.spends !== 'nothing').map(pathOf);
+const PATHS = KEY_ROUTES.filter((route) => !route.isFree).map(pathOf);
 const credentials = `Authorization: Bearer ${secret}`;
 
 describe('a tag from one key', () => {

@@ -70,8 +70,7 @@ describe('levels', () => {
         () => 0,
         (line) => void lines.push(JSON.parse(line).level),
       );
-      const exchange = { requestId: 'a', key: null, method: 'GET', address: '' };
-      log.request(exchange as Parameters<typeof log.request>[0], null, 200, 1);
+      log.request({ requestId: 'a', key: null, method: 'GET', template: null, address: '' }, 200, 1);
       for (const of of ['info', 'warn', 'error'] as const) log.event(of, 'Something happened.');
       const wanted = ['info', 'info', 'warn', 'error'].filter((of) => LOG_LEVELS.indexOf(of as 'info') >= index);
       expect(lines).toEqual(wanted);

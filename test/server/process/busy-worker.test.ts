@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createApp } from '../../../server/app.ts';
-import { openExchange } from '../../../server/http/chain.ts';
+import { createSendBufferMemory, joinSendBuffers } from '../../../server/http/send-buffer-limit.ts';
 import { createThrottleMemory, joinThrottle } from '../../../server/http/throttle.ts';
-import { createUnsentMemory, joinUnsent } from '../../../server/http/unsent.ts';
 import { createService } from '../../../server/process/service.ts';
 import { closeReader } from '../../../shared/db/reader.ts';
 import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
@@ -20,8 +19,8 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   const limits = joinLimits(mainThread.shared, 1, clock);
   const throttle = joinThrottle(createThrottleMemory(deps.random), 1, clock);
   const counter = createUsageCounter(clock);
-  const unsent = joinUnsent(createUnsentMemory(1), 0);
-  const service = createService(deps, () => {}, null, { limits, throttle, counter, unsent });
+  const sendBuffers = joinSendBuffers(createSendBufferMemory(1), 0);
+  const service = createService(deps, () => {}, null, { limits, throttle, counter, sendBuffers });
   const app = createApp(service);
   const rateLimits = [{ quota: 1_000, windowSeconds: 60 }];
   const fill = () => {
@@ -31,7 +30,7 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   };
   expect(fill).toThrow(expect.objectContaining({ code: 'busy' }));
   const request = new Request('http://h/api/lookup/uid/7', { headers: { Authorization: `Bearer ${secret}` } });
-  const response = await app(openExchange(service, request, '127.0.0.1'));
+  const response = await app.fetch(request);
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '1']);
   expect(response.headers.get('RateLimit')).not.toBeNull();
   expect(takeUsage(counter, 10).length).toBe(1);

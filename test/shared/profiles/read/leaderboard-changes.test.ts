@@ -60,7 +60,7 @@ function world(viewsOf: (id: number) => number) {
 function allPages(board: Leaderboard): string[] {
   const pages: string[] = [];
   for (let offset = 0; offset <= SIZE; offset += LIMIT) {
-    pages.push((board(LIMIT, offset).page as Body).toString());
+    pages.push((board(LIMIT, offset).body as Body).toString());
   }
   return pages;
 }

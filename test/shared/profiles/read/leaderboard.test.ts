@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BOARD_SIZE } from '../../../../shared/profiles/read/board-bounds.ts';
-import type { Body } from '../../../../shared/profiles/read/body.ts';
 import type { CachedProfile } from '../../../../shared/profiles/read/cache.ts';
 import { type BoardPage, boardIn, type Order, READ_ORDER } from '../../../../shared/profiles/read/leaderboard.ts';
 import { insertProfile } from '../../../support/profiles.ts';
@@ -11,7 +10,7 @@ import { testDeps } from '../../../support/world.ts';
 
 type Board = { leaderboard: { rank: number; id: number; viewsCount: number }[]; total: number };
 
-const bodyOfPage = ({ page }: BoardPage) => page as Body;
+const bodyOfPage = ({ body }: BoardPage) => body;
 
 function boardOf(views: readonly number[], bannedIds: readonly number[] = []) {
   const deps = testDeps();

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
-  createUnsentMemory,
-  freeUnsentOf,
+  createSendBufferMemory,
+  freeSendBuffersOf,
   type Hold,
   holdBytes,
-  joinUnsent,
+  joinSendBuffers,
   releaseHold,
-  UNSENT_BYTES,
-} from '../../../server/http/unsent.ts';
+  SEND_BUFFER_BYTES,
+} from '../../../server/http/send-buffer-limit.ts';
 
 const KEYS = [
   'k7Qm2XaB',
@@ -35,16 +35,16 @@ test('no key holds more than its bound, nor all together more than theirs, whate
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-      const memory = createUnsentMemory(3);
-      const workers = [0, 1, 2].map((row) => joinUnsent(memory, row));
+      const memory = createSendBufferMemory(3);
+      const workers = [0, 1, 2].map((row) => joinSendBuffers(memory, row));
       let held: Held[] = [];
       const sum = (of: readonly Held[]) => of.reduce((all, { bytes }) => all + bytes, 0);
       for (const { act, worker, key, bytes } of steps) {
         const [first] = held;
         if (act === 'take') {
           const isRoom =
-            sum(held.filter((one) => one.key === key)) + bytes <= UNSENT_BYTES.key &&
-            sum(held) + bytes <= UNSENT_BYTES.all;
+            sum(held.filter((one) => one.key === key)) + bytes <= SEND_BUFFER_BYTES.key &&
+            sum(held) + bytes <= SEND_BUFFER_BYTES.all;
           const take = () => holdBytes(workers[worker] as (typeof workers)[number], key, bytes);
           if (isRoom) held.push({ worker, key, bytes, hold: take() });
           else expect(take).toThrow(expect.objectContaining({ code: 'busy' }));
@@ -53,7 +53,7 @@ test('no key holds more than its bound, nor all together more than theirs, whate
           releaseHold(first.hold);
           held = held.slice(1);
         } else if (act === 'die') {
-          freeUnsentOf(memory, worker);
+          freeSendBuffersOf(memory, worker);
           held = held.filter((one) => one.worker !== worker);
         }
       }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ErrorBody } from '../../shared/api/bodies.ts';
 import { AppError, DOCUMENTED_CODES, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { serverHeaders, stamp } from './answers.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestState } from './request-state.ts';
 
 /** Every status that a refused request can have, in ascending order. A test compares the README's table with this list. */
 export const ERROR_STATUSES: readonly number[] = [
@@ -34,27 +34,27 @@ export function prepareRefusals(isSecure: boolean): Refusals {
 
 /**
  * Makes the answer to an error: `{"error":"<sentence>"}`, never cached, with the code in `X-Error-Code`. An error that is
- * no AppError, or an AppError that is not meant for clients, becomes a 500 that says nothing of its cause. The exchange is
- * null where the error came before one was made.
+ * no AppError, or an AppError that is not meant for clients, becomes a 500 that says nothing of its cause. The state is
+ * null where the error came before there was one.
  */
-export function refuse(refusals: Refusals, error: unknown, exchange: Exchange | null): Refused {
+export function refuse(refusals: Refusals, error: unknown, state: RequestState | null): Refused {
   const known = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
   const shown = shownOf(known);
   const { code, body, headers } = shown;
-  const kind = kindOf(refusals, shown, exchange);
+  const kind = kindOf(refusals, shown, state);
   if (kind.sentence !== body.error) {
     kind.sentence = body.error;
     kind.body = JSON.stringify(body);
   }
   for (const name in headers) kind.init.headers.set(name, headers[name] as string);
-  if (exchange !== null) stamp(kind.init.headers, exchange);
+  if (state !== null) stamp(kind.init.headers, state);
   const response = new Response(kind.body, kind.init);
   const isFault = refusalOf(code).isLogged && !known.details.isForClient;
   return { response, code, fault: isFault ? error : null };
 }
 
-function kindOf(refusals: Refusals, { code, status }: ShownRefusal, exchange: Exchange | null): Kind {
-  const kinds = exchange === null || exchange.quota === null ? refusals.ofStrangers : refusals.ofKeys;
+function kindOf(refusals: Refusals, { code, status }: ShownRefusal, state: RequestState | null): Kind {
+  const kinds = state === null || state.quota === null ? refusals.ofStrangers : refusals.ofKeys;
   let kind = kinds.get(code);
   if (kind === undefined) {
     const headers = new Headers({ ...NOT_STORED, 'X-Error-Code': code, ...refusals.always });

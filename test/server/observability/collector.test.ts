@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test';
-import { collectAfterLargeText, collectAfterRequest, createCollector } from '../../../server/process/collector.ts';
+import {
+  collectAfterLargeText,
+  collectAfterRequest,
+  createCollector,
+} from '../../../server/observability/collector.ts';
 
 /** Garbage, of which nothing is on this function's stack once it has returned. */
 function litter(): WeakRef<object>[] {

@@ -1,0 +1,50 @@
+import { Elysia } from 'elysia';
+import type { z } from 'zod';
+import type { Health } from '../../shared/api/bodies.ts';
+import { DAY_MS, isoTime } from '../../shared/clock.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { Answer } from '../http/answers.ts';
+import { reading, transport } from '../http/every-request.ts';
+import type { Serving } from '../http/serving.ts';
+
+const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
+
+/**
+ * `/healthz` says that the process answers, `/readyz` that the database is open and has the current schema (or throws
+ * `not_ready`).
+ */
+export function health(serving: Serving) {
+  const ready = () => {
+    if (!serving.isReady()) throw new AppError('not_ready');
+    return OK;
+  };
+  return new Elysia({ name: 'health' })
+    .use(transport(serving))
+    .use(reading(serving))
+    .all('/healthz', () => OK)
+    .head('/healthz', () => OK)
+    .all('/readyz', ready)
+    .head('/readyz', ready);
+}
+
+/** In how many days the contact expires: less than a year, as RFC 9116, section 2.5.5, recommends. */
+const EXPIRES_AFTER_DAYS = 180;
+
+/** `/.well-known/security.txt`: whom to tell of a vulnerability (RFC 9116); nothing is there without SECURITY_CONTACT. */
+export function securityContact(serving: Serving) {
+  return new Elysia({ name: 'security-contact' })
+    .use(transport(serving))
+    .onBeforeHandle(() => {
+      if (serving.deps.config.securityContact === null) throw new AppError('unknown_path');
+    })
+    .use(reading(serving))
+    .all('/.well-known/security.txt', () => contactOf(serving))
+    .head('/.well-known/security.txt', () => contactOf(serving));
+}
+
+function contactOf({ deps: { clock, config } }: Serving): Answer {
+  const midnight = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
+  const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * DAY_MS);
+  const lines = [`Contact: ${config.securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
+  return { body: `${lines.join('\n')}\n`, headers: { 'Content-Type': 'text/plain; charset=utf-8' } };
+}

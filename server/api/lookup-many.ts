@@ -1,0 +1,29 @@
+import { Elysia } from 'elysia';
+import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
+import { type Asked, parseUid } from '../../shared/profiles/read/lookup.ts';
+import { queryValues } from '../http/parameters.ts';
+import { admit, type Quota } from '../http/quota.ts';
+import type { Serving } from '../http/serving.ts';
+import { queryOf } from '../http/target.ts';
+import { withPermission } from '../http/with-key.ts';
+
+/** `/api/lookup`: up to a hundred profiles. Each distinct query costs one request. */
+export function lookupMany(serving: Serving) {
+  const profiles = ({ request, quota }: { request: Request; quota: Quota }) => {
+    const asked = askedOf(request);
+    admit(serving.limits, quota, asked.length);
+    const body = serving.lookup.many(asked);
+    return { body };
+  };
+  return new Elysia({ name: 'lookup-many' })
+    .use(withPermission(serving, 'api.lookup', 'what it asks for'))
+    .all('/api/lookup', profiles)
+    .head('/api/lookup', profiles);
+}
+
+function askedOf(request: Request): Asked[] {
+  return queryValues(queryOf(request), MANY_PARAMETERS, MANY_MAX).map(({ name, value }): Asked => {
+    if (name === 'uid') parseUid(value);
+    return { way: name === 'authid' ? 'authId' : name, value };
+  });
+}

@@ -1,0 +1,54 @@
+import { Elysia } from 'elysia';
+import { AppError } from '../../shared/errors.ts';
+import { credentialsOf } from '../http/authenticate.ts';
+import { blockOf } from '../http/client-address.ts';
+import { reading, transport } from '../http/every-request.ts';
+import type { Serving } from '../http/serving.ts';
+import { countFailure } from '../http/throttle.ts';
+import type { Metrics } from '../observability/metrics.ts';
+
+/** The refusals of a request without METRICS_TOKEN's value, or with another token. The OpenAPI document shows them too. */
+export const METRICS_REFUSALS = {
+  no_credentials: new AppError(
+    'no_credentials',
+    'The token that METRICS_TOKEN holds is required, sent as "Authorization: Bearer <token>".',
+  ),
+  invalid_token: new AppError('invalid_token', 'This is not the token that METRICS_TOKEN holds.'),
+} as const;
+
+/**
+ * `/metrics`: the metrics in Prometheus' text format; nothing is there without METRICS_TOKEN. A request without that token is
+ * refused, and counts as a failed log-in of its address.
+ */
+export function metrics(serving: Serving) {
+  return new Elysia({ name: 'metrics' })
+    .use(transport(serving))
+    .resolve(() => {
+      const { metrics, deps } = serving;
+      const { metricsToken } = deps.config;
+      if (metrics === null || metricsToken === null) throw new AppError('unknown_path');
+      return { metrics, metricsToken };
+    })
+    .use(reading(serving))
+    .onBeforeHandle(({ request, state, metricsToken }) => {
+      authenticateScraper(serving, request, state.address, metricsToken);
+    })
+    .all('/metrics', async ({ metrics }) => scrape(metrics))
+    .head('/metrics', async ({ metrics }) => scrape(metrics));
+}
+
+function authenticateScraper({ throttle }: Serving, { headers }: Request, address: string, metricsToken: string): void {
+  const token = credentialsOf(headers.get('authorization'));
+  if (token !== null && isSame(token, metricsToken)) return;
+  countFailure(throttle, blockOf(address));
+  throw METRICS_REFUSALS[token === null ? 'no_credentials' : 'invalid_token'];
+}
+
+async function scrape({ read, contentType }: Metrics) {
+  return { body: await read(), headers: { 'Content-Type': contentType } };
+}
+
+/** Compares two tokens in a time that depends on neither: hashes are compared, so that not even the length shows. */
+function isSame(token: string, wanted: string): boolean {
+  return crypto.timingSafeEqual(Bun.SHA256.hash(token) as Uint8Array, Bun.SHA256.hash(wanted) as Uint8Array);
+}

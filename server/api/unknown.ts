@@ -1,0 +1,25 @@
+import { Elysia } from 'elysia';
+import { AppError } from '../../shared/errors.ts';
+import { transport } from '../http/every-request.ts';
+import type { Serving } from '../http/serving.ts';
+import { withKey } from '../http/with-key.ts';
+
+// Where no route matches, Elysia runs no hook but the one for errors. So every path has a route.
+
+/** All other paths under `/api`: only the holder of a key is told that a path is unknown, and it costs them a request. */
+export function unknownApiPaths(serving: Serving) {
+  return new Elysia({ name: 'unknown-api-paths' })
+    .use(withKey(serving))
+    .all('/api', refuse)
+    .head('/api', refuse)
+    .all('/api/*', refuse);
+}
+
+/** All other paths. */
+export function unknownPaths(serving: Serving) {
+  return new Elysia({ name: 'unknown-paths' }).use(transport(serving)).all('/*', refuse);
+}
+
+function refuse(): never {
+  throw new AppError('unknown_path');
+}

@@ -1,0 +1,27 @@
+// A list of entity tags (RFC 9110, sections 5.6.1 and 8.8.3). A list may have empty elements.
+const TAG_LIST =
+  /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
+
+/**
+ * Whether `If-None-Match` names this tag: it is `*`, or a list with this tag, weak or strong (RFC 9110, section 13.1.2). A
+ * malformed value matches nothing.
+ */
+export function matches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  if (ifNoneMatch === etag) return true;
+  if (ifNoneMatch.trim() === '*') return true;
+  if (!TAG_LIST.test(ifNoneMatch)) return false;
+  const tags = ifNoneMatch.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
+  return tags.some((tag) => tag.replace(/^W\//, '') === etag);
+}
+
+/** Whether `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). */
+export function acceptsGzip(acceptEncoding: string | null): boolean {
+  const weights = new Map<string, number>();
+  for (const item of acceptEncoding?.toLowerCase().split(',') ?? []) {
+    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    weights.set(coding === 'x-gzip' ? 'gzip' : coding, weight === undefined ? 1 : Number(weight));
+  }
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+}

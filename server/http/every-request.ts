@@ -1,0 +1,115 @@
+import { Elysia } from 'elysia';
+import { AppError } from '../../shared/errors.ts';
+import { type Answer, answerTo, type KeptAnswer } from './answers.ts';
+import { clientAddress } from './client-address.ts';
+import { refuse } from './errors.ts';
+import { admit } from './quota.ts';
+import { logAnswer } from './request-log.ts';
+import type { RequestState } from './request-state.ts';
+import type { Serving } from './serving.ts';
+import { hasUrl, originalOf } from './target.ts';
+import { checkTransport } from './transport.ts';
+
+// Elysia reads the source of hooks and handlers, as Bun prints it: what one takes out of the context is what the context gets,
+// and one that ends in `return f(…)` is awaited (Bun makes that of `const answer = f(…); return answer;` too). So they
+// destructure, and those of lookups return an object.
+
+/** The paths of the routes for all other paths, where nothing is. */
+const NOTHING_THERE = ['/api', '/api/*', '/*'];
+
+/**
+ * What every request passes: its state, and after its route the headers that every answer has, the refusal of what was thrown,
+ * log and metrics. What a route returns is an {@link Answer}, or a Response that is whole already.
+ */
+export function everyRequest(serving: Serving) {
+  return new Elysia({ name: 'every-request' })
+    .derive(({ request, server, route }) => {
+      const arrived = originalOf(request);
+      const peer = server?.requestIP(arrived)?.address ?? '';
+      const state = openState(serving, arrived, peer, route);
+      return { state };
+    })
+    .mapResponse(({ request, state, responseValue }) => {
+      const response = responseOf(serving, request, state, responseValue);
+      logAnswer(serving, state, response);
+      return response;
+    })
+    .onError(({ error, state, set }) => {
+      // Otherwise Elysia copies the Response that `mapResponse` makes, whose body becomes a stream.
+      set.status = 200;
+      const thrown = state === undefined ? error : chargeUndecided(serving, state, error);
+      return { thrown };
+    })
+    .as('scoped');
+}
+
+/** Refuses what no route may answer; throws what {@link checkTransport} throws. */
+export function transport(serving: Serving) {
+  return new Elysia({ name: 'transport' })
+    .use(everyRequest(serving))
+    .onBeforeHandle(({ request, path, state }) => {
+      checkTransport(serving.transport, request, path, state);
+    })
+    .as('scoped');
+}
+
+/** Refuses every method but GET and HEAD: `method_not_allowed`. */
+export function reading(serving: Serving) {
+  return new Elysia({ name: 'reading' })
+    .use(everyRequest(serving))
+    .onBeforeHandle(({ state: { method } }) => {
+      if (method !== 'GET' && method !== 'HEAD') throw new AppError('method_not_allowed');
+    })
+    .as('scoped');
+}
+
+function openState(serving: Serving, request: Request, peer: string, route: string): RequestState {
+  const { isProxy } = serving.transport;
+  const { method, headers } = request;
+  const isUrl = hasUrl(request);
+  return {
+    requestId: serving.nextRequestId(),
+    startedAtMs: serving.deps.clock.monotonicMs(),
+    method,
+    peer,
+    address: clientAddress(isProxy, peer, isProxy === null ? null : headers.get('x-forwarded-for')),
+    hasUrl: isUrl,
+    template: isUrl && !NOTHING_THERE.includes(route) ? route : null,
+    key: null,
+    quota: null,
+    refusal: null,
+  };
+}
+
+/**
+ * A lookup of many profiles may be refused before its cost is known. Then it costs one request, as every other refused
+ * request does; where the limits have no room for one, it is refused for that.
+ */
+function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: unknown): unknown {
+  if (quota === null || quota.isDecided) return error;
+  try {
+    admit(limits, quota, 1);
+    return error;
+  } catch (refusal) {
+    return refusal;
+  }
+}
+
+/** Makes the response of what a route returned, or of what was thrown. */
+function responseOf(serving: Serving, request: Request, state: RequestState, value: unknown): Response {
+  if (value instanceof Response) return value;
+  if (isAnswer(value)) return answerTo(serving, request, state, value);
+  const { response, code, fault } = refuse(serving.refusals, thrownOf(value), state);
+  state.refusal = code;
+  const { requestId } = state;
+  if (fault !== null) serving.log.event('error', 'A request failed.', { requestId, cause: fault });
+  return response;
+}
+
+function isAnswer(value: unknown): value is Answer | KeptAnswer {
+  return typeof value === 'object' && value !== null && 'body' in value;
+}
+
+function thrownOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'thrown' in value ? value.thrown : value;
+}

@@ -1,0 +1,34 @@
+import type { ErrorCode } from '../../shared/errors.ts';
+import type { VerifiedKey } from '../../shared/keys/verify.ts';
+import { type Random, randomBase62 } from '../../shared/random.ts';
+import type { Quota } from './quota.ts';
+
+/** What is known of a request besides the request itself. The plugins fill it in as the request passes them. */
+export type RequestState = {
+  readonly requestId: string;
+  /** When the request arrived, by the monotonic clock. */
+  readonly startedAtMs: number;
+  /** The method as it was sent; a copy of the request (`routable`) may have another. */
+  readonly method: string;
+  /** The address at the other end of the connection. */
+  readonly peer: string;
+  /** The client's address, behind the trusted proxies. */
+  readonly address: string;
+  /** Whether Host and target make a URL (`hasUrl`). */
+  readonly hasUrl: boolean;
+  /** The path of the request's route for log and metrics; null where nothing is there. */
+  template: string | null;
+  /** The key of the request, once it was verified. */
+  key: VerifiedKey | null;
+  /** What the request has to do with the rate limits of that key. */
+  quota: Quota | null;
+  /** Why the request was refused, once it was. */
+  refusal: ErrorCode | null;
+};
+
+/** Makes a function that returns new request ids: a random prefix, then a counter. Ids that clients send are not used. */
+export function requestIds(random: Random): () => string {
+  const prefix = randomBase62(12, random);
+  let count = 0;
+  return () => `${prefix}-${(++count).toString(36)}`;
+}

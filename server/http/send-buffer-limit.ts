@@ -1,0 +1,126 @@
+import { AppError } from '../../shared/errors.ts';
+import type { Body } from '../../shared/profiles/read/body.ts';
+
+/** How many bytes of big answers that clients have not read yet may be held: for one key, and for all keys together. */
+export const SEND_BUFFER_BYTES = { key: 8 * 1024 * 1024, all: 64 * 1024 * 1024 } as const;
+
+/** A connection on which nothing moves for this long is closed (process/listener.ts), and what it held is released. */
+const RETRY_AFTER_SECONDS = 10;
+
+// Bun keeps the part of an answer that the client has not read in memory for as long as the connection lasts. So that slow
+// clients can't fill the memory, a big answer is sent as a ReadableStream over its bytes, which are counted until Bun has
+// taken the last of them. Bun asks such a stream for its next piece only when the socket has taken the last one: seen with
+// Bun 1.4.5 for a default stream with a highWaterMark of 0, but not for a `direct` one. It sends a stream chunked, without
+// a Content-Length, and cancels it where the client has gone away, has read nothing for the idle timeout, or has asked by
+// HEAD.
+
+/** Larger bodies are counted. The answer to a single lookup has at most as many bytes by default (MAX_PROFILE_KIB). */
+const MAX_SMALL_BYTES = 64 * 1024;
+
+/** How much of a big body Bun is handed at a time. */
+const PIECE_BYTES = 64 * 1024;
+
+// The counts are a table in shared memory. Each worker has a row of its own, so that what a dead worker held can be taken
+// away. The first column is the sum of the row. Each other column counts for the keys whose identifiers hash to it. Of two
+// keys that both hold much, one pair in 4 095 has the same column, and shares one bound.
+
+const COLUMNS = 4_096;
+
+/** A worker's view of the counts. */
+export type SendBuffers = {
+  readonly counts: Int32Array;
+  /** Where the worker's row begins. */
+  readonly row: number;
+};
+
+/** Bytes that are counted as held, for one answer. */
+export type Hold = {
+  readonly sendBuffers: SendBuffers;
+  readonly column: number;
+  bytes: number;
+};
+
+/**
+ * What to send as this body: itself, or a stream over a copy of a big one. Texts are single lookups and are never counted.
+ * Throws `busy` where big answers that clients have not read yet leave no room for it.
+ */
+export function bufferedBody(
+  buffers: SendBuffers,
+  identifier: string,
+  body: string | Body,
+): string | Body | ReadableStream {
+  if (typeof body === 'string' || body.length <= MAX_SMALL_BYTES) return body;
+  const hold = holdBytes(buffers, identifier, body.length);
+  return streamOf(new Uint8Array(body), hold);
+}
+
+function streamOf(bytes: Body, hold: Hold): ReadableStream {
+  let sent = 0;
+  return new ReadableStream(
+    {
+      pull: (controller) => {
+        if (sent < bytes.length) {
+          controller.enqueue(bytes.subarray(sent, sent + PIECE_BYTES));
+          sent += PIECE_BYTES;
+          return;
+        }
+        releaseHold(hold);
+        controller.close();
+      },
+      cancel: () => releaseHold(hold),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Makes memory for the counts of this many workers. */
+export function createSendBufferMemory(workers: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(workers * COLUMNS * 4);
+}
+
+/** Opens the view of the worker whose row has this index, 0 or more. */
+export function joinSendBuffers(memory: SharedArrayBuffer, row: number): SendBuffers {
+  return { counts: new Int32Array(memory), row: row * COLUMNS };
+}
+
+/** Counts bytes for a key until they are released. Throws `busy`, and counts nothing, where a bound is exceeded. */
+export function holdBytes(sendBuffers: SendBuffers, identifier: string, bytes: number): Hold {
+  const column = 1 + (Bun.hash.xxHash32(identifier) % (COLUMNS - 1));
+  const hold = { sendBuffers, column, bytes };
+  // The bytes are counted before the sums are compared, so that two workers can't both take the last room.
+  add(hold, bytes);
+  if (
+    sumOf(sendBuffers.counts, column) <= SEND_BUFFER_BYTES.key &&
+    sumOf(sendBuffers.counts, 0) <= SEND_BUFFER_BYTES.all
+  )
+    return hold;
+  releaseHold(hold);
+  throw new AppError(
+    'busy',
+    'Answers that were asked for before and not read yet leave no room for this one; read them first.',
+    { retryAfterSeconds: RETRY_AFTER_SECONDS, isForClient: true },
+  );
+}
+
+/** Counts the bytes no more; may be called more than once. */
+export function releaseHold(hold: Hold): void {
+  add(hold, -hold.bytes);
+  hold.bytes = 0;
+}
+
+/** Takes away what a worker held when it ended; `row` is the index of the worker's row. */
+export function freeSendBuffersOf(memory: SharedArrayBuffer, row: number): void {
+  new Int32Array(memory, row * COLUMNS * 4, COLUMNS).fill(0);
+}
+
+function add({ sendBuffers: { counts, row }, column }: Hold, bytes: number): void {
+  Atomics.add(counts, row + column, bytes);
+  Atomics.add(counts, row, bytes);
+}
+
+/** The sum of a column over all workers. */
+function sumOf(counts: Int32Array, column: number): number {
+  let sum = 0;
+  for (let at = column; at < counts.length; at += COLUMNS) sum += Atomics.load(counts, at);
+  return sum;
+}

@@ -1,0 +1,38 @@
+import type { Reader } from '../../shared/db/reader.ts';
+import type { ServerDeps } from '../../shared/deps.ts';
+import type { Verifier } from '../../shared/keys/verify.ts';
+import type { Limits } from '../../shared/limits/limits.ts';
+import type { Leaderboard } from '../../shared/profiles/read/leaderboard.ts';
+import type { Lookup } from '../../shared/profiles/read/lookup.ts';
+import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
+import type { Collector } from '../observability/collector.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Answers } from './answers.ts';
+import type { Refusals } from './errors.ts';
+import type { SendBuffers } from './send-buffer-limit.ts';
+import type { Throttle } from './throttle.ts';
+import type { Transport } from './transport.ts';
+
+/** What the plugins and routes of the serving application work with: everything that is prepared once for all requests. */
+export type Serving = {
+  deps: ServerDeps;
+  transport: Transport;
+  reader: Reader;
+  log: Log;
+  nextRequestId: () => string;
+  verify: Verifier;
+  throttle: Throttle;
+  limits: Limits;
+  /** Counts what keys are used for. */
+  counter: UsageCounter;
+  sendBuffers: SendBuffers;
+  /** Null while METRICS_TOKEN is unset, since nobody could read them. */
+  metrics: Metrics | null;
+  lookup: Lookup;
+  leaderboard: Leaderboard;
+  answers: Answers;
+  refusals: Refusals;
+  collector: Collector;
+  isReady: () => boolean;
+};

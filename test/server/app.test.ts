@@ -1,0 +1,86 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { createApp } from '../../server/app.ts';
+import { closeService, createService } from '../../server/process/service.ts';
+import { expectRefusal, keyFor, pathOf, prepare, ROUTES } from '../support/requests.ts';
+import { testClock, testDeps } from '../support/world.ts';
+
+// Over the application's own list of routes: a route that is added without its guards fails.
+
+const clock = testClock();
+const deps = testDeps({ clock });
+const service = createService(deps, () => {});
+afterAll(() => closeService(service));
+const app = createApp(service);
+const secret = await prepare(deps);
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'];
+const paths = [...new Set(app.routes.map(({ path }) => path))];
+const isApi = (path: string) => path === '/api' || path.startsWith('/api/');
+const isPortal = (path: string) => /^\/(developers|manage)(\/|$)/.test(path);
+const isUnknown = (path: string) => ['/api', '/api/*', '/*'].includes(path);
+const targetOf = (path: string) => pathOf({ path }).replace('*', 'nothing');
+
+const ask = (path: string, method: string, key: string | null = null) =>
+  app.fetch(
+    new Request(`http://h${targetOf(path)}`, {
+      method,
+      headers: key === null ? {} : { Authorization: `Bearer ${key}` },
+    }),
+  );
+
+test('every route is documented, unknown, or the portal’s', () => {
+  const known = paths.filter((path) => !isUnknown(path) && !isPortal(path));
+  expect(known.sort()).toEqual(ROUTES.map(({ path }) => path).sort());
+  expect(paths.filter(isPortal).sort()).toEqual(['/developers', '/developers/*', '/manage', '/manage/*']);
+  expect(paths.filter(isApi).length).toBe(11);
+});
+
+test('no route validates or parses before a key is checked', () => {
+  for (const { path, hooks } of app.routes) {
+    for (const schema of ['body', 'query', 'params', 'headers', 'cookie', 'response'] as const) {
+      expect([path, schema, hooks[schema]]).toEqual([path, schema, undefined]);
+    }
+  }
+});
+
+describe('every route under /api, by every method', () => {
+  for (const path of paths.filter(isApi)) {
+    test(`${path} is refused without a key, and with one that does not work`, async () => {
+      for (const method of METHODS) {
+        clock.advance(60_001);
+        await expectRefusal(await ask(path, method), 401, { RateLimit: null });
+        await expectRefusal(await ask(path, method, 'plk_unknown'), 401, { RateLimit: null });
+      }
+    });
+
+    test(`${path} is refused by other methods than GET and HEAD, and counted unless it is free`, async () => {
+      const { secret: counted } = await keyFor(deps, ['100/1m']);
+      const isFree = ROUTES.find((route) => route.path === path)?.isFree === true;
+      for (const [index, method] of METHODS.filter((one) => !/GET|HEAD/.test(one)).entries()) {
+        const left = isFree ? 100 : 99 - index;
+        const answer = await ask(path, method, counted);
+        await expectRefusal(answer, isUnknown(path) ? 404 : 405, { RateLimit: `"1m";r=${left};t=60` });
+      }
+    });
+  }
+});
+
+describe('every route outside /api', () => {
+  for (const path of paths.filter((one) => !isApi(one) && !isPortal(one) && !/security|metrics/.test(one))) {
+    test(`${path} takes GET and HEAD only`, async () => {
+      for (const method of METHODS.filter((one) => !/GET|HEAD/.test(one))) {
+        await expectRefusal(await ask(path, method), isUnknown(path) ? 404 : 405);
+      }
+    });
+  }
+});
+
+test('what is looked up is answered in the same turn: Elysia awaits no hook and no handler of it', async () => {
+  for (const { path, access } of ROUTES.filter((route) => route.access !== 'anyone')) {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = ask(path, method, secret);
+      expect([path, access, method, answer instanceof Response]).toEqual([path, access, method, true]);
+      expect((await answer).status).toBe(200);
+    }
+  }
+});
