@@ -131,7 +131,14 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/cli', who: 'signed in', query: CLI_PARAMETERS, act: cliPage },
   { method: 'POST', path: '/developers/cli', who: 'signed in', fields: CLI_FIELDS, act: answerCli },
   { method: 'GET', path: '/developers/found', who: 'anyone', act: foundPage },
-  { method: 'POST', path: '/developers/found', who: 'anyone', fields: { secret: 'secret' }, act: giveBack },
+  {
+    method: 'POST',
+    path: '/developers/found',
+    who: 'anyone',
+    fields: { secret: 'secret' },
+    writesMain: true,
+    act: giveBack,
+  },
   ...OWNERS_PAGES,
   ...ADMINS_PAGES,
 ];

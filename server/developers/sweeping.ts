@@ -2,6 +2,7 @@ import type { Access } from '../../shared/access/access.ts';
 import { renewSessions } from '../../shared/access/open.ts';
 import { sweepSessions } from '../../shared/access/sweep.ts';
 import { SETTLE_MS } from '../../shared/clock.ts';
+import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { runInBackground } from './background.ts';
 import { tellOfSignIns } from './telling.ts';
 import type { Pages } from './visit.ts';
@@ -23,8 +24,9 @@ export function startSweeping({ access, background, report }: Pages, everyMs = S
   return setInterval(sweep, everyMs);
 }
 
-function sweepNow(access: Access): void {
+async function sweepNow(access: Access): Promise<void> {
   // Without a visitor nobody else notices that the file was moved away since.
   renewSessions(access);
+  await whenUnlocked(access.sessions.sqlite);
   sweepSessions(access.db, access.clock, access.sessions);
 }

@@ -1,4 +1,5 @@
 import { storeSignInNotices } from '../../shared/access/untold.ts';
+import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Pages } from './visit.ts';
 
@@ -12,6 +13,7 @@ const PAUSE_MS = 250;
 export async function tellOfSignIns({ access }: Pick<Pages, 'access'>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
+      await whenUnlocked(access.db.$client);
       storeSignInNotices(access);
       return;
     } catch (error) {

@@ -2,6 +2,7 @@ import type { Access } from '../../shared/access/access.ts';
 import { notePersonTokenUse, readPersonToken } from '../../shared/access/person-tokens.ts';
 import { readPlatformToken } from '../../shared/access/platform-tokens.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
+import { onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { runInBackground } from '../developers/background.ts';
 import type { Pages } from '../developers/visit.ts';
@@ -68,7 +69,7 @@ export function admitCaller(at: CallState, open: () => Pages): void {
   const caller = readCaller(access, sent);
   if (caller === null) throw BAD_TOKEN;
   const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be noted.', cause);
-  runInBackground(background, () => noteUse(access, caller), onFault);
+  runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, caller)), onFault);
   if (at.template === ANYTHING) throw new AppError('unknown_path');
   at.admitted = { pages, caller };
 }

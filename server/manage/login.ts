@@ -1,4 +1,5 @@
 import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
+import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { readPairs } from '../developers/form.ts';
 import type { Pages } from '../developers/visit.ts';
@@ -24,7 +25,7 @@ export type LoginRoute = { method: 'POST'; path: string; act: (call: LoginCall) 
 
 /**
  * Takes a request to such a path through its checks: how often its address has asked, the form, the client. Throws
- * `too_many_failures`, `invalid_request` and `invalid_client`.
+ * `too_many_failures`, `invalid_request` and `invalid_client`, and `busy` where the sessions file stays locked.
  */
 export async function openLogin(pages: Pages, request: Request): Promise<LoginCall> {
   const { headers } = request;
@@ -38,6 +39,7 @@ export async function openLogin(pages: Pages, request: Request): Promise<LoginCa
       `The only client is ${CLI_CLIENT_ID}; send it as client_id, without a secret.`,
     );
   }
+  await whenUnlocked(pages.access.sessions.sqlite);
   return { pages, client: { address }, parameters };
 }
 

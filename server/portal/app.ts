@@ -8,7 +8,7 @@ import { manage } from '../manage/app.ts';
 import { answerOutcome } from './answers.ts';
 import { refuseCrossSite } from './cross-site.ts';
 import { refuseVisit } from './refusals.ts';
-import { admitVisitor, openState, readSent } from './request-checks.ts';
+import { admitVisitor, openState, readSent, waitForLocks } from './request-checks.ts';
 
 /** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
 export type PortalParts = { config: Config; open: () => Pages; report: Pages['report'] };
@@ -31,6 +31,7 @@ function pages({ config, open, report }: PortalParts) {
     .onBeforeHandle(({ request }) => refuseCrossSite(request, config.publicUrl))
     .onBeforeHandle(async ({ at }) => readSent(at))
     .onBeforeHandle(({ at }) => admitVisitor(at, open))
+    .onBeforeHandle(async ({ at }) => waitForLocks(at))
     .mapResponse(({ at, responseValue }) => answerOutcome(at, responseValue as Outcome | Response))
     .onError(({ at, error }) => refuseVisit(config, report, error, at));
   for (const path of new Set(PAGE_ROUTES.map((route) => route.path))) {

@@ -1,6 +1,7 @@
 import type { Session } from '../../shared/access/session-row.ts';
 import { noteUse, readSession } from '../../shared/access/sessions.ts';
 import type { Config } from '../../shared/config/config.ts';
+import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { runInBackground } from '../developers/background.ts';
 import { readCookie, signInFault } from '../developers/cookies.ts';
@@ -107,6 +108,16 @@ export function admitVisitor(at: RequestState, open: () => Pages): { seeOther: s
   at.visit = { pages, access, ...sent, session: at.session, person };
 }
 
+/**
+ * Has a form wait for the files that it writes into, where another process writes there, without holding up other pages.
+ * Throws `busy` after 2 seconds.
+ */
+export async function waitForLocks({ request, route, visit }: RequestState): Promise<void> {
+  if (visit === null || request.method !== 'POST') return;
+  await whenUnlocked(visit.access.sessions.sqlite);
+  if (route?.writesMain) await whenUnlocked(visit.access.db.$client);
+}
+
 /** The page that somebody asked for who has to sign in first, with those of its parameters that it reads. */
 function wantedPage({ isPage }: Pages, path: string, query: Visit['query']): string {
   const pairs = [...query].flatMap(([name, value]) => (value === '' ? [] : [`${name}=${encodeURIComponent(value)}`]));
@@ -120,7 +131,7 @@ function sessionOf({ access, background, report }: Pages, cookie: string | undef
   const session = token === null ? null : readSession(access, token);
   if (session !== null) {
     const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be noted.', cause);
-    runInBackground(background, () => noteUse(access, session), onFault);
+    runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session)), onFault);
   }
   return session;
 }

@@ -1,4 +1,5 @@
 import type { Person } from '../actor.ts';
+import { whenUnlocked } from '../db/when-unlocked.ts';
 import { AppError } from '../errors.ts';
 import { refuseChangedKey } from '../keys/shown.ts';
 import type { Access, Client } from './access.ts';
@@ -39,6 +40,7 @@ export async function signInByPasskey(
   const { challenge } = answer;
   checkSignInChallenge(access, challenge);
   const { name, generation } = await checkPasskey(access, answer);
+  await whenUnlocked(access.sessions.sqlite);
   return writeSessions(access.sessions, (sqlite) => {
     useSignInChallenge(access, sqlite, challenge);
     return beginSession(access, { kind: 'admin', name, generation }, client);
@@ -70,6 +72,9 @@ export async function consumeAssertion(
   decision: Decision,
 ): Promise<Person> {
   const answer = readAssertion(text);
+  // What follows is written there too: a lock that lasts uses no challenge up.
+  await whenUnlocked(access.db.$client);
+  await whenUnlocked(access.sessions.sqlite);
   consumeChallenge(access, answer.challenge, { purpose: 'decision', admin, about: decisionText(decision) });
   const by = await checkPasskey(access, answer);
   if (by.name !== admin.name || by.generation !== admin.generation) {
@@ -101,6 +106,7 @@ async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertio
   const userHandle = admin.userHandle.toString('base64url');
   const party = relyingPartyOf(access.config.publicUrl);
   const { signCount } = await checkAssertion(party, challenge, { ...passkey, userHandle }, sent);
+  await whenUnlocked(access.db.$client);
   // While the signature was verified, the admin may have been removed or invited again.
   if (find()?.admin.generation !== admin.generation) throw gone();
   // Only after the signature, so that strangers learn nothing of it.

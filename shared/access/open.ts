@@ -3,7 +3,10 @@ import { closeDatabase, openDatabase } from '../db/open.ts';
 import { withTables } from '../db/tables.ts';
 import { createDeps } from '../deps.ts';
 import type { Access } from './access.ts';
-import { closeSessionsFile, isInPlace, openSessionsFile } from './sessions-file.ts';
+import { closeSessionsFile, isInPlace, openSessionsFile, type SessionsFile } from './sessions-file.ts';
+
+/** How long a write holds up all pages for the lock of another process, in milliseconds; they wait by `whenUnlocked` first. */
+const BUSY_TIMEOUT_MS = 50;
 
 /**
  * Opens what pages work on, for a thread of its own: one more connection to the main database, which must exist and be
@@ -12,7 +15,7 @@ import { closeSessionsFile, isInPlace, openSessionsFile } from './sessions-file.
 export function openAccess(config: Config): Access {
   const db = withTables(openDatabase(config.databasePath, 'pages'));
   try {
-    return { ...createDeps(db, config), sessions: openSessionsFile(config.databasePath) };
+    return { ...createDeps(db, config), sessions: openForPages(config.databasePath) };
   } catch (error) {
     db.$client.close();
     throw error;
@@ -33,5 +36,9 @@ export function renewSessions(access: Access): void {
   if (isInPlace(access.sessions)) return;
   // Closed first: two open files of one path would share the files beside it.
   closeSessionsFile(access.sessions);
-  access.sessions = openSessionsFile(access.config.databasePath);
+  access.sessions = openForPages(access.config.databasePath);
+}
+
+function openForPages(databasePath: string): SessionsFile {
+  return openSessionsFile(databasePath, undefined, BUSY_TIMEOUT_MS);
 }

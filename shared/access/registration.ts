@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../db/connect.ts';
 import { admins } from '../db/schema/people.ts';
+import { whenUnlocked } from '../db/when-unlocked.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { textInput } from '../keys/input-rules.ts';
@@ -66,6 +67,8 @@ export async function register(
   if (findPasskey(access.db, credential.credentialId) !== null) {
     throw new AppError('forbidden', 'This passkey is registered already.');
   }
+  await whenUnlocked(access.sessions.sqlite);
+  await whenUnlocked(access.db.$client);
   // One inside the other: where the database is locked, the address stays.
   writeSessions(access.sessions, (sqlite) => {
     const { admin: invited, generation } = useEnrolment(access, sqlite, secret);

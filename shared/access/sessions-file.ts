@@ -27,7 +27,7 @@ const APPLICATION_ID = 0x504c5332;
 /** The ids of files that earlier versions made, whose tables are replaced: then everybody signs in again. */
 const FORMER_IDS: readonly number[] = [0x504c5331];
 
-/** How long a page waits for the lock of another process, in milliseconds. Only pages wait; no lookup does. */
+/** How long a command waits for the lock of another process, in milliseconds. */
 const BUSY_TIMEOUT_MS = 2_000;
 
 /** The name of the setting that is {@link fileKey}. */
@@ -42,12 +42,16 @@ export function sessionsPath(databasePath: string): string {
  * Opens the sessions file of a main database, mode 0600, and makes it where it is missing. Throws `refused`, with a sentence
  * that says what to do, where it is damaged, another program's or can't be written, and `busy`.
  */
-export function openSessionsFile(databasePath: string, random: Random = systemRandom): SessionsFile {
+export function openSessionsFile(
+  databasePath: string,
+  random: Random = systemRandom,
+  busyTimeoutMs: number = BUSY_TIMEOUT_MS,
+): SessionsFile {
   const path = sessionsPath(databasePath);
   return guardSessions(path, () => {
     refuseSecondName(path);
     makeFile(path, realPath(databasePath));
-    const sqlite = openFile(path, BUSY_TIMEOUT_MS, refuseForeign);
+    const sqlite = openFile(path, busyTimeoutMs, refuseForeign);
     try {
       // A commit survives a crash of the program, and a power cut only after `flushSessions`.
       sqlite.run('PRAGMA synchronous = NORMAL');

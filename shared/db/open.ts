@@ -17,9 +17,9 @@ export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
 
 /**
  * How long a connection waits for another's write lock, in milliseconds: short in the server, where the wait blocks all
- * requests, and for pages, where it blocks all pages.
+ * requests, and for pages, where it blocks all pages: these wait by `whenUnlocked` first.
  */
-const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 2_000, look: 10_000 } as const;
+const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 50, look: 10_000 } as const;
 
 /**
  * How long a process waits, in milliseconds, while another one copies and migrates the database. The server waits too,

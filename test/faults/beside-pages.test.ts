@@ -7,7 +7,7 @@ import { profilectl } from '../support/cli.ts';
 import { importLines, jsonLines } from '../support/import.ts';
 import { DESCRIPTION, keysListed, request } from '../support/keys.ts';
 import { ADA, ownerWorld } from '../support/owner-pages.ts';
-import { visit } from '../support/pages.ts';
+import { valuesOf, visit } from '../support/pages.ts';
 import { startSmtp } from '../support/smtp.ts';
 
 // Pages in this process, and commands on the same database in processes of their own.
@@ -27,9 +27,10 @@ test('commands on the box and pages race for the places of a profile: never more
   // Pages give places back and take them again until the last command has ended.
   const codes = new Set<string | null>();
   while (!isOver) {
-    const { refusal, headers } = await visit({ pages }, '/developers/keys/new', { form: FORM, cookie });
+    const answer = await visit({ pages }, '/developers/keys/new', { form: FORM, cookie });
+    const { refusal } = answer;
     codes.add(refusal);
-    const [, location = ''] = headers.find(([name]) => name === 'Location') ?? [];
+    const [location = ''] = valuesOf(answer, 'location');
     const held = await keysListed(access, { states: ['pending'] });
     expect(held.length).toBeLessThanOrEqual(KEYS_PER_PROFILE);
     if (refusal === null && held.length < KEYS_PER_PROFILE)

@@ -66,9 +66,12 @@ export async function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sen
   const { form, cookie, method = form === undefined ? 'GET' : 'POST', address = '192.0.2.7' } = sent;
   const headers = {
     ...(form && SAME_ORIGIN),
-    ...(cookie && { cookie }),
+    ...(cookie && { cookie: Buffer.from(cookie).toString('latin1') }),
     ...(sent.isForwardedUnasked && { 'x-forwarded-for': '192.0.2.9' }),
-    ...sent.headers,
+    // Bun reads the bytes of a header as Latin-1.
+    ...Object.fromEntries(
+      Object.entries(sent.headers ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
+    ),
     'x-client-address': address,
     'x-request-id': 'test-1',
   };

@@ -1,4 +1,5 @@
 import { type HandedOver, handOver } from '../../../shared/access/hand-over.ts';
+import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type Answered, type Call, platformTokenOf } from '../call.ts';
 
@@ -6,8 +7,10 @@ import { type Answered, type Call, platformTokenOf } from '../call.ts';
  * `POST /manage/v1/sign-ins`: an address to which the backend sends a user who is signed in with it. Throws `bad_body` where
  * the body does not name one profile, and `not_found`.
  */
-export function signIns({ access, caller, body }: Call): Answered {
-  return { body: handOver(access, whoIn(body), platformTokenOf({ caller }).identifier) };
+export async function signIns({ access, caller, body }: Call): Promise<Answered> {
+  const who = whoIn(body);
+  await whenUnlocked(access.sessions.sqlite);
+  return { body: handOver(access, who, platformTokenOf({ caller }).identifier) };
 }
 
 function whoIn({ uid, authId }: Call['body']): HandedOver {

@@ -1,0 +1,94 @@
+import { expect, test } from 'bun:test';
+import { openSessionsFile, sessionsPath } from '../../../shared/access/sessions-file.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { openBare } from '../../../shared/db/connect.ts';
+import { serverOn } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
+import { DESCRIPTION, request } from '../../support/keys.ts';
+import { ADA } from '../../support/owner-pages.ts';
+import { fetchPage, signInOwner } from '../../support/pages.ts';
+
+import { testClock, testDeps } from '../../support/world.ts';
+
+// Another process holds the write lock of a file, as an import does, while pages are asked for at a server.
+
+/** A server with an owner who is signed in and has asked for a key, and how to hold the lock of a file. */
+async function lockedWorld() {
+  const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
+  await importLines(deps, [ADA]);
+  const identifier = await request(deps, { profile: 'ada' });
+  const server = await serverOn(deps);
+  const sessions = openSessionsFile(deps.config.databasePath);
+  const cookie = signInOwner({ ...deps, clock: systemClock, sessions }, 7);
+  sessions.sqlite.close();
+  const headers = { cookie };
+  const show = async (path: string) => {
+    const answer = await fetchPage(server, path, { headers });
+    return { status: answer.status, page: await answer.text() };
+  };
+  // The thread runs, and has noted this use of the session.
+  while ((await show('/developers/keys')).status !== 200) await Bun.sleep(10);
+  const send = (path: string, form: Record<string, string>) =>
+    fetchPage(server, path, { method: 'POST', headers, body: new URLSearchParams(form) });
+  const hold = (which: 'database' | 'sessions') => {
+    const { databasePath } = deps.config;
+    const other = openBare(which === 'database' ? databasePath : sessionsPath(databasePath), 'write');
+    other.run('BEGIN IMMEDIATE');
+    return () => {
+      other.run('ROLLBACK');
+      other.close();
+    };
+  };
+  return { identifier, show, send, hold };
+}
+
+const FORMS = {
+  database: (identifier: string) =>
+    [`/developers/keys/${identifier}/rename`, { name: 'Another name' }, `/developers/keys/${identifier}`] as const,
+  sessions: () =>
+    ['/developers/sign-in', { name: 'ada', address: 'ada@example.org', next: '' }, '/developers'] as const,
+};
+
+for (const file of ['database', 'sessions'] as const) {
+  test(`${file}: a form waits for the lock two seconds, then is refused with what was typed; pages that read are shown meanwhile`, async () => {
+    const { identifier, show, send, hold } = await lockedWorld();
+    const [path, form] = FORMS[file](identifier);
+    const release = hold(file);
+    const startedAtMs = systemClock.monotonicMs();
+    let isOver = false;
+    const sent = Promise.all([send(path, form), send(path, form)]).finally(() => {
+      isOver = true;
+    });
+    let shown = 0;
+    while (!isOver) {
+      expect((await show('/developers/keys')).status).toBe(200);
+      shown++;
+      await Bun.sleep(10);
+    }
+    const [answer] = await sent;
+    const tookMs = systemClock.monotonicMs() - startedAtMs;
+    release();
+    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([503, 'busy']);
+    expect(await answer.text()).toContain('What you typed is still here.');
+    expect(tookMs).toBeGreaterThanOrEqual(2_000);
+    expect(tookMs).toBeLessThan(5_000);
+    expect(shown).toBeGreaterThan(20);
+    expect((await send(path, form)).status).toBe(303);
+  }, 20_000);
+
+  test(`${file}: a form that waits is carried out once the lock is released, each of several once`, async () => {
+    const { identifier, show, send, hold } = await lockedWorld();
+    const [path, form, next] = FORMS[file](identifier);
+    const release = hold(file);
+    const sent = [send(path, form), ...(file === 'database' ? [send('/developers/keys/new', KEY)] : [])];
+    await Bun.sleep(500);
+    release();
+    for (const answer of await Promise.all(sent)) expect(answer.status).toBe(303);
+    expect((await show(next)).status).toBe(200);
+    const { page } = await show('/developers/keys');
+    if (file === 'database')
+      expect([page.split('Another name').length, page.split('A new key').length]).toEqual([2, 2]);
+  }, 20_000);
+}
+
+const KEY = { name: 'A new key', description: DESCRIPTION, permissions: 'api.lookup' };
