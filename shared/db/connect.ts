@@ -16,10 +16,10 @@ export type Db = BunSQLiteDatabase & Opened;
 declare const IS_IN_TRANSACTION: unique symbol;
 
 /** The argument that a write transaction passes to its function: the tables inside the transaction ({@link isInTransaction}). */
-export type Tx = BunSQLiteDatabase & { readonly [IS_IN_TRANSACTION]: true };
+export type Tx = Db & { readonly [IS_IN_TRANSACTION]: true };
 
 /** Whether the connection has a transaction open. It has one at a time, so the tables inside it are those of the database. */
-export function isInTransaction(db: Db): db is Db & Tx {
+export function isInTransaction(db: Db): db is Tx {
   return db.$client.inTransaction;
 }
 

@@ -1,9 +1,13 @@
 import { drizzle } from 'drizzle-orm/bun-sqlite';
 import type { Db, Opened, Sqlite } from './connect.ts';
 
-/** An open main database with its tables through Drizzle. */
+const known = new WeakMap<Sqlite, Db>();
+
+/** An open main database with its tables through Drizzle: the same object each time, since queries are kept for it. */
 export function withTables({ $client }: Opened): Db {
-  return Object.assign(drizzle(keepingStatements($client)), { $client });
+  const made = known.get($client) ?? Object.assign(drizzle(keepingStatements($client)), { $client });
+  known.set($client, made);
+  return made;
 }
 
 /**

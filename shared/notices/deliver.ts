@@ -1,5 +1,6 @@
-import type { Sqlite } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import { openBeside } from '../db/open.ts';
+import { withTables } from '../db/tables.ts';
 import type { Deps, ServerDeps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Outcome } from '../keys/lifecycle.ts';
@@ -24,7 +25,7 @@ const MAX_FAILURES = 3;
  */
 export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: Step): Promise<Outcome> {
   if (noticeIds.length === 0) return { identifier, warning: warning ?? null };
-  const sqlite = deps.db.$client;
+  const { db } = deps;
   try {
     const mailer = await deps.mailer();
     if (mailer === null)
@@ -32,9 +33,9 @@ export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: S
         identifier,
         warning: 'Nobody is told yet: MAIL_URL is not set here. A running server that has it sends the mail.',
       };
-    const sending = { deps, sqlite, mailer, report: () => undefined, isStopping: () => false, identifier };
+    const sending = { deps, db, mailer, report: () => undefined, isStopping: () => false, identifier };
     await sendAll({ ...sending, maxFailures: 1 });
-    return { identifier, warning: warningOf(sqlite, deps.clock.nowMs(), noticeIds) };
+    return { identifier, warning: warningOf(db, deps.clock.nowMs(), noticeIds) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { identifier, warning: `Nobody may have been told yet. ${error.message} ${AGAIN}` };
@@ -43,8 +44,8 @@ export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: S
 
 const AGAIN = 'A running server tries again for three days.';
 
-function warningOf(sqlite: Sqlite, nowMs: number, noticeIds: readonly number[]): string | null {
-  const undelivered = undeliveredOf(sqlite, nowMs, noticeIds);
+function warningOf(db: Db, nowMs: number, noticeIds: readonly number[]): string | null {
+  const undelivered = undeliveredOf(db, nowMs, noticeIds);
   const refused = undelivered.find(({ result }) => result === 'refused');
   if (refused !== undefined) return `The notice was not delivered. ${refused.fault}`;
   // One that was tried and has no fault is just being sent by the server. A request that was not tried is told with others.
@@ -58,14 +59,14 @@ function warningOf(sqlite: Sqlite, nowMs: number, noticeIds: readonly number[]):
  */
 export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: boolean): boolean {
   if (isReminding && config.mail !== null) {
-    const sqlite = openBeside(config.databasePath);
+    const beside = openBeside(config.databasePath);
     try {
-      storeReminders(sqlite, clock);
+      storeReminders(withTables({ $client: beside }), clock);
     } finally {
-      sqlite.close();
+      beside.close();
     }
   }
-  return hasDueNotice(db.$client, clock.nowMs());
+  return hasDueNotice(withTables(db), clock.nowMs());
 }
 
 /**
@@ -84,13 +85,14 @@ export async function sendNotices(
   try {
     // What is claimed, and what came of it, survives a power cut.
     sqlite.run('PRAGMA synchronous = FULL');
-    for (const dropped of dropOldNotices(sqlite, clock)) {
+    const db = withTables({ $client: sqlite });
+    for (const dropped of dropOldNotices(db, clock)) {
       const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;
       report('warn', `${mail} could not be delivered for three days and was dropped.`);
     }
     const mailer = await deps.mailer();
     if (mailer === null) return false;
-    return await sendAll({ deps, sqlite, mailer, report, isStopping, identifier: null, maxFailures: MAX_FAILURES });
+    return await sendAll({ deps, db, mailer, report, isStopping, identifier: null, maxFailures: MAX_FAILURES });
   } finally {
     sqlite.close();
   }

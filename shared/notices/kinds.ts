@@ -9,10 +9,11 @@ import { rejectionMail, revocationMail } from '../keys/mails.ts';
 import { renamingMail, submissionMail } from '../keys/owner-mails.ts';
 import { resumptionMail, suspensionMail } from '../keys/suspension-mails.ts';
 import type { Mail } from '../mail/mail.ts';
-import type { Claimed, NoticeKey } from './claim.ts';
+import type { Claimed } from './claim.ts';
 import { addressMail, banMail, enrolmentMail, signInMail } from './people-mails.ts';
 import { reminderMail } from './reminder-mail.ts';
 import { isStepAhead } from './reminders.ts';
+import type { NoticeKey } from './rows.ts';
 
 /** To whom a notice's mail goes, the time at which it is sent (milliseconds since 1970), and what it says of the service. */
 export type Sent = {

@@ -1,4 +1,4 @@
-import type { Sqlite } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Report } from '../limits/ledger.ts';
@@ -29,7 +29,7 @@ const STORE_RETRY_MS = 250;
 /** Everything that sending needs: dependencies, a connection that may write, the mailer, and a log of what happens. */
 export type Sending = {
   deps: Pick<Deps, 'clock' | 'config'>;
-  sqlite: Sqlite;
+  db: Db;
   mailer: Mailer;
   report: Report;
   isStopping: () => boolean;
@@ -60,15 +60,12 @@ export async function sendAll(sending: Sending): Promise<boolean> {
 }
 
 /** Claims what is due next for a recipient to whom no mail is on its way; null where none may begin now. */
-function claimNext(
-  { deps, sqlite, identifier, isStopping, maxFailures }: Sending,
-  deliveries: Deliveries,
-): Claimed | null {
+function claimNext({ deps, db, identifier, isStopping, maxFailures }: Sending, deliveries: Deliveries): Claimed | null {
   const { open, failures, faults } = deliveries;
   if (isStopping() || failures >= maxFailures || faults.length > 0 || open.size >= MOST_OPEN) return null;
   try {
     const isSettled = deps.clock.settledMs() !== null;
-    return claimNotice(sqlite, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
+    return claimNotice(db, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
     // What comes of the deliveries that are under way has to be stored by this connection. A lock may be free the next time.
     if (open.size === 0) throw error;
@@ -134,7 +131,7 @@ function endingOf(delivery: Delivery): Ending {
 }
 
 /** Stores what came of a try, and reports it. Where the database can't be written for ten seconds, that is reported. */
-async function store({ deps, sqlite, report }: Sending, claimed: Claimed, ending: Ending): Promise<void> {
+async function store({ deps, db, report }: Sending, claimed: Claimed, ending: Ending): Promise<void> {
   const { kind, key, uid, together } = claimed;
   const others = together.length === 0 ? '' : ` and ${together.length} more`;
   const mail = `The ${kind} mail about ${subjectInWords({ identifier: key?.identifier ?? null, uid })}${others}`;
@@ -143,7 +140,7 @@ async function store({ deps, sqlite, report }: Sending, claimed: Claimed, ending
   else if (ending.result === 'failed') report('warn', `${mail} was not delivered yet. ${ending.fault}`);
   for (let turn = 0; turn < STORE_TRIES; turn++) {
     try {
-      return endNotice(sqlite, claimed, ending, deps.clock);
+      return endNotice(db, claimed, ending, deps.clock);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
     }

@@ -1,5 +1,6 @@
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
+import { withTables } from '../db/tables.ts';
 import { type Undelivered, undeliveredNotices } from '../notices/undelivered.ts';
 
 /** Mails without a secret that were not delivered: how many wait, since when, and which ended so within 30 days. */
@@ -14,8 +15,8 @@ export type NoticeStatus = {
 const LISTED_MS = 30 * DAY_MS;
 
 /** Reads it from a database of the newest schema. Throws `busy`. */
-export function readNoticeStatus({ $client: sqlite }: Opened, nowMs: number): NoticeStatus {
-  const all = undeliveredNotices(sqlite, nowMs, nowMs - LISTED_MS);
+export function readNoticeStatus(db: Opened, nowMs: number): NoticeStatus {
+  const all = undeliveredNotices(withTables(db), nowMs, nowMs - LISTED_MS);
   const waiting = all.filter(({ result }) => result === 'waiting');
   return {
     waiting: waiting.length,

@@ -15,6 +15,7 @@ import { guardDatabase } from '../db/faults.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { lockForServing } from '../db/serving.ts';
 import { syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
+import { withTables } from '../db/tables.ts';
 import { withUnfinished } from '../db/unfinished.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
@@ -136,7 +137,9 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
   const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
   copyBackup(file, temporary);
   refuseUnlikeShown(shown, `The backup ${file}`, () => factsOfBackup(file));
-  const dropped = withFile(temporary, 'write', (copy) => dropRestoredNotices(copy, systemClock));
+  const dropped = withFile(temporary, 'write', (copy) =>
+    dropRestoredNotices(withTables({ $client: copy }), systemClock),
+  );
   giveToOwnerOf(like, temporary);
   const { kept, prepared: people } = setAside(path, {
     read: (old) => ({ people: readPeople(old), erased: readErasedProfiles(old) }),

@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Clock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
+import { hasColumn } from '../db/has-column.ts';
 import { migrate } from '../db/migrate.ts';
 import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
@@ -15,7 +16,7 @@ export type ErasedProfiles = ReadonlyMap<number, number>;
 
 /** Reads which profiles a database has erased. Throws what SQLite throws. */
 export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
-  if (sqlite.query("SELECT 1 FROM sqlite_schema WHERE name = 'erased_profiles'").get() === null) return new Map();
+  if (!hasColumn(sqlite, 'erased_profiles', 'id')) return new Map();
   const rows = withTables({ $client: sqlite }).select().from(erasedProfiles).all();
   return new Map(rows.map(({ id, at }) => [id, at]));
 }

@@ -191,8 +191,7 @@ const THINGS: Thing[] = [
     isStored: true,
     make: ({ access, clock, identifier }) => {
       revokeKey(access, { identifier, reason: 'No longer needed.', by: onBox('admin') });
-      const { $client: sqlite } = access.db;
-      return () => undeliveredNotices(sqlite, clock.nowMs(), 0).some(({ result }) => result === 'waiting');
+      return () => undeliveredNotices(access.db, clock.nowMs(), 0).some(({ result }) => result === 'waiting');
     },
   },
 ];

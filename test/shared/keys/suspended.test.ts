@@ -161,7 +161,7 @@ test('it can be changed, and has what was changed once it is resumed', async () 
 test('a reminder that was stored before it was suspended is not sent', async () => {
   const { identifier } = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
   clock.advance(61 * DAY_MS);
-  storeReminders(deps.db.$client, clock);
+  storeReminders(deps.db, clock);
   moveByAdmin(deps, identifier, 'suspend');
   expect((await told()).filter((mail) => mail.includes('expires soon'))).toEqual([]);
 });

@@ -139,7 +139,7 @@ describe('a sign-in', () => {
 
   test('that waits in a backup is dropped when it is restored', () => {
     signIn();
-    expect(dropRestoredNotices(deps.db.$client, clock)).toEqual([{ identifier: null, uid: 1, kind: 'new-sign-in' }]);
+    expect(dropRestoredNotices(deps.db, clock)).toEqual([{ identifier: null, uid: 1, kind: 'new-sign-in' }]);
     expect(stored()).not.toMatch(/192\.0\.2|Mozilla/);
   });
 });

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { dueStep, storeReminders } from '../../../shared/notices/reminders.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
@@ -280,7 +281,7 @@ test('what became of reminders before notices were stored is carried over, and n
       .flat();
   const carriedOver = ['key00000 30 accepted', 'key00000 7 dropped', 'key00001 30 refused', 'key00002 7 accepted'];
   expect(stored()).toEqual(carriedOver);
-  storeReminders(sqlite, { settledMs: () => 39 * DAY_MS - 6 * DAY_MS });
+  storeReminders(withTables({ $client: sqlite }), { settledMs: () => 39 * DAY_MS - 6 * DAY_MS });
   expect(stored()).toEqual([...carriedOver, 'key00001 7 waiting', 'key00002 7 waiting'].sort());
   sqlite.close();
 });

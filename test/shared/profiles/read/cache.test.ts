@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { noteChanges } from '../../../../shared/db/changes.ts';
 import { openBeside } from '../../../../shared/db/open.ts';
 import { endView, renewView } from '../../../../shared/db/reader.ts';
+import { withTables } from '../../../../shared/db/tables.ts';
 import { type Claimed, claimNotice } from '../../../../shared/notices/claim.ts';
 import { storeReminders } from '../../../../shared/notices/reminders.ts';
 import { endNotice } from '../../../../shared/notices/store.ts';
@@ -101,13 +102,13 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
     act.reject = () => run('reject', rejected, '--reason', 'no');
     const { identifier } = await issue(deps, { profile: 'user2' }, { expiresAtMs: EXPIRY_MS });
     act['what a reminder leaves'] = () => {
-      const sqlite = openBeside(deps.config.databasePath);
+      const beside = withTables({ $client: openBeside(deps.config.databasePath) });
       const clock = { nowMs: () => EXPIRY_MS - 60_000, settledMs: () => EXPIRY_MS - 60_000 };
-      storeReminders(sqlite, clock);
-      const claimed = claimNotice(sqlite, clock, { identifier, busyLanes: [], isSettled: true });
+      storeReminders(beside, clock);
+      const claimed = claimNotice(beside, clock, { identifier, busyLanes: [], isSettled: true });
       expect(claimed?.kind).toBe('reminder');
-      endNotice(sqlite, claimed as Claimed, { result: 'accepted' }, clock);
-      sqlite.close();
+      endNotice(beside, claimed as Claimed, { result: 'accepted' }, clock);
+      beside.$client.close();
     };
     act.approve = () => issue(deps, { profile: 'user4' });
     act.revoke = () => run('revoke', identifier, '--reason', 'no');
