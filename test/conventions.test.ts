@@ -239,7 +239,7 @@ describe('one owner each', () => {
           'cli/keys/reject.ts',
           'cli/keys/revoke.ts',
         ],
-        'server/developers/pages/revoke-key.ts',
+        'server/portal/owner/revoke-key.ts',
       ],
     ],
     ['letting a decision of an admin through', /hasAsserted: true/, ['shared/access/assertions.ts']],

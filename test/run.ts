@@ -28,7 +28,7 @@ const SLOW = [
   'test/server/process/**',
   'test/server/manage/{feed,foreign-clients}*.test.ts',
   'test/server/{damaged,freshness,docs/examples,http/big-answers}.test.ts',
-  'test/server/developers/{platform,restored}.test.ts',
+  'test/server/portal/{platform,restored}.test.ts',
   'test/shared/access/mail-limits.test.ts',
   'test/shared/db/{database-files,log-keeper,upgrade}.test.ts',
   'test/shared/keys/{approval-protocol,ban,expire,shown}.test.ts',

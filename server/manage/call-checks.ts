@@ -4,11 +4,11 @@ import { readPlatformToken } from '../../shared/access/platform-tokens.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
 import { onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
-import { runInBackground } from '../developers/background.ts';
-import type { Pages } from '../developers/visit.ts';
 import { credentialsOf } from '../http/authenticate.ts';
 import { ARRIVED_HEADERS, JSON_BODY, ROUTE_HEADER, readText, targetOf } from '../http/forwarded.ts';
 import { queryParameters } from '../http/parameters.ts';
+import { runInBackground } from '../portal/background.ts';
+import type { Pages } from '../portal/requests/visit.ts';
 import {
   type Answered,
   type Call,

@@ -3,7 +3,7 @@ import type { PersonToken } from '../../shared/access/person-tokens.ts';
 import type { PlatformToken } from '../../shared/access/platform-tokens.ts';
 import type { PlatformRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { Pages } from '../developers/visit.ts';
+import type { Pages } from '../portal/requests/visit.ts';
 
 /** Who asks, by the token that the request has: a platform's backend, or a person's `profilectl`. */
 export type Caller =

@@ -1,14 +1,14 @@
 import { Elysia } from 'elysia';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { PAGE_ROUTES } from '../developers/routes.ts';
-import type { Outcome, Pages, Visit } from '../developers/visit.ts';
 import { methodsOf, refuseMethod } from '../http/forwarded.ts';
 import { manage } from '../manage/app.ts';
-import { answerOutcome } from './answers.ts';
-import { refuseCrossSite } from './cross-site.ts';
-import { refuseVisit } from './refusals.ts';
-import { admitVisitor, openState, readSent, waitForLocks } from './request-checks.ts';
+import { answerOutcome } from './requests/answers.ts';
+import { refuseCrossSite } from './requests/cross-site.ts';
+import { refuseVisit } from './requests/refusals.ts';
+import { admitVisitor, openState, readSent, waitForLocks } from './requests/request-checks.ts';
+import type { Outcome, Pages, Visit } from './requests/visit.ts';
+import { PAGE_ROUTES } from './routes.ts';
 
 /** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
 export type PortalParts = { config: Config; open: () => Pages; report: Pages['report'] };

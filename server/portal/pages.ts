@@ -1,9 +1,9 @@
 import type { Access } from '../../shared/access/access.ts';
-import { createBackground, stopBackground } from '../developers/background.ts';
-import { isPagePath } from '../developers/page-path.ts';
-import { PAGE_ROUTES } from '../developers/routes.ts';
-import type { Pages } from '../developers/visit.ts';
 import { createThrottleMemory, joinThrottle } from '../http/throttle.ts';
+import { createBackground, stopBackground } from './background.ts';
+import { isPagePath } from './requests/page-path.ts';
+import type { Pages } from './requests/visit.ts';
+import { PAGE_ROUTES } from './routes.ts';
 
 /** How many sets of addresses are remembered that have sent found secrets, or have asked for tokens: 32 addresses each. */
 const TRY_SETS = 64;

@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/config/config.ts';
 import { refuseCall } from '../manage/refusals.ts';
 import { createPortalApp, type PortalParts } from './app.ts';
-import { refuseVisit } from './refusals.ts';
+import { refuseVisit } from './requests/refusals.ts';
 
 // What threads that serve requests say in the portal's place. They load it at the first such request.
 

@@ -1,7 +1,7 @@
-import { settleBackground } from '../../server/developers/background.ts';
-import type { Pages } from '../../server/developers/visit.ts';
 import { createPortalApp } from '../../server/portal/app.ts';
+import { settleBackground } from '../../server/portal/background.ts';
 import { createPages, stopPages } from '../../server/portal/pages.ts';
+import type { Pages } from '../../server/portal/requests/visit.ts';
 import type { Portal } from '../../server/process/portal.ts';
 import { answerPort } from '../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../server/process/running-server.ts';

@@ -1,7 +1,7 @@
 import { exchangeCliCode } from '../../../shared/access/cli-codes.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { runInBackground } from '../../developers/background.ts';
-import { tellOfSignIns } from '../../developers/telling.ts';
+import { runInBackground } from '../../portal/background.ts';
+import { tellOfSignIns } from '../../portal/sign-in/telling.ts';
 import type { Answered } from '../call.ts';
 import { type LoginCall, parameter } from '../login.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground } from '../../../server/developers/background.ts';
+import { settleBackground } from '../../../server/portal/background.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';

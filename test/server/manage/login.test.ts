@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
-import { settleBackground } from '../../../server/developers/background.ts';
 import { FAILURES } from '../../../server/http/throttle.ts';
+import { settleBackground } from '../../../server/portal/background.ts';
 import { readPersonToken } from '../../../shared/access/person-tokens.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import { hiddenIn } from '../../support/admin-pages.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground } from '../../../server/developers/background.ts';
 import { FAILURES } from '../../../server/http/throttle.ts';
 import type { Admitted } from '../../../server/manage/call.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
+import { settleBackground } from '../../../server/portal/background.ts';
 import { removeAdmin } from '../../../shared/access/admins.ts';
 import { listTokens, removeToken } from '../../../shared/access/platform-tokens.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';

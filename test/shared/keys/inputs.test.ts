@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { parseGrant } from '../../../cli/keys/grant.ts';
-import { fieldsOf, readDecision } from '../../../server/developers/passkeys/decision-form.ts';
+import { fieldsOf, readDecision } from '../../../server/portal/passkeys/decision-form.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { AppError } from '../../../shared/errors.ts';

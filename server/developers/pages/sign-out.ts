@@ -1,9 +1,0 @@
-import { removeCookie } from '../cookies.ts';
-import { endOwnSession } from '../signed-in.ts';
-import type { Outcome, Visit } from '../visit.ts';
-
-/** `POST /developers/sign-out`: ends the session, and removes its cookie also where the end of it can't be stored. */
-export function signOut(visit: Visit): Outcome {
-  const flash = endOwnSession(visit) ? 'signed-out' : 'signed-out-here';
-  return { seeOther: '/developers', flash, cookies: [removeCookie(visit.access.config, 'session')] };
-}

@@ -1,0 +1,18 @@
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../requests/perform.ts';
+import type { Visit } from '../requests/visit.ts';
+
+/** The path of the requests that wait. */
+export const QUEUE_PATH = '/developers/admin';
+
+/** The addresses of the admins' pages about keys, as a browser needs them. */
+export function adminKeyPath({ access: { config } }: Pick<Visit, 'access'>): (identifier: string) => string {
+  return (identifier) => publicPath(config, `/developers/admin/keys/${encodeURIComponent(identifier)}`);
+}
+
+/** The path where an admin goes on who has decided on a request: the next one that waits, else the queue. */
+export async function nextRequest(visit: Visit, decided: string): Promise<string> {
+  const next = await performHere(visit, OPERATIONS.nextPending, { identifier: decided });
+  return next === null ? QUEUE_PATH : `/developers/admin/keys/${next}`;
+}

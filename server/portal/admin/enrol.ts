@@ -1,0 +1,95 @@
+import { readEnrolment } from '../../../shared/access/enrolments.ts';
+import { beginRegistration, register } from '../../../shared/access/registration.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { notePage } from '../html/note-page.ts';
+import { timeText } from '../html/time.ts';
+import enrolScript from '../passkeys/enrol.browser.js' with { type: 'text' };
+import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../passkeys/passkey-form.ts';
+import { oneValue } from '../requests/form.ts';
+import { ruleSentence } from '../requests/rules.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+
+const TITLE = 'Register a passkey';
+
+/**
+ * `GET /developers/enrol`: the page of the address that `profilectl admins add` prints. The address's secret stands behind
+ * its `#`, so this page knows nothing of it, and its script sends it with the form.
+ */
+export function enrolPage(visit: Visit): Page {
+  const { config } = visit.access;
+  const fault = passkeyFault(visit);
+  if (fault !== null) return notePage(TITLE, fault);
+  return {
+    title: TITLE,
+    scripts: [enrolScript],
+    body: html`<h1>${TITLE}</h1>
+${WITHOUT_SCRIPT}
+<p class="note" id="missing" hidden>This address is not whole: open the one that you were sent, with everything behind its #.</p>
+<p>You were sent this address to become an admin of this service. Nothing happens before you continue.</p>
+${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secret', ''))}`,
+  };
+}
+
+/**
+ * `POST /developers/enrol`: without a passkey, shows for whom the address is and asks to make one; with one, registers it.
+ * Throws `forbidden` for an address that does not work, and `too_many_challenges`.
+ */
+export async function enrol(visit: Visit): Promise<Outcome> {
+  const { access, form, client } = visit;
+  if (passkeyFault(visit) !== null) return { ...enrolPage(visit), refusal: 'no_sign_in' };
+  const secret = oneValue(form, 'secret');
+  const name = oneValue(form, 'name');
+  const credential = credentialIn(form);
+  if (credential === null) return ask(visit, { secret, name: 'My passkey' }, NO_FAULTS);
+  try {
+    await register(access, secret, { credential, name }, client);
+    return { seeOther: '/developers/enrol/registered' };
+  } catch (error) {
+    const sentence = ruleSentence(error);
+    if (sentence !== null)
+      return { ...ask(visit, { secret, name }, new Map([['name', sentence]])), refusal: 'refused_form' };
+    if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
+    return { ...ask(visit, { secret, name }, new Map([['', error.message]])), refusal: 'forbidden' };
+  }
+}
+
+/** `GET /developers/enrol/registered`: what comes next. */
+export function registeredPage({ access: { config } }: Visit): Page {
+  const title = 'Your passkey is registered';
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p>It does not count yet. Tell the operator that it was you: <code>profilectl admins confirm</code> with your name shows there when and from where it was registered, and lets you in.</p>
+<p>After that you can <a href="${publicPath(config, '/developers/admin')}">sign in</a>.</p>`,
+  };
+}
+
+function ask(visit: Visit, { secret, name }: { secret: string; name: string }, faults: Faults): Page {
+  const { access } = visit;
+  const enrolment = readEnrolment(access, secret);
+  const field = textField({
+    name: 'name',
+    label: 'Name of the passkey',
+    hint: 'So that you can tell it from others later, such as “Laptop” or “Blue key”.',
+    value: name,
+    bounds: { least: 1, most: 64 },
+    faults,
+  });
+  return {
+    title: TITLE,
+    scripts: PASSKEY_SCRIPTS,
+    body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
+<p>For the admin <strong><bdi>${enrolment.name}</bdi></strong>. This address works once, until ${timeText(enrolment.expiresAtMs)}.</p>
+<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or the like when it is used. You sign in with it, and confirm each decision.</p>
+${passkeyForm({
+  action: publicPath(access.config, '/developers/enrol'),
+  button: 'Make a passkey',
+  parts: [field, hiddenField('secret', secret)],
+  passkey: 'create',
+  options: beginRegistration(access, secret),
+})}`,
+  };
+}

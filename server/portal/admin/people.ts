@@ -1,0 +1,52 @@
+import { type AdminView, listAdmins, type PasskeyView } from '../../../shared/access/admins.ts';
+import { type Html, html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { timeText } from '../html/time.ts';
+import { written } from '../html/written.ts';
+import type { Page, Visit } from '../requests/visit.ts';
+
+/** `GET /developers/admin/people`: one's own passkeys, where one's sessions are, and who is an admin. */
+export function people({ access, session }: Visit): Page {
+  const { config } = access;
+  const own = session?.person.name ?? '';
+  const admins = listAdmins(access);
+  const passkeys = admins.find(({ name }) => name === own)?.passkeys ?? [];
+  const confirmed = passkeys.filter(({ confirmedAt }) => confirmedAt !== null);
+  const items = passkeys.map((passkey) => {
+    const canGo = confirmed.some(({ id }) => id !== passkey.id);
+    const remove = html`<form method="post" action="${publicPath(config, `/developers/admin/people/passkeys/${passkey.id}/remove`)}"><button class="second">Remove<span class="unseen"> ${passkey.name}</span> …</button></form>`;
+    return html`<li>${describe(passkey)}${canGo ? remove : ''}</li>`;
+  });
+  return {
+    title: 'People',
+    body: html`<h1>People</h1>
+<h2>Your passkeys</h2>
+<ul class="plain">${items}</ul>
+<p>To add one, for another device, ask the operator for an address: <code>profilectl admins invite ${typedName(own)} --keep-passkeys</code> prints it. You register the passkey there and give it a name; once the operator has confirmed it, you sign in with either. The last one can’t be removed.</p>
+<p>Where you are signed in stands under <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>, where you can end one or all of them.</p>
+<h2>Admins</h2>
+${adminTable(admins)}
+<p>Admins are added and removed on the machine that runs the service, with <code>profilectl admins</code>.</p>`,
+  };
+}
+
+/** A passkey in a sentence or two. */
+export function describe({ name, registeredAt, registeredFrom, confirmedAt, lastUsedAt }: PasskeyView): Html {
+  const used = lastUsedAt === null ? 'not used yet' : html`last used ${timeText(Date.parse(lastUsedAt))}`;
+  const state = confirmedAt === null ? html`<strong>It waits to be confirmed by the operator.</strong>` : '';
+  return html`<strong>${written(name)}</strong>, registered ${timeText(Date.parse(registeredAt))} from ${registeredFrom}, ${used}. ${state}`;
+}
+
+function adminTable(admins: readonly AdminView[]): Html {
+  const rows = admins.map(({ name, state, addedAt, passkeys }) => {
+    const used = passkeys.flatMap(({ lastUsedAt }) => lastUsedAt ?? []).sort();
+    const last = used.at(-1);
+    return html`<tr><th scope="row">${written(name)}</th><td data-label="State">${state}</td><td data-label="Added">${timeText(Date.parse(addedAt))}</td><td data-label="Passkey last used">${last === undefined ? 'never' : timeText(Date.parse(last))}</td></tr>`;
+  });
+  return html`<table class="stack"><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Added</th><th scope="col">Passkey last used</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** A name as it may stand in a command line; one that a shell would not take as one word is left for the reader to type. */
+function typedName(name: string): string {
+  return /^[\w.@-]+$/.test(name) ? name : '<name>';
+}

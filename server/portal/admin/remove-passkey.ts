@@ -1,0 +1,68 @@
+import { findAdmin, viewOf } from '../../../shared/access/admins.ts';
+import { beginDecision, consumeAssertion, type SignedAdmin } from '../../../shared/access/assertions.ts';
+import type { Decision } from '../../../shared/access/decision.ts';
+import { listPasskeys, removePasskey } from '../../../shared/access/passkeys.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
+import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
+import { removeCookie } from '../requests/cookies.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import { signedAdmin } from '../sign-in/signed-in.ts';
+import { describe } from './people.ts';
+
+/**
+ * `POST /developers/admin/people/passkeys/:id/remove`: without a passkey's answer, shows which one is removed and asks for
+ * it; with one for exactly this, removes it and ends all sessions of this admin, this one too. Throws `not_found`, and
+ * `refused` for the last one.
+ */
+export async function removeOwnPasskey(visit: Visit): Promise<Outcome> {
+  const { access, form, params } = visit;
+  const signed = signedAdmin(visit);
+  const { name } = findAdmin(access.db, signed.name);
+  const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);
+  if (passkey === undefined) throw new AppError('not_found', 'There is no such passkey of yours.');
+  const decision: Decision = { operation: 'remove passkey', identifier: String(passkey.id), shown: '' };
+  const show = (faults: Faults) => ask(visit, signed, decision, viewOf(passkey), faults);
+  const credential = credentialIn(form);
+  if (credential === null) return show(NO_FAULTS);
+  try {
+    removePasskey(access, await consumeAssertion(access, signed, credential, decision), passkey.id);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
+    return { ...show(new Map([['', error.message]])), refusal: 'forbidden' };
+  }
+  return {
+    seeOther: '/developers/admin/sign-in',
+    flash: 'passkey-removed',
+    cookies: [removeCookie(access.config, 'session')],
+  };
+}
+
+function ask(
+  visit: Visit,
+  signed: SignedAdmin,
+  decision: Decision,
+  passkey: Parameters<typeof describe>[0],
+  faults: Faults,
+): Page {
+  const { access } = visit;
+  const title = 'Remove a passkey?';
+  const people = publicPath(access.config, '/developers/admin/people');
+  return {
+    title,
+    scripts: PASSKEY_SCRIPTS,
+    body: html`${errorSummary(faults)}<h1>${title}</h1>
+<p>${describe(passkey)}</p>
+<p>It can’t be used here any more, and all your sessions end, this one too: whoever has that passkey may have begun one. Sign in again with another one after that.</p>
+${passkeyForm({
+  action: `${people}/passkeys/${passkey.id}/remove`,
+  button: 'Remove it with a passkey of mine',
+  parts: [],
+  passkey: 'get',
+  options: beginDecision(access, signed, decision),
+})}
+<p><a href="${people}">Back, without removing it</a></p>`,
+  };
+}

@@ -1,0 +1,49 @@
+import { AppError } from '../../../shared/errors.ts';
+import { endFoundKey } from '../../../shared/keys/found.ts';
+import { html } from '../../html.ts';
+import { blockOf } from '../../http/client-address.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { countFailure, type Throttle } from '../../http/throttle.ts';
+import { formTo, NO_FAULTS, textArea } from '../html/fields.ts';
+import { oneValue } from '../requests/form.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+
+/** `GET /developers/found`: where somebody who found a secret gives it back, without signing in. */
+export function foundPage({ access: { config } }: Visit): Page {
+  const field = textArea({
+    name: 'secret',
+    label: 'The secret, or a text that has it',
+    hint: 'A secret begins with plk_. Up to ten in one text are looked for.',
+    value: '',
+    rows: 4,
+    faults: NO_FAULTS,
+  });
+  return {
+    title: 'Found a secret?',
+    body: html`<h1>Found a secret?</h1>
+<p>If you have found the secret of an API key, in a public repository, a log or a screenshot, paste it here. An Active or suspended key that has it is revoked at once, and its owner and the admins are told. Nothing is kept of what you paste, and you are not asked who you are.</p>
+${formTo(publicPath(config, '/developers/found'), 'Give it back', field)}`,
+  };
+}
+
+/**
+ * `POST /developers/found`: revokes the Active and suspended keys whose secrets stand in the text, and says the same whatever was in it.
+ * Throws `too_many_failures` where an address has sent 30 texts within a minute.
+ */
+export function giveBack({ access, pages, form, client }: Visit): Outcome {
+  refuseMany(pages.foundTexts, client.address);
+  endFoundKey(access, oneValue(form, 'secret'));
+  return { seeOther: '/developers/found', flash: 'found' };
+}
+
+/** Whoever tries texts one after the other to find out a secret is stopped as one who tries them as keys. */
+function refuseMany(foundTexts: Throttle, address: string): void {
+  try {
+    countFailure(foundTexts, blockOf(address));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const sentence =
+      'Too many texts came from this address within a minute; nothing was done with this one. Wait a little, then paste it again.';
+    throw new AppError('too_many_failures', sentence, error.details);
+  }
+}

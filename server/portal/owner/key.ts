@@ -1,0 +1,52 @@
+import { canMove } from '../../../shared/keys/key.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { type Html, html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
+import { historyTable } from '../html/key-history.ts';
+import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
+import { written } from '../html/written.ts';
+import { performHere } from '../requests/perform.ts';
+import type { Page, Visit } from '../requests/visit.ts';
+import { stateInWords } from './key-state.ts';
+import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
+
+/** `GET /developers/keys/:identifier`: everything about one of one's own keys, and what can be done with it. */
+export async function keyPage(visit: Visit): Promise<Page> {
+  const identifier = visit.params.identifier as string;
+  const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
+  const isGranted = key.permissions.length > 0;
+  const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
+  const owner = ownProfile(visit);
+  const linkTo = ownKeyPath(visit);
+  return {
+    title: `Key ${identifier}`,
+    body: html`<h1>${written(key.name)}</h1>
+<p>Key <code>${identifier}</code> ${stateTag(key)}</p>
+${bannedNote(owner)}
+${stateInWords(key, history)}
+${actions(visit, key, owner.banned)}
+${isGranted ? html`<h2>What was granted</h2>${factList(grantFacts(key))}` : ''}
+${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
+<h2>What was asked for</h2>
+${factList(requestFacts(key, linkTo))}
+<h2>History</h2>
+${historyTable(history)}`,
+  };
+}
+
+/** Links to what can be done in this state; each page asks once more. */
+function actions({ access: { config } }: Visit, { identifier, state }: KeyView, isBanned: boolean): Html {
+  const own = `/developers/keys/${identifier}`;
+  const possible: [isPossible: boolean, path: string, text: string][] = [
+    [!isBanned, `${own}/rename`, 'Rename it'],
+    [canMove(state, 'withdraw'), `${own}/withdraw`, 'Withdraw the request'],
+    [state === 'Active' && !isBanned, `/developers/keys/new?successor-of=${identifier}`, 'Request a successor'],
+    [canMove(state, 'revoke'), `${own}/revoke`, 'Revoke it'],
+  ];
+  const links = possible.flatMap(([isPossible, path, text]) =>
+    isPossible ? [html`<li><a href="${publicPath(config, path)}">${text}</a></li>`] : [],
+  );
+  return links.length === 0 ? html`` : html`<ul class="actions">${links}</ul>`;
+}

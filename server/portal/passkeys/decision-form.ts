@@ -1,0 +1,102 @@
+import type { z } from 'zod';
+import type { Decision } from '../../../shared/access/decision.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
+import { readAnswer, typedText } from '../../../shared/keys/input-text.ts';
+import { parseInput } from '../../../shared/keys/parse-input.ts';
+import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
+import { DECISIONS } from '../../../shared/operations.ts';
+import { allValues, type FieldKinds, type Form, oneValue } from '../requests/form.ts';
+import { PASSKEY_FIELD } from './passkey-form.ts';
+
+/** A decision on a key: the name of one of the operations that can be decided, and its input. */
+export type KeyDecision = Decision;
+
+/** The operation of a name that admins decide on the page of a key; undefined where there is none. */
+export function decisionNamed(name: string): AnyOperation | undefined {
+  return DECISIONS.find((operation) => operation.name === name);
+}
+
+/** The operation that a decision is about. Throws `bad_form` where it can't be decided on. */
+export function operationOf({ operation: name }: Pick<KeyDecision, 'operation'>): AnyOperation {
+  const operation = decisionNamed(name);
+  if (operation === undefined) throw new AppError('bad_form');
+  return operation;
+}
+
+/** The fields of an operation's form: names and schemas of its inputs, as admins have to give them. */
+export function decidedFields(operation: AnyOperation): [input: string, schema: z.ZodType][] {
+  const { identifier: _, ...fields } = inputFor(operation, 'admin').shape;
+  return Object.entries(fields);
+}
+
+/** All of them, once each. */
+export const ALL_DECIDED_FIELDS = new Map(DECISIONS.flatMap(decidedFields));
+
+/** The fields of a form that decides on a key; each operation has some of them. */
+export const DECISION_FIELDS: FieldKinds = {
+  operation: 'one',
+  ...Object.fromEntries(
+    [...ALL_DECIDED_FIELDS].map(([input, schema]) => [
+      formNameOf(input, schema),
+      factsOf(schema).kind === 'permissions' ? 'many' : 'one',
+    ]),
+  ),
+  shown: 'one',
+  ...PASSKEY_FIELD,
+};
+
+/**
+ * Reads a decision on a key from a form. Spans such as `90d` count from `nowMs`. Returns what is wrong with it too, a
+ * sentence for each field. Throws `bad_form` for an operation that there is not.
+ */
+export function readDecision(
+  form: Form,
+  identifier: string,
+  nowMs: number,
+): { decision: KeyDecision; faults: Map<string, string> } {
+  const operation = operationOf({ operation: oneValue(form, 'operation') });
+  const { values, faults } = readFields(operation, form, nowMs, Object.keys(DECISION_FIELDS));
+  return { decision: { operation: operation.name, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
+}
+
+/**
+ * Reads those fields of an operation's form that are named; others than the operation has are left out. Returns the values by
+ * the names of the operation's inputs, and what is wrong with them, a sentence for each field of the form.
+ */
+export function readFields(
+  operation: AnyOperation,
+  form: Form,
+  nowMs: number,
+  names: readonly string[],
+): { values: Record<string, unknown>; faults: Map<string, string> } {
+  const values: Record<string, unknown> = {};
+  const faults = new Map<string, string>();
+  for (const [input, schema] of decidedFields(operation)) {
+    const name = formNameOf(input, schema);
+    if (!names.includes(name)) continue;
+    try {
+      values[input] = parseInput(schema, readAnswer(factsOf(schema), allValues(form, name), nowMs));
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'usage') throw error;
+      faults.set(name, error.message);
+    }
+  }
+  return { values, faults };
+}
+
+/** The fields that send exactly this decision again: names and values. */
+export function fieldsOf(decision: KeyDecision): [name: string, value: string][] {
+  const { operation, shown } = decision;
+  const values = new Map<string, unknown>(Object.entries(decision));
+  return [
+    ['operation', operation],
+    ...decidedFields(operationOf(decision)).flatMap(([input, schema]) =>
+      typedText(factsOf(schema).kind, values.get(input)).map((text): [string, string] => [
+        formNameOf(input, schema),
+        text,
+      ]),
+    ),
+    ['shown', shown],
+  ];
+}

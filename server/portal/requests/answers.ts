@@ -1,0 +1,70 @@
+import { refusalOf } from '../../../shared/errors.ts';
+import { ROUTE_HEADER } from '../../http/forwarded.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { runInBackground } from '../background.ts';
+import { EMPTY_POLICY, layPage, type Visitor } from '../html/layout.ts';
+import { removeCookie, setCookie } from './cookies.ts';
+import { flashText } from './flash.ts';
+import type { RequestState } from './request-checks.ts';
+import type { Outcome, Page, Pages } from './visit.ts';
+
+/** How long the line that says what a form did waits to be shown. */
+const FLASH_SECONDS = 60;
+
+type HeaderList = [name: string, value: string][];
+
+/** Makes the response of what a route did: a page, or the way to another one. One that is made already stays as it is. */
+export function answerOutcome(at: RequestState, outcome: Outcome | Response): Response {
+  if (outcome instanceof Response) return outcome;
+  const { cookies = [], after } = outcome;
+  const { background, report } = at.pages as Pages;
+  if (after !== undefined) {
+    runInBackground(background, after, (cause) => report('error', 'Work for a page failed.', cause));
+  }
+  const answer = 'seeOther' in outcome ? redirect(at, outcome) : show(at, outcome);
+  for (const cookie of cookies) answer.headers.append('Set-Cookie', cookie);
+  answer.headers.set(ROUTE_HEADER, at.template);
+  return answer;
+}
+
+function show(at: RequestState, page: Page): Response {
+  const { config } = at;
+  const { text, contentSecurityPolicy } = layPage(config, visitorOf(at), page);
+  const headers = pageHeaders(contentSecurityPolicy);
+  if (at.flash !== null) headers.push(['Set-Cookie', removeCookie(config, 'flash')]);
+  if (page.refusal === undefined) return new Response(text, { headers });
+  const { status = 200, headers: headersOf } = refusalOf(page.refusal);
+  headers.push(['X-Error-Code', page.refusal], ...Object.entries(headersOf?.(page.details ?? {}) ?? {}));
+  return new Response(text, { status, headers });
+}
+
+function redirect({ config }: RequestState, { seeOther, flash }: Extract<Outcome, { seeOther: string }>): Response {
+  const headers: HeaderList = [['Location', publicPath(config, seeOther)], ...pageHeaders(EMPTY_POLICY)];
+  if (flash !== undefined) headers.push(['Set-Cookie', setCookie(config, 'flash', flash, FLASH_SECONDS)]);
+  return new Response('', { status: 303, headers });
+}
+
+/** Who sees the answer, as far as its head shows. */
+export function visitorOf({ path, session, flash }: Pick<RequestState, 'path' | 'session' | 'flash'>): Visitor {
+  const person = session?.person ?? null;
+  return {
+    kind: person?.kind ?? null,
+    ...(person?.kind === 'admin' && { name: person.name }),
+    flash: flashText(flash),
+    path,
+  };
+}
+
+/** The headers of every page. */
+export function pageHeaders(contentSecurityPolicy: string): HeaderList {
+  return [
+    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Content-Security-Policy', contentSecurityPolicy],
+    ['Cache-Control', 'no-store'],
+    // With no-referrer, a form's Origin would be null.
+    ['Referrer-Policy', 'same-origin'],
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
+    ['X-Content-Type-Options', 'nosniff'],
+  ];
+}

@@ -1,0 +1,52 @@
+import type { Config } from '../../../shared/config/config.ts';
+import { isLoopback } from '../../../shared/net.ts';
+
+/** The cookies: who is signed in, which browser asked for a code, which browser is known, and what a form has done. */
+export type CookieName = 'session' | 'sign-in' | 'known' | 'flash';
+
+/** What cookies need of the configuration. */
+type At = Pick<Config, 'publicUrl'>;
+
+/**
+ * A sentence on why nobody can sign in through pages of this configuration, or null. Cookies need HTTPS, or a browser on
+ * the same machine; and an address that a proxy has not named can't be believed.
+ */
+export function signInFault({ publicUrl }: At, isForwardedUnasked: boolean): string | null {
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol !== 'https:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
+    return 'Nobody can sign in here yet: set PUBLIC_URL to an address that begins with https://.';
+  }
+  if (isForwardedUnasked) {
+    return 'Nobody can sign in here yet: requests come through a proxy, so set TRUSTED_PROXIES to its address.';
+  }
+  return null;
+}
+
+/**
+ * The value of a cookie in a Cookie header; null where it is absent, or there several times. Only spaces and tabs are taken
+ * off its name: browsers let other hosts of the same site set `__Host-session` with another kind of space before it.
+ */
+export function readCookie(at: At, header: string | undefined, name: CookieName): string | null {
+  const wanted = `${prefixOf(at)}${name}=`;
+  const found = (header ?? '').split(';').flatMap((part) => {
+    const pair = part.replace(/^[ \t]+/, '');
+    return pair.startsWith(wanted) ? [pair.slice(wanted.length)] : [];
+  });
+  return found.length === 1 && found[0] !== '' ? (found[0] as string) : null;
+}
+
+/** The value of a Set-Cookie header. `value` must be base64url or a word. */
+export function setCookie(at: At, name: CookieName, value: string, maxAgeSeconds: number): string {
+  const secure = prefixOf(at) === '' ? '' : ' Secure;';
+  return `${prefixOf(at)}${name}=${value}; Path=/; Max-Age=${maxAgeSeconds};${secure} HttpOnly; SameSite=Lax`;
+}
+
+/** The value of a Set-Cookie header that removes a cookie. */
+export function removeCookie(at: At, name: CookieName): string {
+  return setCookie(at, name, '', 0);
+}
+
+/** Browsers take a cookie with this prefix only over HTTPS, from this very host and for all of its paths (RFC 6265bis). */
+function prefixOf({ publicUrl }: At): '__Host-' | '' {
+  return publicUrl.startsWith('https://') ? '__Host-' : '';
+}

@@ -1,0 +1,13 @@
+import { AppError } from '../../../shared/errors.ts';
+
+/**
+ * Throws `cross_site` unless a form was sent by a page of this very origin, as the browser says: by `Sec-Fetch-Site`, or
+ * by `Origin` where that header is absent, as over plain HTTP. Cookies with SameSite are no protection against other hosts
+ * of the same site.
+ */
+export function refuseCrossSite({ method, headers }: Pick<Request, 'method' | 'headers'>, publicUrl: string): void {
+  if (method !== 'POST') return;
+  const site = headers.get('sec-fetch-site');
+  const isOwn = site === null ? headers.get('origin') === new URL(publicUrl).origin : site === 'same-origin';
+  if (!isOwn) throw new AppError('cross_site');
+}

@@ -1,0 +1,37 @@
+import type { KeyEventName } from '../../../shared/db/key-columns.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { ALL_OPERATIONS } from '../../../shared/operations.ts';
+
+/** The lines that tell what a form has done, on the page that is shown next. The list is closed: no line has a value in it. */
+const FLASHES = {
+  'signed-in': 'You are signed in.',
+  'signed-out': 'You are signed out.',
+  'signed-out-here':
+    'This browser is signed out. The server could not store that the session is over: if somebody else may have its cookie, sign in again later, and end it under Sessions.',
+  'session-ended': 'That session is ended.',
+  'cli-ended': 'That profilectl is not let in any more.',
+  'sessions-ended': 'All your sessions are ended, and no profilectl is let in any more.',
+  'passkey-removed': 'The passkey is removed, and all your sessions are ended.',
+  found:
+    'Thank you. If an Active or suspended key has a secret that stood in your text, it is revoked now, and its owner and the admins are told.',
+} as const;
+
+/** Which line: one of these, or that of an operation on keys, by the event that tells of it. */
+export type FlashCode = keyof typeof FLASHES | `key-${KeyEventName}`;
+
+const LINES: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(FLASHES),
+  ...ALL_OPERATIONS.flatMap(({ event, texts }): [string, string][] =>
+    event === null || texts === null || texts.done === null ? [] : [[`key-${event}`, texts.done]],
+  ),
+]);
+
+/** The code of the line that says that an operation was done; null where the next page says it by itself. */
+export function flashOf({ event, texts }: Pick<AnyOperation, 'event' | 'texts'>): FlashCode | null {
+  return event === null || texts === null || texts.done === null ? null : `key-${event}`;
+}
+
+/** The line of a code that a cookie has brought back; null where it is none. */
+export function flashText(code: string | null): string | null {
+  return code === null ? null : (LINES.get(code) ?? null);
+}

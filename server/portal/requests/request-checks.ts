@@ -1,0 +1,137 @@
+import type { Session } from '../../../shared/access/session-row.ts';
+import { noteUse, readSession } from '../../../shared/access/sessions.ts';
+import type { Config } from '../../../shared/config/config.ts';
+import { onceUnlocked, whenUnlocked } from '../../../shared/db/when-unlocked.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { ARRIVED_HEADERS, FORM, readText, targetOf } from '../../http/forwarded.ts';
+import { runInBackground } from '../background.ts';
+import { PAGE_ROUTES } from '../routes.ts';
+import { readCookie, signInFault } from './cookies.ts';
+import { type Form, readForm, readQuery } from './form.ts';
+import { withNext } from './next.ts';
+import type { PageRoute, Pages, Visit } from './visit.ts';
+
+// The checks that a request passes on its way to its page, in the order of this file.
+
+/** How a request is logged that was refused before it was known which page it is for, or that is for none. */
+export const ANY_PAGE = '/developers/*';
+
+/** What is known of a request on its way to its page; the answer to a refusal shows it. */
+export type RequestState = {
+  readonly config: Config;
+  readonly request: Request;
+  readonly requestId: string;
+  /** As it was sent, percent-encoded. */
+  readonly path: string;
+  /** The path of its route, or {@link ANY_PAGE}. */
+  readonly template: string;
+  /** Its entry in the table; null where no page has its path, or the page has not its method. */
+  readonly route: PageRoute | null;
+  readonly params: Readonly<Record<string, string>>;
+  query: ReadonlyMap<string, string>;
+  /** The fields of a POST, once they were read. */
+  form: Form | null;
+  /** What pages need, once the files were opened; `unopenable` where they can't be. */
+  pages: Pages | 'unopenable' | null;
+  session: Session | null;
+  flash: string | null;
+  /** Once it was let in. */
+  visit: Visit | null;
+};
+
+const ENTRIES: ReadonlyMap<string, PageRoute> = new Map(
+  PAGE_ROUTES.map((route) => [`${route.method} ${route.path}`, route]),
+);
+
+/** Begins to look at a request; `params` are the parts of its path as Elysia decodes them: null for what can't be decoded. */
+export function openState(
+  config: Config,
+  request: Request,
+  template: string,
+  params: Readonly<Record<string, string | null>> = {},
+): RequestState {
+  const { method, url, headers } = request;
+  const isWhole = !template.endsWith('*') && Object.values(params).every((part) => part);
+  return {
+    config,
+    request,
+    requestId: headers.get(ARRIVED_HEADERS.requestId) ?? '',
+    path: targetOf(url).path,
+    template: isWhole ? template : ANY_PAGE,
+    route: (isWhole && ENTRIES.get(`${method === 'HEAD' ? 'GET' : method} ${template}`)) || null,
+    params: params as Record<string, string>,
+    query: new Map(),
+    form: null,
+    pages: null,
+    session: null,
+    flash: null,
+    visit: null,
+  };
+}
+
+/** Reads the fields of a form and the parameters of a query. Throws the refusals of both, and `unknown_path`. */
+export async function readSent(at: RequestState): Promise<void> {
+  const { request, route, template } = at;
+  if (template === ANY_PAGE) throw new AppError('unknown_path');
+  // Another method: the route says which the path has.
+  if (route === null) return;
+  if (request.method === 'POST') at.form = readForm(await readText(request, FORM), route.fields ?? {});
+  at.query = readQuery(targetOf(request.url).query, route.query ?? []);
+}
+
+/**
+ * Opens the files and finds out who is signed in. Where somebody has to sign in for a page, returns the way there. Throws
+ * `signed_out` and `forbidden`, and what `open` throws.
+ */
+export function admitVisitor(at: RequestState, open: () => Pages): { seeOther: string } | undefined {
+  const { config, request, route, params, query, form } = at;
+  if (route === null) return;
+  at.pages = 'unopenable';
+  const pages = open();
+  at.pages = pages;
+  const cookie = request.headers.get('cookie') ?? undefined;
+  const isForwardedUnasked = config.trustedProxies === null && request.headers.has('x-forwarded-for');
+  at.session = signInFault(config, isForwardedUnasked) === null ? sessionOf(pages, cookie) : null;
+  at.flash = readCookie(config, cookie, 'flash');
+  const person = at.session?.person ?? null;
+  if (route.who !== 'anyone' && person === null) {
+    if (request.method === 'POST') throw new AppError('signed_out');
+    const signIn = route.who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
+    return { seeOther: withNext(signIn, wantedPage(pages, at.path, query)) };
+  }
+  if (route.who !== 'anyone' && route.who !== 'signed in' && person?.kind !== route.who)
+    throw new AppError('forbidden');
+  const { access } = pages;
+  const [address, agent] = [ARRIVED_HEADERS.address, 'user-agent'].map((name) => request.headers.get(name) ?? '');
+  const client = { address: address as string, agent: agent as string };
+  const sent = { cookie, isForwardedUnasked, client, params, query, form: form ?? new Map() };
+  at.visit = { pages, access, ...sent, session: at.session, person };
+}
+
+/**
+ * Has a form wait for the files that it writes into, where another process writes there, without holding up other pages.
+ * Throws `busy` after 2 seconds.
+ */
+export async function waitForLocks({ request, route, visit }: RequestState): Promise<void> {
+  if (visit === null || request.method !== 'POST') return;
+  await whenUnlocked(visit.access.sessions.sqlite);
+  if (route?.writesMain) await whenUnlocked(visit.access.db.$client);
+}
+
+/** The page that somebody asked for who has to sign in first, with those of its parameters that it reads. */
+function wantedPage({ isPage }: Pages, path: string, query: Visit['query']): string {
+  const pairs = [...query].flatMap(([name, value]) => (value === '' ? [] : [`${name}=${encodeURIComponent(value)}`]));
+  const whole = `${path}?${pairs.join('&')}`;
+  return isPage(whole) ? whole : path;
+}
+
+/** The session of the cookie. Its use is noted once the page is sent. */
+function sessionOf({ access, background, report }: Pages, cookie: string | undefined): Session | null {
+  const token = readCookie(access.config, cookie, 'session');
+  const session = token === null ? null : readSession(access, token);
+  if (session !== null) {
+    const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be noted.', cause);
+    runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session)), onFault);
+  }
+  return session;
+}

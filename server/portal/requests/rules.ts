@@ -1,0 +1,46 @@
+import type { Person } from '../../../shared/actor.ts';
+import { AppError, isForOperator } from '../../../shared/errors.ts';
+import { faultsIn } from '../../../shared/keys/parse-input.ts';
+import { inputFor, type Operation } from '../../../shared/operations/entry.ts';
+import { type Faults, NO_FAULTS } from '../html/fields.ts';
+import { performHere } from './perform.ts';
+import type { Outcome, Page, Visit } from './visit.ts';
+
+/**
+ * The sentence of an error that says which rule of the product a person has broken (`usage`, `refused`), to be shown beside
+ * the form; null for every other error. A `refused` that tells of a file or a disk is for the operator only.
+ */
+export function ruleSentence(error: unknown): string | null {
+  if (!(error instanceof AppError) || (error.code !== 'usage' && error.code !== 'refused')) return null;
+  return isForOperator(error) ? null : error.message;
+}
+
+/** What a form that does something comes to: what is done leads on, what breaks a rule shows the form again. */
+type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faults) => Page };
+
+/**
+ * Does what a form asks for. Where it breaks a rule of the product, shows the form again, with each field that breaks one, or
+ * else with the sentence of the rule for the whole form. Throws every error that is about no rule.
+ */
+export async function performForm<Input extends object, Output>(
+  visit: Visit,
+  operation: Operation<Input, Output>,
+  input: Input,
+  { done, show }: FormEnds<Output>,
+): Promise<Outcome> {
+  try {
+    return done(await performHere(visit, operation, input));
+  } catch (error) {
+    const ofForm = (sentence: string): Faults => new Map([['', sentence]]);
+    if (error instanceof AppError && error.code === 'too_many_requests') {
+      return { ...show(ofForm(error.message)), refusal: error.code, details: error.details };
+    }
+    const sentence = ruleSentence(error);
+    if (sentence === null) throw error;
+    const faults =
+      (error as AppError).code === 'usage'
+        ? faultsIn(inputFor(operation, (visit.person as Person).kind), input)
+        : NO_FAULTS;
+    return { ...show(faults.size > 0 ? faults : ofForm(sentence)), refusal: 'refused_form' };
+  }
+}

@@ -1,0 +1,109 @@
+import { makeCliCode } from '../../../shared/access/cli-codes.ts';
+import { CODE_PERIOD_MS, CODE_TRIES } from '../../../shared/access/code-rows.ts';
+import { showCode } from '../../../shared/access/code-text.ts';
+import type { Session } from '../../../shared/access/session-row.ts';
+import { type Html, html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { hiddenField } from '../html/fields.ts';
+import { factList } from '../html/key-facts.ts';
+import { written } from '../html/written.ts';
+import { ownProfile } from '../owner/own-profile.ts';
+import { oneValue } from '../requests/form.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import { type CliRequest, cliAnswer, cliParameters, readCliRequest } from './cli-request.ts';
+
+/** `GET /developers/cli`: asks whether a `profilectl` on another machine is to be let in. Throws `bad_parameter`. */
+export function cliPage(visit: Visit): Page {
+  return show(
+    visit,
+    readCliRequest((name) => visit.query.get(name) ?? ''),
+  );
+}
+
+/**
+ * `POST /developers/cli`: lets it in, or not, and tells it so: by an address of its own machine, or by a code that the person
+ * types. Asks again where somebody else is signed in than the page has shown. Throws `bad_parameter` and `too_many_pages`.
+ */
+export function answerCli(visit: Visit): Outcome {
+  const { access, form, session } = visit;
+  const request = readCliRequest((name) => oneValue(form, name));
+  const decision = oneValue(form, 'decision');
+  if (oneValue(form, 'shown') !== shownAs(visit)) return show(visit, request);
+  if (decision === 'refuse') return refused(visit, request);
+  if (decision !== 'let in') return show(visit, request);
+  const code = makeCliCode(access, (session as Session).signed, request);
+  return request.redirectUri === null ? codeToType(code, request) : letIn(visit, request, code);
+}
+
+/** Who is signed in, as the form sends it back. */
+function shownAs({ session }: Visit): string {
+  const { signed } = session as Session;
+  return signed.kind === 'admin' ? `admin ${signed.name}` : `owner ${signed.profileId}`;
+}
+
+function show(visit: Visit, request: CliRequest): Page {
+  const { access, client, person } = visit;
+  const isAdmin = person?.kind === 'admin';
+  const who = isAdmin
+    ? html`the admin ${written(person.name)}`
+    : html`the owner of ${written(ownProfile(visit).username)}`;
+  const fields = cliParameters(request).map(([name, value]) => hiddenField(name, value));
+  return {
+    title: 'Let profilectl in?',
+    body: html`<h1>Let profilectl in?</h1>
+<p><strong>Only if you have just run <code>profilectl login</code> yourself.</strong> Whoever is let in acts as you.</p>
+${factList([
+  ['Machine', html`${written(request.machine)} (as it calls itself)`],
+  ['This browser’s address', client.address],
+  ['It will act as', who],
+  ['It may', isAdmin ? FOR_ADMINS : FOR_OWNERS],
+])}
+<form method="post" action="${publicPath(access.config, '/developers/cli')}">${fields}${hiddenField('shown', shownAs(visit))}
+<p><button name="decision" value="let in">Let it in</button> <button name="decision" value="refuse" class="second">Don’t</button></p></form>
+<p>You can end it at any time under <a href="${publicPath(access.config, '/developers/sessions')}">Sessions</a>.</p>`,
+  };
+}
+
+const FOR_OWNERS =
+  'see the keys of your profile, request, rename, withdraw and revoke them, for 90 days at most, and until it was not used for 30 days';
+
+const FOR_ADMINS =
+  'read requests and keys, for 12 hours; each decision still asks for your passkey in a browser, where you see what is decided';
+
+/** A form's redirect to another origin is forbidden by our policy, so that a page leads there. */
+function letIn(visit: Visit, request: CliRequest, code: string): Page {
+  const goOn = answerTo(visit, request, { code });
+  return {
+    title: 'profilectl is let in',
+    goOn,
+    body: html`<h1>profilectl is let in</h1>
+<p>Your browser goes back to profilectl on ${written(request.machine)} now. <a href="${goOn}">Go there</a> where it does not by itself. If nothing is there any more, run <code>profilectl login</code> again.</p>`,
+  };
+}
+
+function codeToType(code: string, { machine }: CliRequest): Page {
+  return {
+    title: 'Type this code',
+    body: html`<h1>Type this code</h1>
+<p><code class="whole">${showCode(code)}</code></p>
+<p>Type it into the terminal in which <code>profilectl login</code> waits on ${written(machine)}. <strong>Only if you typed that command yourself; nobody will ask you for it.</strong></p>
+<p>It works once, for ${CODE_PERIOD_MS / 60_000} minutes and ${CODE_TRIES} tries, and only there.</p>`,
+  };
+}
+
+function refused(visit: Visit, request: CliRequest): Page {
+  const body: Html = html`<h1>profilectl is not let in</h1>`;
+  if (request.redirectUri === null) {
+    return { title: 'Not let in', body: html`${body}<p>Nothing was done. You can close this page.</p>` };
+  }
+  const goOn = answerTo(visit, request, { error: 'access_denied' });
+  return {
+    title: 'Not let in',
+    goOn,
+    body: html`${body}<p>Nothing was done. Your browser tells profilectl so now. <a href="${goOn}">Go there</a> where it does not by itself.</p>`,
+  };
+}
+
+function answerTo({ access }: Visit, request: CliRequest, outcome: Parameters<typeof cliAnswer>[2]): string {
+  return cliAnswer(request.redirectUri as string, request.state, outcome, access.config.publicUrl);
+}

@@ -1,0 +1,47 @@
+import { enterHandOver, readHandOver } from '../../../shared/access/hand-over.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { formTo, hiddenField } from '../html/fields.ts';
+import { readCookie, signInFault } from '../requests/cookies.ts';
+import { oneValue } from '../requests/form.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import { goOnSignedIn } from './signed-in.ts';
+
+/**
+ * `GET /developers/enter`: says as whom somebody will go on whom the platform has sent here. Nothing is changed, so that whatever
+ * looks at addresses ahead of people burns none. Throws `not_found`.
+ */
+export function enterPage(visit: Visit): Page {
+  const { access, query, session, isForwardedUnasked } = visit;
+  const { config } = access;
+  const ticket = query.get('ticket') ?? '';
+  const { profileId, username } = readHandOver(access, ticket);
+  const fault = signInFault(config, isForwardedUnasked);
+  const isSame = session?.signed.kind === 'owner' && session.signed.profileId === profileId;
+  const ends =
+    session === null || isSame
+      ? ''
+      : html`<p class="note">Somebody else is signed in with this browser. To continue ends that.</p>`;
+  const form = formTo(
+    publicPath(config, '/developers/enter'),
+    `Continue as ${username}`,
+    hiddenField('ticket', ticket),
+  );
+  return {
+    title: 'Continue',
+    body: html`<h1>Continue as ${username}</h1>
+<p>You come from the platform, where you are signed in with this profile. Continue to request its API keys and to see them.</p>
+${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
+  };
+}
+
+/** `POST /developers/enter`: signs the owner in to whom the platform's address belongs. Throws `not_found` and `no_sign_in`. */
+export function enter(visit: Visit): Outcome {
+  const { access, cookie, isForwardedUnasked, form, client } = visit;
+  const { config } = access;
+  if (signInFault(config, isForwardedUnasked) !== null) throw new AppError('no_sign_in');
+  const known = readCookie(config, cookie, 'known');
+  const entered = enterHandOver(access, oneValue(form, 'ticket'), known, client);
+  return goOnSignedIn(visit, { kind: 'owner', ...entered }, '/developers/keys');
+}

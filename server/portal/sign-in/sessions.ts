@@ -1,0 +1,98 @@
+import { endAllSignIns } from '../../../shared/access/end-all.ts';
+import {
+  endPersonToken,
+  type ListedToken,
+  listPersonTokens,
+  MOST_TOKENS_LISTED,
+} from '../../../shared/access/person-tokens.ts';
+import type { ListedSession, Session } from '../../../shared/access/session-row.ts';
+import { endSession, listSessions, MOST_LISTED } from '../../../shared/access/sessions.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { type Html, html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { timeText } from '../html/time.ts';
+import { written } from '../html/written.ts';
+import { readCookie, removeCookie } from '../requests/cookies.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+
+/** `GET /developers/sessions`: where this person is signed in, and was in the last 30 days; ends one or all. */
+export function sessions({ access, session }: Visit): Page {
+  const own = session as Session;
+  const all = listSessions(access, own.signed);
+  const logins = listPersonTokens(access, own.signed);
+  const path = (rest: string) => publicPath(access.config, `/developers/sessions/${rest}`);
+  const living = all
+    .filter(isAlive)
+    .map(
+      (one) =>
+        html`<li>${describe(one)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
+    );
+  const livingLogins = logins
+    .filter(isAlive)
+    .map(
+      (one) =>
+        html`<li>${describeLogin(one)}${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${written(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
+    );
+  const ended = [
+    ...all.filter(isOver).map((one) => html`<li>${describe(one)} Ended ${timeText(one.endedAtMs)}.</li>`),
+    ...logins.filter(isOver).map((one) => html`<li>${describeLogin(one)} Ended ${timeText(one.endedAtMs)}.</li>`),
+  ];
+  const isCut = all.length >= MOST_LISTED || logins.length >= MOST_TOKENS_LISTED;
+  return {
+    title: 'Sessions',
+    body: html`<h1>Sessions</h1>
+<p>Where you are signed in. If you don’t know one of these, end them all, and tell whoever runs this service.</p>
+<ul class="plain">${living}</ul>
+${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="plain">${livingLogins}</ul>`}
+${isCut ? html`<p>These are the newest ${MOST_LISTED}. Ending all ends the others too.</p>` : ''}
+<form method="post" action="${path('end-all')}"><button class="danger">End all, and sign out here too</button></form>
+${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended}</ul>`}`,
+  };
+}
+
+function isAlive({ endedAtMs }: { endedAtMs: number | null }): boolean {
+  return endedAtMs === null;
+}
+
+function isOver<One extends { endedAtMs: number | null }>(one: One): one is One & { endedAtMs: number } {
+  return one.endedAtMs !== null;
+}
+
+function endForm(action: string, what: Html): Html {
+  return html`
+<form method="post" action="${action}"><button class="second">End<span class="unseen"> ${what}</span></button></form>`;
+}
+
+function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: ListedSession): Html {
+  return html`Signed in ${timeText(startedAtMs)} from ${address}, last used ${timeText(lastUsedAtMs)}${agent === '' ? '' : html`, with <q>${agent}</q>`}.`;
+}
+
+function describeLogin({ identifier, machine, startedAtMs, lastUsedAtMs, address }: ListedToken): Html {
+  return html`profilectl on ${written(machine)}, let in ${timeText(startedAtMs)} from ${address}, last used ${timeText(lastUsedAtMs)}, token <code>${identifier}</code>.`;
+}
+
+/** `POST /developers/sessions/:id/end`. Throws `not_found` where this person has no living session of this number. */
+export function endOne({ access, session, params }: Visit): Outcome {
+  const own = session as Session;
+  const id = Number(params.id);
+  if (!/^\d{1,15}$/.test(params.id ?? '') || !endSession(access, own.signed, id)) {
+    throw new AppError('not_found', 'There is no such session, or it has ended.');
+  }
+  if (id !== own.id) return { seeOther: '/developers/sessions', flash: 'session-ended' };
+  return { seeOther: '/developers', flash: 'signed-out', cookies: [removeCookie(access.config, 'session')] };
+}
+
+/** `POST /developers/sessions/cli/:identifier/end`. Throws `not_found` where this person has no living token of this identifier. */
+export function endCliLogin({ access, session, params }: Visit): Outcome {
+  if (!endPersonToken(access, (session as Session).signed, params.identifier ?? '')) {
+    throw new AppError('not_found', 'There is no such login of profilectl, or it has ended.');
+  }
+  return { seeOther: '/developers/sessions', flash: 'cli-ended' };
+}
+
+/** `POST /developers/sessions/end-all`. */
+export function endAll({ access, session, cookie }: Visit): Outcome {
+  const { signed } = session as Session;
+  endAllSignIns(access, signed, readCookie(access.config, cookie, 'known'));
+  return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };
+}

@@ -1,0 +1,67 @@
+import { enterCode } from '../../../shared/access/codes.ts';
+import { html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { readCookie, signInFault } from '../requests/cookies.ts';
+import { oneValue } from '../requests/form.ts';
+import { nextOf, withNext } from '../requests/next.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import { goOnSignedIn } from './signed-in.ts';
+
+/** `GET /developers/sign-in/code`: asks for the code from the mail. The same whether or not a mail was sent. */
+export function codePage(visit: Visit): Page {
+  return show(visit, '', NO_FAULTS);
+}
+
+/** `POST /developers/sign-in/code`: signs the owner in whose code it is, anew even where somebody is signed in already. */
+export function signIn(visit: Visit): Outcome {
+  const { access, cookie, isForwardedUnasked, form, client } = visit;
+  const { config } = access;
+  if (signInFault(config, isForwardedUnasked) !== null) {
+    return { ...show(visit, '', NO_FAULTS), refusal: 'no_sign_in' };
+  }
+  const code = oneValue(form, 'code');
+  const entered = enterCode(access, {
+    browserSecret: readCookie(config, cookie, 'sign-in'),
+    knownBrowser: readCookie(config, cookie, 'known'),
+    code,
+    client,
+  });
+  if (!entered.isSignedIn) {
+    return { ...show(visit, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
+  }
+  return goOnSignedIn(visit, { kind: 'owner', ...entered }, nextOf(visit) || '/developers/keys');
+}
+
+const SENTENCES = {
+  malformed: 'Enter the code of the mail: eight letters and digits, like 7Q2M-X0A1.',
+  wrong:
+    'This code does not work: it is mistyped, was used already, is older than 10 minutes, or was asked for in another browser. After five tries you need a new one.',
+} as const;
+
+function show(visit: Visit, typed: string, faults: Faults): Page {
+  const { config } = visit.access;
+  const title = 'Enter the code';
+  const again = publicPath(config, withNext('/developers/sign-in', nextOf(visit)));
+  return {
+    title,
+    body: html`${errorSummary(faults)}<h1>${title}</h1>
+<p>If that username and that address belong together, a mail with a code is on its way. The code works for 10 minutes, once, and only in this browser.</p>
+${formTo(
+  publicPath(config, '/developers/sign-in/code'),
+  'Sign in',
+  textField({
+    name: 'code',
+    label: 'Code',
+    hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',
+    value: typed,
+    autocomplete: 'one-time-code',
+    size: 'short',
+    faults,
+  }),
+  hiddenField('next', nextOf(visit)),
+)}
+<h2>No mail?</h2>
+<p>Look among unwanted mail, and whether you typed both rightly: <a href="${again}">ask again</a>. For one username and address a mail is sent at most once a minute, 5 times an hour and 10 times a day; from one network 10 times an hour. Beyond that nothing is sent, and an earlier code for the same username and address still works in the browser that asked for it.</p>`,
+  };
+}

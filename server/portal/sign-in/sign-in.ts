@@ -1,0 +1,85 @@
+import { CODE_PERIOD_MS } from '../../../shared/access/code-rows.ts';
+import { askCode } from '../../../shared/access/codes.ts';
+import { html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { notePage } from '../html/note-page.ts';
+import { readCookie, setCookie, signInFault } from '../requests/cookies.ts';
+import { oneValue } from '../requests/form.ts';
+import { nextOf, withNext } from '../requests/next.ts';
+import type { Outcome, Page, Visit } from '../requests/visit.ts';
+
+/** `GET /developers/sign-in`: asks for username and address, or says why nobody can sign in. */
+export function signInPage(visit: Visit): Page {
+  return show(visit, { name: '', address: '' }, NO_FAULTS);
+}
+
+/**
+ * `POST /developers/sign-in`: has a code mailed, and leads to the page where it is entered; the same for whatever was
+ * typed. The mail is sent after the answer.
+ */
+export function askForCode(visit: Visit): Outcome {
+  const { access, cookie, form, client, pages } = visit;
+  const { config } = access;
+  const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
+  if (faultOf(visit) !== null) return { ...show(visit, typed, NO_FAULTS), refusal: 'no_sign_in' };
+  const faults = new Map<string, string>();
+  if (typed.name === '') faults.set('name', 'Enter your username, or an alias of it.');
+  if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, like name@example.org.');
+  if (faults.size > 0) return { ...show(visit, typed, faults), refusal: 'refused_form' };
+  const browser = {
+    browserSecret: readCookie(config, cookie, 'sign-in'),
+    knownBrowser: readCookie(config, cookie, 'known'),
+  };
+  const { browserSecret, mail } = askCode(access, { ...typed, ...browser, client });
+  return {
+    seeOther: withNext('/developers/sign-in/code', nextOf(visit)),
+    cookies: [setCookie(config, 'sign-in', browserSecret, CODE_PERIOD_MS / 1000)],
+    after: async () => {
+      const fault = await mail();
+      if (fault !== null) pages.report('warn', fault);
+    },
+  };
+}
+
+/** Why nobody can sign in, or null. */
+function faultOf({ access: { config }, isForwardedUnasked }: Visit): string | null {
+  const fault = signInFault(config, isForwardedUnasked);
+  if (fault !== null || config.mail !== null) return fault;
+  return 'Nobody can sign in here yet, since this service can’t send mail: set MAIL_URL.';
+}
+
+function show(visit: Visit, typed: { name: string; address: string }, faults: Faults): Page {
+  const { config } = visit.access;
+  const fault = faultOf(visit);
+  const title = 'Sign in';
+  const admins = html`<p>Are you an admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(visit)))}">Sign in with a passkey</a>.</p>`;
+  if (fault !== null) return notePage(title, fault, admins);
+  const fields = [
+    textField({
+      name: 'name',
+      label: 'Username',
+      hint: 'Or an alias of it.',
+      value: typed.name,
+      autocomplete: 'username',
+      faults,
+    }),
+    textField({
+      name: 'address',
+      label: 'E-mail address',
+      hint: 'The one that this platform knows of you.',
+      value: typed.address,
+      type: 'email',
+      autocomplete: 'email',
+      faults,
+    }),
+    hiddenField('next', nextOf(visit)),
+  ];
+  return {
+    title,
+    body: html`${errorSummary(faults)}<h1>${title}</h1>
+<p>Where both belong to the same profile, a mail with a code goes to that address.</p>
+${formTo(publicPath(config, '/developers/sign-in'), 'Send me a code', ...fields)}
+${admins}`,
+  };
+}

@@ -1,0 +1,160 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { createPages } from '../../../server/portal/pages.ts';
+import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
+import { handOver } from '../../../shared/access/hand-over.ts';
+import { countingCodes, openerFor, testAccess } from '../../support/access.ts';
+import { type OpenPage, startBrowser } from '../../support/browser.ts';
+import { testCertificate } from '../../support/certificates.ts';
+import { hasChromium } from '../../support/chromium.ts';
+import { importLines } from '../../support/import.ts';
+import { expectUsable } from '../../support/looking.ts';
+import { type PageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { freePort } from '../../support/proxy.ts';
+import { testClock } from '../../support/world.ts';
+
+// The pages in a real Chromium, which sends Origin and Sec-Fetch-Site by itself. The service is one host of a site; users
+// of the platform have other hosts of the same site.
+
+/** Pages with one owner, whose codes the test knows. */
+async function worldAt(variables: Record<string, string>, port = 0) {
+  const clock = testClock();
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random, variables });
+  await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  const world: PageWorld = { access, clock, pages: createPages(access, () => {}), events: [] };
+  return { world, server: await serverOfPages(world, { port }), lastCode: codes.lastCode };
+}
+
+const { certFile, keyFile, cert, key } = testCertificate();
+const port = freePort();
+const OWN = `https://dev.bio.example:${port}`;
+const secure = await worldAt({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }, port);
+const plain = await worldAt({});
+// Whatever is asked for here is an empty page, from which the test does what a page of somebody else could.
+const elsewhere = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  tls: { cert, key },
+  fetch: () => new Response('<!doctype html><title>Elsewhere</title>', { headers: { 'Content-Type': 'text/html' } }),
+});
+afterAll(() => elsewhere.stop(true));
+
+const SIBLING = `https://ada.bio.example:${elsewhere.port}`;
+const FOREIGN = `https://evil.example:${elsewhere.port}`;
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+const WIDE = { width: 1280, colorScheme: 'light' } as const;
+
+/** Sends a form from the page that is open, as a script of it would, and returns the status of what comes. */
+async function submit(page: Page, action: string): Promise<number> {
+  const [response] = await Promise.all([
+    page.waitForNavigation(),
+    page.evaluate(`document.body.innerHTML = '<form method="post" action="${action}">'; document.forms[0].submit()`),
+  ]);
+  return response?.status() ?? 0;
+}
+
+/** In the page: sends a form to each address, into a frame of its own, and resolves when all frames have an answer. */
+const SUBMIT_INTO_FRAMES = `(addresses) => Promise.all(addresses.map((address, at) => new Promise((resolve) => {
+  const frame = Object.assign(document.createElement('iframe'), { name: 'frame' + at });
+  const form = Object.assign(document.createElement('form'), { method: 'post', action: address, target: frame.name });
+  document.body.append(frame, form);
+  frame.addEventListener('load', resolve, { once: true });
+  form.submit();
+}))).then(() => undefined)`;
+
+/** In the page: sends each address a POST, whose answer is kept from that page. */
+const SEND_ALL = `(addresses) => Promise.all(addresses.map((address) =>
+  fetch(address, { method: 'POST', mode: 'no-cors', credentials: 'include', body: new URLSearchParams('a=1') })
+    .catch(() => undefined))).then(() => undefined)`;
+
+describe.skipIf(!hasChromium)('no page of another origin changes anything', () => {
+  const livingSessions = () =>
+    secure.world.access.sessions.sqlite.query('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL').get();
+  const forms = PAGE_ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
+
+  test('a sibling host or a foreign one, by form and by fetch, with a session and without', async () => {
+    const { page } = await openPage(`${OWN}/developers`, WIDE);
+    for (const isSignedIn of [false, true]) {
+      if (isSignedIn) {
+        const [name = '', value = ''] = signInOwner(secure.world.access, 7).split('=');
+        await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+      }
+      const before = livingSessions();
+      for (const origin of [SIBLING, FOREIGN]) {
+        await page.goto(origin);
+        expect([origin, await submit(page, `${OWN}/developers/sign-in`)]).toEqual([origin, 403]);
+        for (const send of [SUBMIT_INTO_FRAMES, SEND_ALL]) {
+          await page.goto(origin);
+          const asked = secure.server.log.length;
+          await page.evaluate(`(${send})(${JSON.stringify(forms.map((path) => OWN + path))})`);
+          // Only our log tells what was answered.
+          const answered = secure.server.log.slice(asked).filter(({ method }) => method === 'POST');
+          expect(answered.map(({ status }) => status)).toEqual(Array(forms.length).fill(403));
+        }
+      }
+      expect(livingSessions()).toEqual(before);
+    }
+    // The same from a page of our own does what it says.
+    await page.goto(`${OWN}/developers/sessions`);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByText('You are signed out.').waitFor();
+    expect(livingSessions()).toEqual({ n: 0 });
+  }, 90_000);
+});
+
+describe.skipIf(!hasChromium)('everybody can use the pages', () => {
+  test('axe finds nothing, and nothing is cut off, at 320 and 1280 pixels, light and dark', async () => {
+    const { page, troubles } = await openPage(`${plain.server.url}/developers`, WIDE);
+    const go = async (path: string) => {
+      await page.goto(plain.server.url + path);
+      await expectUsable(page);
+    };
+    await expectUsable(page);
+    await go('/developers/sign-in');
+    await page.getByRole('button', { name: 'Send me a code' }).click();
+    await expectUsable(page);
+    await go('/developers/sign-in/code');
+    const [name = '', value = ''] = signInOwner(plain.world.access, 7).split('=');
+    await page.context().addCookies([{ name, value, url: plain.server.url }]);
+    await go('/developers/sessions');
+    const handedOver = new URL(handOver(plain.world.access, { uid: 7 }, openerFor(plain.world.access)).address);
+    await go(handedOver.pathname + handedOver.search);
+    await go('/developers/nothing');
+    // Only the statuses of refused pages are told of, and no violation of the policy.
+    expect(troubles.filter((text) => !/422|404/.test(text))).toEqual([]);
+  }, 60_000);
+
+  test('without scripts and by keyboard alone an owner is refused with what he typed, signs in, and signs out', async () => {
+    const { page } = await openPage(`${plain.server.url}/developers`, { ...WIDE, isWithoutScripts: true });
+    const { keyboard } = page;
+    await keyboard.press('Tab');
+    expect(await page.locator(':focus').textContent()).toBe('Skip to the content');
+    await keyboard.press('Enter');
+    await keyboard.press('Tab');
+    expect(await page.locator(':focus').textContent()).toBe('Sign in');
+    await keyboard.press('Enter');
+    await page.getByLabel('Username').focus();
+    await keyboard.type('Ädä <b>');
+    await keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    expect(await page.title()).toBe('Error: Sign in – Profile Lookup');
+    expect(await page.getByLabel('Username').inputValue()).toBe('Ädä <b>');
+    await page.getByRole('alert').getByRole('link').focus();
+    await keyboard.press('Enter');
+    await keyboard.press('Tab');
+    await page.getByLabel('E-mail address').focus();
+    await keyboard.type('ada@example.org');
+    await page.getByLabel('Username').fill('ada');
+    await keyboard.press('Enter');
+    await page.getByLabel('Code').focus();
+    await keyboard.type(plain.lastCode());
+    await keyboard.press('Enter');
+    await page.getByText('You are signed in.').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).focus();
+    await keyboard.press('Enter');
+    await page.getByText('You are signed out.').waitFor();
+  }, 30_000);
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isPagePath } from '../../../server/portal/requests/page-path.ts';
+import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
+import { askCode, enterCode } from '../../../shared/access/codes.ts';
+import { storeSignInNotices } from '../../../shared/access/untold.ts';
+import { NOTICE_KINDS } from '../../../shared/db/key-columns.ts';
+import { endFoundKey } from '../../../shared/keys/found.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { CLIENT } from '../../support/access.ts';
+import { onBox } from '../../support/actors.ts';
+import { enrol } from '../../support/admins.ts';
+import { importLines } from '../../support/import.ts';
+import { DESCRIPTION, issue, moveByAdmin, request } from '../../support/keys.ts';
+import { sendDueNotices } from '../../support/notices.ts';
+import { ADA, ownerWorld } from '../../support/owner-pages.ts';
+
+const PUBLIC_URL = 'http://localhost:3000/lookup';
+
+test('every address in a mail of any kind is that of a page, below PUBLIC_URL', async () => {
+  const { access, clock, lastCode } = await ownerWorld({ PUBLIC_URL, ADMIN_EMAIL: 'root@example.org' });
+  const root = onBox('root');
+  const owner = { kind: 'owner', name: 'owner', profileId: ADA.id } as const;
+  const send = () => sendDueNotices(access, () => undefined, true);
+  const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const] };
+  const { identifier } = await perform(access, owner, OPERATIONS.request, { profile: ADA.username, ...fields });
+  await perform(access, owner, OPERATIONS.edit, { identifier, name: 'Other' });
+  await perform(access, root, OPERATIONS.reject, { identifier, reason: 'No.' });
+  const found = await issue(access, { profile: ADA.username });
+  endFoundKey(access, found.secret);
+  const old = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 86_400_000 * 40 });
+  await perform(access, root, OPERATIONS.change, { identifier: old.identifier, permissions: ['api.leaderboard'] });
+  moveByAdmin(access, old.identifier, 'suspend');
+  moveByAdmin(access, old.identifier, 'resume');
+  await enrol(access, 'Grace');
+  const { browserSecret, mail } = askCode(access, {
+    name: ADA.username,
+    address: ADA.email,
+    browserSecret: null,
+    knownBrowser: null,
+    client: CLIENT,
+  });
+  expect(await mail()).toBeNull();
+  expect(enterCode(access, { browserSecret, knownBrowser: null, code: lastCode(), client: CLIENT })).toMatchObject({
+    isSignedIn: true,
+  });
+  storeSignInNotices(access);
+  await send();
+  clock.advance(86_400_000 * 11);
+  await request(access, { profile: ADA.username });
+  await request(access, { profile: ADA.username });
+  await importLines(access, [{ ...ADA, email: 'other@example.org' }]);
+  await send();
+  await importLines(access, [{ ...ADA, email: 'other@example.org', banned: true }]);
+  clock.advance(3_600_000);
+  await send();
+
+  const sent = access.db.$client.query("SELECT DISTINCT kind FROM notices WHERE result = 'accepted'").values().flat();
+  expect(sent.sort()).toEqual(Object.keys(NOTICE_KINDS).sort());
+  const folder = join(access.folder, 'mail');
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').replaceAll(/=\r?\n/g, ''));
+  const addresses = texts.flatMap((text) => text.replaceAll('=3D', '=').match(/https?:\/\/[^\s"<>]+/g) ?? []);
+  const pages = new Set(addresses.filter((address) => address.includes('/developers')).map(withoutEnd));
+  expect(pages.size).toBeGreaterThan(8);
+  for (const address of pages) {
+    expect([address, address.startsWith(PUBLIC_URL)]).toEqual([address, true]);
+    expect([address, isPagePath(PAGE_ROUTES, address.slice(PUBLIC_URL.length))]).toEqual([address, true]);
+  }
+});
+
+/** An address without the full stop of the sentence that it ends. */
+function withoutEnd(address: string): string {
+  return address.replace(/[.,:;)]+$/, '');
+}

@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { EMPTY_POLICY } from '../../../server/portal/html/layout.ts';
+import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
+import { MOST_LISTED } from '../../../shared/access/sessions.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
+import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { expectRefusal } from '../../support/requests.ts';
+
+const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
+const POLICY =
+  /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; (script-src( 'sha256-[\w+/]{43}=')+; connect-src 'self'; )?img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/;
+
+const world = pageWorld({ METRICS_TOKEN });
+await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+const server = await serverOfPages(world);
+
+const pathsOf = (method: string) => PAGE_ROUTES.filter((route) => route.method === method).map(({ path }) => path);
+const asPath = (template: string) => template.replace(/:\w+/g, '999');
+
+describe('every answer', () => {
+  test('has the headers that keep it to this site, refusals and all; nobody stores it', async () => {
+    const asked = [
+      ...[...pathsOf('GET').map(asPath), '/developers/nothing', '/developers/'].map((path) => ['GET', path] as const),
+      ...pathsOf('POST').map((path) => ['POST', asPath(path)] as const),
+    ];
+    const redirected = { GET: 0, POST: 0 };
+    for (const [method, path] of asked) {
+      for (const headers of [{}, { cookie: signInOwner(world.access, 7) }]) {
+        const answer = await fetchPage(server, path, { method, headers });
+        expect(answer.headers.get('cache-control')).toBe('no-store');
+        expect(answer.headers.get('referrer-policy')).toBe('same-origin');
+        expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+        expect(answer.headers.get('x-request-id')).toMatch(/^[0-9A-Za-z]{12}-[0-9a-z]+$/);
+        expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+        expect(answer.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+        expect(answer.headers.get('cross-origin-resource-policy')).toBe('same-origin');
+        if (answer.status === 303) {
+          redirected[method]++;
+          expect(answer.headers.get('content-security-policy')).toBe(EMPTY_POLICY);
+          continue;
+        }
+        expect(answer.headers.get('content-security-policy')).toMatch(POLICY);
+        const page = await answer.text();
+        expect(page).not.toMatch(/<script(?! type="module">)|\sstyle=|\son\w+=|@import|url\(|\ssrc=/);
+        expect([answer.status >= 400, page.includes('<title>Error: ')]).toEqual(Array(2).fill(answer.status >= 400));
+      }
+    }
+    expect([redirected.GET > 0, redirected.POST > 0]).toEqual([true, true]);
+  });
+
+  test('to HEAD is that to GET, without the page', async () => {
+    const [head, whole] = [
+      await fetchPage(server, '/developers', { method: 'HEAD' }),
+      await fetchPage(server, '/developers'),
+    ];
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const name of ['content-length', 'content-type', 'content-security-policy']) {
+      expect(head.headers.get(name)).toBe(whole.headers.get(name));
+    }
+    expect(head.headers.get('date')).not.toBeNull();
+  });
+});
+
+describe('refusals are pages, with the sentence and status that a program would get', () => {
+  test('an unknown path, one with a slash too many, one that can’t be decoded', async () => {
+    for (const path of [
+      '/developers/',
+      '/developers/nothing',
+      '/developers/sessions/%ff/end',
+      '/developers//sessions',
+    ]) {
+      const answer = await fetchPage(server, path);
+      expect([answer.status, answer.headers.get('x-error-code')]).toEqual([404, 'unknown_path']);
+      expect(await answer.text()).toContain('<p>There is nothing at this path.</p>');
+    }
+    for (const path of ['/developersx', '/Developers', '/%64evelopers'])
+      await expectRefusal(await get(server, path), 404);
+  });
+
+  test('another method, with those that the path has', async () => {
+    for (const path of new Set(PAGE_ROUTES.map(({ path }) => path))) {
+      const has = PAGE_ROUTES.filter((route) => route.path === path).map(({ method }) => method);
+      const allow = has.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+      for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+        if (has.includes(method as 'GET')) continue;
+        const answer = await fetchPage(server, asPath(path), { method });
+        expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
+      }
+    }
+  });
+
+  test('a request without a Host, and a path that is too long', async () => {
+    const answer = await fetchPage(server, `/developers/${'a'.repeat(8_200)}`);
+    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([414, 'uri_too_long']);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  });
+
+  test('a fault says nothing of its cause, and is logged with it under the request id', async () => {
+    const broken = pageWorld();
+    await importLines(broken.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+    const cookie = signInOwner(broken.access, 7);
+    const faulty = await serverOfPages(broken);
+    broken.access.sessions.sqlite.run('ALTER TABLE sessions RENAME TO gone');
+    const answer = await fetchPage(faulty, '/developers', { headers: { cookie } });
+    const page = await answer.text();
+    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([500, 'internal']);
+    expect(page).toContain('The server failed to answer this request.');
+    expect(page).not.toMatch(/profiles\.db|SQL|sessions file/);
+    const requestId = answer.headers.get('x-request-id') as string;
+    expect(broken.events).toContainEqual([
+      'error',
+      'A request failed.',
+      expect.stringContaining('sessions'),
+      requestId,
+    ]);
+  });
+});
+
+test('pages that need somebody send a visitor to sign in, and a form says that he is signed out and keeps what was typed', async () => {
+  for (const { method, path, who } of PAGE_ROUTES.filter((route) => route.who !== 'anyone')) {
+    const at = asPath(path);
+    const door = who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
+    const answer = await visit(world, at, method === 'POST' ? { form: {} } : {});
+    if (method === 'GET')
+      expect([answer.status, valuesOf(answer, 'location')]).toEqual([303, [`${door}?next=${encodeURIComponent(at)}`]]);
+    else expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
+  }
+});
+
+test('a template matches its paths only, whatever is between its slashes', async () => {
+  const refusalOf = async (path: string) => (await visit(world, path, { form: {} })).refusal;
+  for (const id of ['x%20y', '%2F', '%23', '999']) {
+    expect([id, await refusalOf(`/developers/sessions/${id}/end`)]).toEqual([id, 'signed_out']);
+  }
+  for (const path of ['sessions//end', 'sessions/x/end/', 'sessions/x', 'sessions/%zz/end', 'sessions/%ff/end'])
+    expect([path, await refusalOf(`/developers/${path}`)]).toEqual([path, 'unknown_path']);
+});
+
+test('log and metrics name the template, and nothing that was sent', async () => {
+  const cookie = signInOwner(world.access, 7);
+  await fetchPage(server, '/developers/sessions/4711/end?secret=typed', {
+    method: 'POST',
+    body: '',
+    headers: { cookie },
+  });
+  const line = server.log.findLast(({ method }) => method === 'POST');
+  expect(line).toMatchObject({ route: '/developers/sessions/:id/end', status: 404, key: null });
+  expect(JSON.stringify(server.log)).not.toMatch(/4711|typed|session=/);
+  const metrics = await (await get(server, '/metrics', METRICS_TOKEN)).text();
+  expect(metrics).toContain('http_requests_total{route="/developers/sessions/:id/end",status="404"}');
+  expect(metrics).not.toContain('4711');
+});
+
+test('GET and HEAD write nothing, but the last use, once a minute', async () => {
+  const cookie = signInOwner(world.access, 7);
+  const { folder, sessions, db } = world.access;
+  const changes = () =>
+    [db.$client, sessions.sqlite].map(
+      (sqlite) => (sqlite.query('SELECT total_changes() AS n').get() as { n: number }).n,
+    );
+  for (const sent of [{}, { cookie }, { method: 'HEAD', cookie }]) {
+    const before = [...changes(), readFileSync(join(folder, 'profiles.db')).toString('hex')];
+    for (const path of pathsOf('GET')) await visit(world, asPath(path), sent);
+    expect([...changes(), readFileSync(join(folder, 'profiles.db')).toString('hex')]).toEqual(before);
+  }
+  world.clock.advance(60_000);
+  const [main, own] = changes() as [number, number];
+  for (const path of pathsOf('GET')) await visit(world, asPath(path), { cookie });
+  expect(changes()).toEqual([main, own + 1]);
+  expect(readdirSync(folder).filter((name) => name.includes('sessions')).length).toBeGreaterThan(0);
+});
+
+describe('who is not able to keep a cookie is not signed in', () => {
+  const unsafe = pageWorld({ PUBLIC_URL: 'http://api.example.org', HOST: '127.0.0.1' });
+
+  test('plain HTTP on a name that is not this machine: the page says what to set', async () => {
+    await importLines(unsafe.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+    const cookie = signInOwner(unsafe.access, 7);
+    expect((await visit(unsafe, '/developers')).body).toContain(
+      'set PUBLIC_URL to an address that begins with https://',
+    );
+    expect((await visit(unsafe, '/developers/sessions', { cookie })).status).toBe(303);
+  });
+
+  test('a proxy that nobody has named: the page says what to set', async () => {
+    const cookie = signInOwner(world.access, 7);
+    expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(200);
+    expect((await visit(world, '/developers/sessions', { cookie, isForwardedUnasked: true })).status).toBe(303);
+    const answer = await fetchPage(server, '/developers', { headers: { 'X-Forwarded-For': '192.0.2.9' } });
+    expect(await answer.text()).toContain('set TRUSTED_PROXIES to its address');
+  });
+});
+
+test('with HTTPS only the cookie with the prefix counts, and only where it comes once', async () => {
+  const secure = pageWorld({ PUBLIC_URL: 'https://api.example.org' });
+  await importLines(secure.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  const cookie = signInOwner(secure.access, 7);
+  const status = async (header: string) => (await visit(secure, '/developers/sessions', { cookie: header })).status;
+  expect(cookie).toStartWith('__Host-session=');
+  expect(await status(`other=1; ${cookie};x=y`)).toBe(200);
+  for (const header of [
+    cookie.replace('__Host-', ''),
+    cookie.toLowerCase(),
+    `${cookie}; ${cookie}`,
+    `x=${cookie}`,
+    `${cookie}0`,
+  ]) {
+    expect(await status(header)).toBe(303);
+  }
+  const out = await visit(secure, '/developers/sign-out', { form: {}, cookie });
+  expect(valuesOf(out, 'set-cookie')).toContain('__Host-session=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Lax');
+  expect(await status(cookie)).toBe(303);
+});
+
+test('what a form did is said once, on the page that is shown next', async () => {
+  const cookie = signInOwner(world.access, 7);
+  const out = await visit(world, '/developers/sign-out', { form: {}, cookie });
+  const flash = valuesOf(out, 'set-cookie').find((value) => value.startsWith('flash=')) as string;
+  const next = await visit(world, '/developers', { cookie: flash.split(';')[0] as string });
+  expect(next.body).toContain('<p class="flash" role="status">You are signed out.</p>');
+  expect(valuesOf(next, 'set-cookie')).toEqual(['flash=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax']);
+  for (const forged of ['flash=constructor', 'flash=<b>', 'flash=']) {
+    expect((await visit(world, '/developers', { cookie: forged })).body).not.toContain('role="status"');
+  }
+});
+
+test('a session ends one or all of its person, and nobody else’s', async () => {
+  await importLines(world.access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
+  const [ada, adaToo, bea] = [signInOwner(world.access, 7), signInOwner(world.access, 7), signInOwner(world.access, 8)];
+  const isIn = async (cookie: string) => (await visit(world, '/developers/sessions', { cookie })).status === 200;
+  const idOf = async (cookie: string) => {
+    const { body } = await visit(world, '/developers/sessions', { cookie });
+    return /This browser\.<\/strong>\s*<form method="post" action="([^"]+)"/.exec(body)?.[1] as string;
+  };
+  expect((await visit(world, await idOf(bea), { form: {}, cookie: ada })).status).toBe(404);
+  expect(await isIn(bea)).toBe(true);
+  expect((await visit(world, await idOf(adaToo), { form: {}, cookie: ada })).status).toBe(303);
+  expect([await isIn(ada), await isIn(adaToo), await isIn(bea)]).toEqual([true, false, true]);
+  await visit(world, '/developers/sessions/end-all', { form: {}, cookie: ada });
+  expect([await isIn(ada), await isIn(bea)]).toEqual([false, true]);
+});
+
+test('of ever so many sessions the newest are listed, and all can be ended', async () => {
+  const at = pageWorld();
+  insertProfile(at.access.db, { id: 7 });
+  for (let times = 0; times < MOST_LISTED + 20; times++) signInOwner(at.access, 7);
+  const cookie = signInOwner(at.access, 7);
+  const { body } = await visit(at, '/developers/sessions', { cookie });
+  expect([body.split('Signed in <time').length - 1, body.includes(`the newest ${MOST_LISTED}`)]).toEqual([200, true]);
+  expect(body).toContain('This browser.');
+  await visit(at, '/developers/sessions/end-all', { form: {}, cookie });
+  const { sqlite } = at.access.sessions;
+  expect(sqlite.query('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL').get()).toEqual({ n: 0 });
+});
+
+test('DEVELOPER_PLATFORM=off makes the pages unknown paths', async () => {
+  const off = await startTestServer({ variables: { DEVELOPER_PLATFORM: 'off' } });
+  for (const path of ['/developers', '/developers/sign-in', '/manage']) {
+    for (const method of ['GET', 'POST']) await expectRefusal(await get(off, path, null, { method }), 404);
+  }
+});

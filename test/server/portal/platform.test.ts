@@ -1,0 +1,280 @@
+import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../../../server/observability/log.ts';
+import { createBackground, runInBackground, stopBackground } from '../../../server/portal/background.ts';
+import { NICENESS } from '../../../server/process/give-way.ts';
+import { createPortal, type PortalParts } from '../../../server/process/portal.ts';
+import { startWaking } from '../../../server/process/waking.ts';
+import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { write } from '../../../shared/db/write.ts';
+import { addSignInNotice } from '../../../shared/notices/people.ts';
+import { serverOn, startTestServer } from '../../support/http.ts';
+import { fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+type Parts = Partial<PortalParts> & { answerMs?: number };
+
+/** A server whose threads for pages are seen, in the order of their start. */
+async function serverWithThreads({ answerMs, ...parts }: Parts = {}, deps = { ...testDeps(), clock: testClock() }) {
+  const threads: Worker[] = [];
+  const lines: string[] = [];
+  const portal = createPortal({
+    config: () => deps.config,
+    clock: systemClock,
+    log: createLog('info', systemClock.nowMs, (line) => void lines.push(line)),
+    onThread: (worker) => void threads.push(worker),
+    ...parts,
+  });
+  const server = await serverOn(deps, undefined, { portal, ...(answerMs !== undefined && { answerMs }) });
+  return { server, portal, deps, threads, lines };
+}
+
+/** The same, where a mail is due when the server starts; `mails` are the files that it was written to. */
+async function serverWithDueMail(parts: Parts = {}) {
+  const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
+  insertProfile(deps.db, { id: 1 });
+  const signIn = { profileId: 1, atMs: deps.clock.nowMs(), address: '192.0.2.7', agent: 'A browser' };
+  write(deps.db, (tx) => addSignInNotice(tx, deps.config, signIn));
+  const mails = () => readdirSync(join(deps.folder, 'mail')).filter((name) => name.endsWith('.eml'));
+  return { ...(await serverWithThreads(parts, deps)), mails };
+}
+
+test('the thread is started by the first request for a page, and once', async () => {
+  const { server, threads } = await serverWithThreads();
+  await fetch(`${server.url}/healthz`);
+  await fetch(`${server.url}/docs`);
+  expect(threads.length).toBe(0);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  expect(threads.length).toBe(1);
+});
+
+test.skipIf(process.platform !== 'linux')('the thread gives way to those that answer lookups', async () => {
+  const { server } = await serverWithThreads();
+  expect((await fetchPage(server, '/developers')).status).toBe(200);
+  const priorities = readdirSync('/proc/self/task').map((thread) => getPriority(Number(thread)));
+  expect(priorities.includes(NICENESS)).toBe(true);
+  expect(getPriority(process.pid)).toBeLessThan(NICENESS);
+});
+
+test.each(['1', '2'])(
+  'a thread that dies is told of, and started again by a later request; nobody waits for the dead: %s workers',
+  async (WORKERS) => {
+    const deps = { ...testDeps({ variables: { WORKERS } }), clock: testClock() };
+    const { server, threads, lines } = await serverWithThreads({}, deps);
+    expect((await fetchPage(server, '/developers')).status).toBe(200);
+    const open = Array.from({ length: 10 }, () => fetchPage(server, '/developers'));
+    threads[0]?.terminate();
+    for (const answer of await Promise.all(open)) {
+      expect([200, 500, 503]).toContain(answer.status);
+      expect(await answer.text()).toContain('<h1>');
+    }
+    let answer = await fetchPage(server, '/developers');
+    while (answer.status !== 200) {
+      // Having just died it is not started at once; an answer that was on its way may still be a fault.
+      expect([500, 503]).toContain(answer.status);
+      if (answer.status === 503) await Bun.sleep(1_000 * Number(answer.headers.get('retry-after')));
+      answer = await fetchPage(server, '/developers');
+    }
+    expect(threads.length).toBe(2);
+    expect(lines.join('')).toContain('The thread for pages died; the next request starts it again.');
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  },
+);
+
+test('mails that are due are sent by this thread and not by one that answers lookups, though nobody asks for a page', async () => {
+  const { server, threads, mails, lines } = await serverWithDueMail();
+  while (!lines.join('').includes('The new-sign-in mail about')) await Bun.sleep(10);
+  expect(mails()).toEqual([expect.stringContaining('new-sign-in')]);
+  expect(threads.length).toBe(1);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});
+
+test('a thread that dies over mails holds up neither the next mails nor the stop', async () => {
+  const dying = URL.createObjectURL(
+    new Blob(['self.onmessage = ({ data }) => data.kind === "mails" && process.exit(1);']),
+  );
+  const { server, threads, lines } = await serverWithDueMail({ makeWorker: () => new Worker(dying) });
+  while (!lines.join('').includes('The thread for pages died')) await Bun.sleep(10);
+  expect(threads.length).toBe(1);
+  await server.stop();
+  expect(JSON.stringify(server.log)).not.toContain('Mails and expired keys could not be looked for.');
+});
+
+test.each(['1', '2'])(
+  'a thread that hangs keeps nobody waiting, and is replaced: %s workers',
+  async (WORKERS) => {
+    const hanging = URL.createObjectURL(new Blob(['self.onmessage = () => { for (;;); };']));
+    let isFirst = true;
+    const makeWorker = () => {
+      const worker = isFirst
+        ? new Worker(hanging)
+        : new Worker(new URL('../../../server/process/portal-thread.ts', import.meta.url));
+      isFirst = false;
+      return worker;
+    };
+    const { server, threads, lines } = await serverWithThreads(
+      { makeWorker, answerMs: 1_500 },
+      { ...testDeps({ variables: { WORKERS } }), clock: testClock() },
+    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
+    for (const answer of answers) {
+      const page = await answer.text();
+      expect([answer.status, page]).toEqual([503, expect.stringContaining('<h1>Not at this moment</h1>')]);
+      expect(page).toContain('What you sent may have been done all the same: look before you send it again.');
+    }
+    while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
+    expect(threads.length).toBe(2);
+    expect(lines.join('')).toContain('The thread hung.');
+  },
+  20_000,
+);
+
+test('what waits too long is refused as something that may have been done, as it then is', async () => {
+  const { server, deps } = await serverWithThreads({ answerMs: 500 });
+  // Answered in time: the thread runs.
+  while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
+  const beside = openSessionsFile(deps.config.databasePath);
+  beside.sqlite.run('BEGIN IMMEDIATE');
+  const body = new URLSearchParams({ name: 'ada', address: 'ada@example.org', next: '' });
+  const answer = await fetchPage(server, '/developers/sign-in', { method: 'POST', body });
+  expect([answer.status, answer.headers.get('x-error-code')]).toEqual([503, 'busy']);
+  const page = await answer.text();
+  expect(page).toContain('What you sent may have been done all the same');
+  expect(sentAgain(page)).toEqual([...body]);
+  const requestId = answer.headers.get('x-request-id') as string;
+  expect(JSON.stringify(server.log.find((line) => line.requestId === requestId))).toContain(
+    'The thread for pages took too long',
+  );
+  beside.sqlite.run('ROLLBACK');
+  const count = beside.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM sign_in_codes');
+  while (count.get()?.n !== 1) await Bun.sleep(10);
+  closeSessionsFile(beside);
+}, 20_000);
+
+test('a database that can’t be opened is a page, and opened by the next request once it can', async () => {
+  const deps = { ...testDeps(), clock: testClock() };
+  const server = await serverOn(deps);
+  const { config } = deps;
+  await Bun.write(
+    `${config.databasePath}.sessions`,
+    'not a sessions file, but long enough to be taken for one. '.repeat(20),
+  );
+  const answer = await fetchPage(server, '/developers');
+  const page = await answer.text();
+  expect([answer.status, page.includes('sessions file')]).toEqual([500, false]);
+  // What was typed is still there, a foreign form is refused for that first, and whoever signs out is signed out here.
+  const send = async (path: string, body: string, headers: Record<string, string> = {}) => {
+    const sent = await fetchPage(server, path, { method: 'POST', body, headers });
+    return { code: sent.headers.get('x-error-code'), cookies: sent.headers.getSetCookie(), text: await sent.text() };
+  };
+  const typed = await send('/developers/sign-in', 'name=ada&address=b&next=');
+  expect([typed.code, sentAgain(typed.text)[0]]).toEqual(['internal', ['name', 'ada']]);
+  const foreign = { 'sec-fetch-site': 'same-site' };
+  expect(await send('/developers/sign-out', '', foreign)).toMatchObject({ code: 'cross_site', cookies: [] });
+  expect(await send('/developers/sign-out', '')).toEqual({
+    code: 'internal',
+    cookies: ['session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'],
+    text: expect.stringContaining('This browser is signed out all the same'),
+  });
+  const requestId = answer.headers.get('x-request-id');
+  expect(server.log).toContainEqual(
+    expect.objectContaining({ level: 'error', requestId, cause: expect.stringContaining('sessions') }),
+  );
+  await Bun.file(`${config.databasePath}.sessions`).delete();
+  expect((await fetchPage(server, '/developers')).status).toBe(200);
+});
+
+test('whoever deletes the sessions file of a running server signs everybody out', async () => {
+  const deps = { ...testDeps(), clock: testClock() };
+  const server = await serverOn(deps);
+  insertProfile(deps.db, { id: 7 });
+  const beside = openSessionsFile(deps.config.databasePath);
+  const access = { ...deps, clock: systemClock, sessions: beside };
+  const headers = { cookie: signInOwner(access, 7) };
+  closeSessionsFile(beside);
+  const status = async () => (await fetchPage(server, '/developers/sessions', { headers })).status;
+  expect([await status(), await status()]).toEqual([200, 200]);
+  removeSessionsFile(deps.config.databasePath);
+  expect([await status(), await status()]).toEqual([303, 303]);
+  // What a command writes into the new file holds for pages.
+  const anew = openSessionsFile(deps.config.databasePath);
+  headers.cookie = signInOwner({ ...access, sessions: anew }, 7);
+  closeSessionsFile(anew);
+  expect(await status()).toBe(200);
+});
+
+test('where nobody asks for a page the thread is woken to delete what belongs to nobody any more, if anybody ever was signed in', async () => {
+  const { portal, deps, threads, lines } = await serverWithThreads();
+  insertProfile(deps.db, { id: 7 });
+  // The thread does not give up where the file can't be opened at first.
+  const broken = Bun.file(`${deps.config.databasePath}.sessions`);
+  await broken.write('not a sessions file, but long enough to be taken for one. '.repeat(20));
+  portal.wake();
+  while (!lines.join('').includes('Sessions that are over could not be deleted.')) await Bun.sleep(10);
+  await broken.delete();
+  const sessions = openSessionsFile(deps.config.databasePath);
+  signInOwner({ ...deps, sessions }, 7);
+  deps.db.$client.run("UPDATE profiles SET email = 'other@example.org' WHERE id = 7");
+  const woken = { withFile: 0, without: 0 };
+  const wakeOne = () => {
+    woken.withFile++;
+    portal.wake();
+  };
+  const timers = [
+    startWaking({ wake: () => woken.without++ }, testDeps().config.databasePath, 10),
+    startWaking({ wake: wakeOne }, deps.config.databasePath, 10),
+  ];
+  try {
+    const count = sessions.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM sessions');
+    while (count.get()?.n !== 0 || woken.withFile < 3) await Bun.sleep(10);
+    expect([threads.length, woken.without]).toEqual([1, 0]);
+  } finally {
+    for (const timer of timers) clearInterval(timer);
+    closeSessionsFile(sessions);
+  }
+}, 20_000);
+
+test('several workers ask one thread, and a page is as with one', async () => {
+  const one = await startTestServer();
+  const deps = { ...testDeps({ variables: { WORKERS: '2' } }), clock: testClock() };
+  const two = await serverOn(deps);
+  const seen = new Set<string>();
+  const wanted = await (await fetchPage(one, '/developers')).text();
+  while (seen.size < 2) {
+    const answer = await fetchPage(two, '/developers', { headers: { Connection: 'close' } });
+    expect([answer.status, await answer.text()]).toEqual([200, wanted]);
+    seen.add((answer.headers.get('x-request-id') as string).slice(0, 12));
+  }
+  await two.stop();
+  const pages = two.log.filter(({ route }) => route === '/developers');
+  expect(pages.length).toBeGreaterThanOrEqual(2);
+  expect(two.log.at(-1)?.message).toBe('Stopped.');
+});
+
+test('work that a page has begun is waited for, and told to give up when there is no more time', async () => {
+  const background = createBackground();
+  const faults: unknown[] = [];
+  const done: string[] = [];
+  const run = (work: (signal: AbortSignal) => Promise<void>) =>
+    runInBackground(background, work, (cause) => faults.push(cause));
+  run(async () => {
+    await Bun.sleep(10);
+    done.push('short');
+  });
+  run(() => Promise.reject(new Error('Nobody listens.')));
+  run(async (signal) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => resolve());
+    await promise;
+    done.push('stored as not confirmed');
+  });
+  await stopBackground(background, 50);
+  expect(done).toEqual(['short', 'stored as not confirmed']);
+  expect(faults).toEqual([expect.objectContaining({ message: 'Nobody listens.' })]);
+  expect(background.running.size).toBe(0);
+});
