@@ -90,8 +90,7 @@ export const REFUSALS = {
   },
   rate_limited: {
     status: 429,
-    sentence: 'This API key has used up a rate limit.',
-    when: 'a rate limit of the key has no room; waiting for Retry-After is enough',
+    when: 'a rate limit of the key has no room; the sentence names it, and waiting for Retry-After is enough',
     remedy: 'Send it again after Retry-After seconds.',
     headers: retryAfter,
   },

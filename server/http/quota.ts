@@ -2,7 +2,7 @@ import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
 import type { Account } from '../../shared/limits/account.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
-import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
+import { formatRateLimit, type RateLimit, rateLimitWords } from '../../shared/limits/rate-limit.ts';
 import { type Ring, retryAfterSeconds } from '../../shared/limits/ring.ts';
 
 /** What a request has to do with the rate limits of its key. */
@@ -37,8 +37,16 @@ export function admit(limits: Limits, quota: Quota, cost: number): void {
   const wait = limits.spend(account, cost);
   if (wait === null) return;
   quota.refused = cost;
-  const sentence = cost === 1 ? null : `The rate limits of this API key have no room for ${cost} requests now.`;
-  throw new AppError('rate_limited', sentence, { retryAfterSeconds: retryAfterSeconds(wait) });
+  const full = account.limits.filter((_, index) => (account.rings[index] as Ring).remaining < cost);
+  throw rateLimited(full, cost, retryAfterSeconds(wait));
+}
+
+/** The refusal of a request that costs `cost`, by the limits that have no room for it for `seconds`. */
+export function rateLimited(full: readonly RateLimit[], cost: number, seconds: number): AppError {
+  const limits = full.map((limit) => rateLimitWords(limit)).join(' and ');
+  const isOne = full.length === 1 && full[0]?.quota === 1;
+  const what = cost === 1 ? `${isOne ? 'is' : 'are'} used up` : `leave no room for ${cost}`;
+  return new AppError('rate_limited', `${limits} ${what}; try again in ${seconds} s.`, { retryAfterSeconds: seconds });
 }
 
 function refuseTooMany({ limits }: Account, cost: number): void {

@@ -1,17 +1,12 @@
 import { isoTime } from '../clock.ts';
-import { formatRateLimit, formatWindow, type RateLimit } from '../limits/rate-limit.ts';
+import { formatRateLimit, type RateLimit, rateLimitWords } from '../limits/rate-limit.ts';
 import type { Block } from '../mail/layout.ts';
 import { cleanForTerminal } from '../text.ts';
 import type { Predecessor } from './successor.ts';
 
 /** A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. */
 export function rateLimitInWords(limit: RateLimit): string {
-  const names = { s: 'second', m: 'minute', h: 'hour', d: 'day' };
-  const window = formatWindow(limit.windowSeconds);
-  const count = window.slice(0, -1);
-  const name = names[window.slice(-1) as keyof typeof names];
-  const requests = limit.quota === 1 ? '1 request' : `${limit.quota} requests`;
-  return `${formatRateLimit(limit)} (at most ${requests} in any ${count === '1' ? name : `${count} ${name}s`})`;
+  return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any')})`;
 }
 
 /** Milliseconds since 1970 as `2026-01-01 00:00:00 UTC`. */

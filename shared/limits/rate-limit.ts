@@ -7,6 +7,7 @@ export type RateLimit = { quota: number; windowSeconds: number };
 export const RATE_LIMIT_BOUNDS = { maxQuota: 1_000_000, maxWindowSeconds: 31 * 86_400, maxPerKey: 4 } as const;
 
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
+const UNIT_NAMES = { d: 'day', h: 'hour', m: 'minute', s: 'second' } as const;
 const TEXT = /^([1-9][0-9]{0,6})\/([1-9][0-9]{0,6})([smhd])$/;
 
 /** The syntax of a rate limit, for error messages and help texts. */
@@ -55,6 +56,14 @@ export function formatWindow(windowSeconds: number): string {
 /** Formats a rate limit as `60/1m`, the reverse of {@link parseRateLimit} except for the choice of unit. */
 export function formatRateLimit(limit: RateLimit): string {
   return `${limit.quota}/${formatWindow(limit.windowSeconds)}`;
+}
+
+/** A rate limit in words: `60 requests per minute`, or with another preposition `60 requests in any minute`. */
+export function rateLimitWords({ quota, windowSeconds }: RateLimit, preposition = 'per'): string {
+  const window = formatWindow(windowSeconds);
+  const [count, unit] = [window.slice(0, -1), UNIT_NAMES[window.slice(-1) as keyof typeof UNITS]];
+  const requests = quota === 1 ? '1 request' : `${quota} requests`;
+  return `${requests} ${preposition} ${count === '1' ? unit : `${count} ${unit}s`}`;
 }
 
 /** The constant parts of the response headers about rate limits (draft-ietf-httpapi-ratelimit-headers-11). */

@@ -20,7 +20,7 @@ export async function startSampleServer() {
   const keys = {
     both: await keyFor(server.deps, ['1000000/1s']),
     byDefault: await keyFor(server.deps, ['60/1m', '5000/1d']),
-    once: await keyFor(server.deps, ['1/1m']),
+    sixty: await keyFor(server.deps, ['60/1m']),
     lookup: await keyFor(server.deps, ['1000000/1s'], ['api.lookup']),
     leaderboard: await keyFor(server.deps, ['1000000/1s'], ['api.leaderboard']),
   };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { type ShownRefusal, shownOf } from '../../http/errors.ts';
+import { rateLimited } from '../../http/quota.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
 /** Refusals as a route's own code throws them, by their codes. */
@@ -40,8 +41,12 @@ export function refusalResponses(
 
 /** An example of a refusal. Refusals by a limit have a Retry-After of more than a second, as clients mostly get it. */
 function exampleOf(code: ErrorCode): AppError {
-  const isOfLimit = code === 'rate_limited' || code === 'too_many_failures';
-  return new AppError(code, refusalOf(code).sentence ?? '', isOfLimit ? { retryAfterSeconds: 42 } : {});
+  if (code === 'rate_limited') return rateLimited([{ quota: 60, windowSeconds: 60 }], 1, 12);
+  return new AppError(
+    code,
+    refusalOf(code).sentence ?? '',
+    code === 'too_many_failures' ? { retryAfterSeconds: 42 } : {},
+  );
 }
 
 function componentOf(

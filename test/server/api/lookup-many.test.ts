@@ -164,7 +164,7 @@ describe('what it costs', () => {
     const headers = { 'Retry-After': '6', RateLimit: '"10s";r=2;t=5' };
     for (let turn = 0; turn < 3; turn++) {
       expect(await expectRefusal(await ask(nobody(4), counted), 429, headers)).toBe(
-        'The rate limits of this API key have no room for 4 requests now.',
+        '5 requests per 10 seconds leave no room for 4; try again in 6 s.',
       );
     }
     clock.advance(6_000);
@@ -182,7 +182,9 @@ describe('what it costs', () => {
     expect((await ask('uid=0', other)).status).toBe(400);
     for (const query of ['uid=0', 'uid=7', 'uid=1&uid=2', nobody(101)]) {
       const headers = { 'Retry-After': '61', RateLimit: '"1m";r=0;t=60' };
-      expect(await expectRefusal(await ask(query, other), 429, headers)).toBe('This API key has used up a rate limit.');
+      expect(await expectRefusal(await ask(query, other), 429, headers)).toBe(
+        '1 request per minute is used up; try again in 61 s.',
+      );
     }
   });
 

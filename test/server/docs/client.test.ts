@@ -139,7 +139,7 @@ test('over a limit it is 429; waiting as told is enough', async () => {
   const refused = await ask();
   expect([refused.response.status, refused.error?.error]).toEqual([
     429,
-    'The rate limits of this API key have no room for 3 requests now.',
+    '4 requests per minute leave no room for 3; try again in 61 s.',
   ]);
   server.deps.clock.advance(Number(refused.response.headers.get('retry-after')) * 1_000);
   expect((await ask()).response.status).toBe(200);

@@ -90,8 +90,10 @@ const PROVOKE: Record<string, Provoke> = {
   },
   rate_limited: async ({ target }) => {
     server.deps.clock.advance(60_001);
-    await getRaw(server, '/api/nothing', bearer(keys.once.secret));
-    return getRaw(server, target, bearer(keys.once.secret));
+    const sixty = Array.from({ length: 60 }, (_, index) => `uid=${index + 1}`).join('&');
+    await getRaw(server, `/api/lookup?${sixty}`, bearer(keys.sixty.secret));
+    server.deps.clock.advance(48_500);
+    return getRaw(server, target.replace(/\?.*/, '?uid=7'), bearer(keys.sixty.secret));
   },
   too_many_failures: async ({ target }) => {
     const from = [`X-Forwarded-For: 192.0.2.${++address}`];

@@ -74,6 +74,9 @@ describe('over a limit', () => {
     expect(refused.status).toBe(429);
     expect(refused.headers.get('ratelimit')).toBe('"10s";r=0;t=7, "1m";r=0;t=57');
     expect(refused.headers.get('retry-after')).toBe('58');
+    expect(await refused.json()).toEqual({
+      error: '2 requests per 10 seconds and 2 requests per minute are used up; try again in 58 s.',
+    });
     clock.advance(57_000);
     expect((await ask(secret)).headers.get('retry-after')).toBe('1');
     clock.advance(1_000);
