@@ -32,10 +32,13 @@ const BARE_BUSY_TIMEOUT_MS = 10_000;
 
 /**
  * Opens an existing file without checking its schema or changing its journal mode: for copies, backups, and a database
- * that a restore will replace.
+ * that a restore will replace. `immutable` reads the main file alone, and neither makes nor leaves a file beside it.
  */
-export function openBare(path: string, access: 'read' | 'write'): Sqlite {
-  const sqlite = new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
+export function openBare(path: string, access: 'read' | 'write' | 'immutable'): Sqlite {
+  const sqlite =
+    access === 'immutable'
+      ? connectImmutable(path)
+      : new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
   sqlite.run(`PRAGMA busy_timeout = ${BARE_BUSY_TIMEOUT_MS}`);
   sqlite.run('PRAGMA trusted_schema = OFF');
   return sqlite;
@@ -78,7 +81,10 @@ export function openInMemory(): Sqlite {
 }
 
 function connect(path: string, create: boolean): Sqlite {
-  if (!isImmutable(path)) return new Database(path, { readwrite: true, create, strict: true });
+  return isImmutable(path) ? connectImmutable(path) : new Database(path, { readwrite: true, create, strict: true });
+}
+
+function connectImmutable(path: string): Sqlite {
   const url = `${Bun.pathToFileURL(realPath(path)).href}?immutable=1`;
   const sqlite = new Database(url, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
   // Callers expect the path in `filename`, not the URL.

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Clock } from '../clock.ts';
@@ -24,7 +25,9 @@ export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
 /** The same of the database at a path; null where there is none, or it can't be read. */
 export function readErasedProfilesAt(path: string): ErasedProfiles | null {
   try {
-    const sqlite = openBare(path, 'read');
+    // Nothing beside the database may change: its log may be needed, and by a -shm file it would count as in use.
+    const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    const sqlite = openBare(path, hasLog ? 'read' : 'immutable');
     try {
       return readErasedProfiles(sqlite);
     } finally {

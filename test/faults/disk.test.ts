@@ -214,6 +214,39 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
+  test('full: a restore that erases again replaces nothing, leaves nothing behind, and is done once there is room', async () => {
+    const disk = mountSmallDisk(16 * MIB);
+    const DATABASE_PATH = join(disk.folder, 'profiles.db');
+    const variables = { DATABASE_PATH };
+    const run = (...words: string[]) => profilectl(words, { variables });
+    const lines = Array.from({ length: 1_000 }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
+    const stdin = jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(2_000) } })));
+    await profilectl(['profiles', 'import', '-'], { variables, stdin });
+    const backup = join(tempFolder(), 'backup.db');
+    expect((await run('db', 'backup', backup)).code).toBe(0);
+    expect((await run('profiles', 'erase', 'n7', '--yes')).code).toBe(0);
+    expect((await run('profiles', 'rename', 'n8', 'new8')).code).toBe(0);
+    const files = () => readdirSync(disk.folder).filter((name) => !name.endsWith('.lock'));
+    const before = files().sort();
+    const restore = ['db', 'restore', backup, '--yes', '--erase-again'];
+    const size = statSync(DATABASE_PATH).size;
+    // No room for the copy; room for it, and none to erase in it.
+    for (const leave of [size / 2, size + 16_384]) {
+      disk.fill(leave);
+      const refused = await run(...restore);
+      expect([refused.code, refused.stdout]).toEqual([1, '']);
+      expect(refused.stderr).toMatch(/There is no room left on the disk of /);
+      disk.empty();
+      expect(files().sort()).toEqual(before);
+      expect((await run('profiles', 'show', 'new8')).code).toBe(0);
+    }
+    const done = await run(...restore);
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringMatching(/ Erased 1 profile again\.$/m) });
+    expect((await run('profiles', 'show', '--uid', '7')).code).toBe(1);
+    expect((await run('profiles', 'show', 'n8')).code).toBe(0);
+    expectSound(DATABASE_PATH);
+  }, 60_000);
+
   test('with less than a tenth of the disk left, or than three times the database: status, log and /metrics say so', async () => {
     const disk = mountSmallDisk(64 * MIB);
     const DATABASE_PATH = join(disk.folder, 'profiles.db');

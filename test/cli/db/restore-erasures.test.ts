@@ -75,7 +75,7 @@ describe('the erasures since a backup', () => {
       `The backup undoes 2 erasures. With --erase-again they are carried out again:\n  UID 3, erased at ${times.get(3)}\n  UID 1, erased at ${times.get(1)}\n`,
     );
     expect(await names()).toEqual(['ada', 'bob', 'cem', 'dan']);
-  });
+  }, 30_000);
 
   test('are carried out again with --erase-again: profiles, keys and times, and no text is left after a VACUUM', async () => {
     const { db, identifier, run, names, erased, restored } = await world();
@@ -100,7 +100,7 @@ describe('the erasures since a backup', () => {
     const opened = withTables(openDatabase(db, 'use'));
     expect(checkDatabase(opened).faults).toEqual([]);
     opened.$client.close();
-  });
+  }, 30_000);
 
   test('stand before the question; where one more happens meanwhile nothing is restored, and it is asked again', async () => {
     const { db, file, run, names } = await world();
@@ -117,7 +117,7 @@ describe('the erasures since a backup', () => {
     await terminal.see('Erased 3 profiles again.');
     expect(await terminal.exited).toBe(0);
     expect(await names()).toEqual(['dan']);
-  });
+  }, 30_000);
 
   test('are none where there are none', async () => {
     const { restored, run, file } = await world();
@@ -125,25 +125,29 @@ describe('the erasures since a backup', () => {
     await run('db', 'backup', `${file}2`);
     const done = await run('db', 'restore', `${file}2`, '--yes', '--json', '--erase-again');
     expect(JSON.parse(done.stdout)).toMatchObject({ undoneErasures: [], erasedAgain: 0 });
-  });
+  }, 30_000);
 
   test.each([
     ['missing', null],
     ['damaged', 'the disk has eaten it '.repeat(1_000)],
-  ])('are not known where the database is %s: that is said, and --erase-again refused', async (_what, content) => {
-    const { db, file, run, names } = await world();
-    const elsewhere = `${db}-elsewhere`;
-    if (content !== null) writeFileSync(elsewhere, content);
-    const refused = await run('db', 'restore', file, '--yes', '--erase-again', '--db', elsewhere);
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(
-      /^Which profiles were erased since the backup is not known, .*: restore without --erase-again, /,
-    );
-    const done = await run('db', 'restore', file, '--yes', '--json', '--db', elsewhere);
-    expect(JSON.parse(done.stdout)).toMatchObject({ profiles: 4, undoneErasures: null, erasedAgain: 0 });
-    expect(done.stderr).toContain('Which profiles were erased since the backup is not known');
-    expect(await names()).toEqual(['bob', 'dan']);
-  });
+  ])(
+    'are not known where the database is %s: that is said, and --erase-again refused',
+    async (_what, content) => {
+      const { db, file, run, names } = await world();
+      const elsewhere = `${db}-elsewhere`;
+      if (content !== null) writeFileSync(elsewhere, content);
+      const refused = await run('db', 'restore', file, '--yes', '--erase-again', '--db', elsewhere);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(
+        /^Which profiles were erased since the backup is not known, .*: restore without --erase-again, /,
+      );
+      const done = await run('db', 'restore', file, '--yes', '--json', '--db', elsewhere);
+      expect(JSON.parse(done.stdout)).toMatchObject({ profiles: 4, undoneErasures: null, erasedAgain: 0 });
+      expect(done.stderr).toContain('Which profiles were erased since the backup is not known');
+      expect(await names()).toEqual(['bob', 'dan']);
+    },
+    30_000,
+  );
 
   test('are carried out again in a backup of an older schema, which is upgraded for that', async () => {
     const { folder, run, put, names, variables } = await world();
@@ -161,5 +165,5 @@ describe('the erasures since a backup', () => {
     expect(await names()).toEqual(['fay']);
     const server = await startServerProcess(variables);
     expect(await server.end()).toBe(0);
-  });
+  }, 30_000);
 });
