@@ -15,7 +15,7 @@ import type { Service } from './process/service.ts';
  * `http/` that it uses. Tests try every refusal on every route of `routes`.
  */
 export function createApp(service: Service) {
-  return new Elysia({
+  const app = new Elysia({
     strictPath: true,
     // Where Elysia looks for the path; `routable` sees to URLs in which it is elsewhere.
     handler: { standardHostname: service.deps.config.tls !== null },
@@ -32,4 +32,6 @@ export function createApp(service: Service) {
     .use(portal(service))
     .use(unknownPaths(service))
     .compile();
+  service.application = app;
+  return app;
 }

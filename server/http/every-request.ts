@@ -23,10 +23,8 @@ const NOTHING_THERE = ['/api', '/api/*', '/*'];
  */
 export function everyRequest(serving: Serving) {
   return new Elysia({ name: 'every-request' })
-    .derive(({ request, server, route }) => {
-      const arrived = originalOf(request);
-      const peer = server?.requestIP(arrived)?.address ?? '';
-      const state = openState(serving, arrived, peer, route);
+    .derive(({ request, route }) => {
+      const state = openState(serving, request, route);
       return { state };
     })
     .mapResponse(({ request, state, responseValue }) => {
@@ -63,8 +61,14 @@ export function reading(serving: Serving) {
     .as('scoped');
 }
 
-function openState(serving: Serving, request: Request, peer: string, route: string): RequestState {
+function openState(serving: Serving, given: Request, route: string): RequestState {
   const { isProxy } = serving.transport;
+  // Elysia's `server` is a getter that it defines anew for each request, which would take as long as a tenth of a lookup.
+  const { server } = serving.application;
+  // Only a copy has no address.
+  const socket = server?.requestIP(given) ?? null;
+  const request = socket === null ? originalOf(given) : given;
+  const peer = (socket ?? server?.requestIP(request))?.address ?? '';
   const { method, headers } = request;
   const isUrl = hasUrl(request);
   return {

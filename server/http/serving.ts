@@ -35,4 +35,6 @@ export type Serving = {
   refusals: Refusals;
   collector: Collector;
   isReady: () => boolean;
+  /** The application itself. The listener sets its `server`, which knows the address at the other end of a connection. */
+  application: { readonly server: { requestIP: (request: Request) => { address: string } | null } | null };
 };

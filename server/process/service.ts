@@ -79,6 +79,7 @@ export function createService(
     refusals: prepareRefusals(isSecure),
     collector: createCollector(),
     isReady: () => isReady(db),
+    application: { server: null },
     portal: { fetch: nobodyToAsk },
     feed: { words: null, pace: FEED_PACE, isBusy: false },
   };
