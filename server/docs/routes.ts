@@ -13,6 +13,7 @@ const CACHED = 'public, max-age=300';
 /** The OpenAPI document, and the pages made of it. */
 export function documents(serving: Serving) {
   const [document, docs] = [madeOnce(serving, openApi), madeOnce(serving, docsPage)];
+  const markdown = madeOnce(serving, docsMarkdown);
   const [page, script, style] = [madeOnce(serving, tryPage), madeOnce(serving, tryScript), madeOnce(serving, tryStyle)];
   const home = () => ({ status: 302, body: '', headers: { Location: publicPath(serving.deps.config, '/docs') } });
   return new Elysia({ name: 'documents' })
@@ -22,6 +23,8 @@ export function documents(serving: Serving) {
     .head('/openapi.json', document)
     .all('/docs', docs)
     .head('/docs', docs)
+    .all('/docs.md', markdown)
+    .head('/docs.md', markdown)
     .all(TRY_PATHS.page, page)
     .head(TRY_PATHS.page, page)
     .all(TRY_PATHS.script, script)
@@ -39,11 +42,25 @@ async function openApi({ deps: { config } }: Serving): Promise<Made> {
 }
 
 /** `/docs`: the OpenAPI document as a page for people. */
-async function docsPage({ deps: { config } }: Serving): Promise<Made> {
+async function docsPage(serving: Serving): Promise<Made> {
+  return pageAnswer(await pageOf(serving));
+}
+
+/** `/docs.md`: that page as Markdown. */
+async function docsMarkdown(serving: Serving): Promise<Made> {
+  const { toMarkdown } = await import('./page/to-markdown.ts');
+  const { html } = await pageOf(serving);
+  return { body: toMarkdown(html), headers: { 'Content-Type': 'text/markdown; charset=utf-8' } };
+}
+
+async function pageOf({ deps: { config } }: Serving): Promise<Page> {
   const { docsPage } = await import('./page/page.ts');
   const { servedDocument } = await import('./served.ts');
-  const links = { document: publicPath(config, '/openapi.json'), tryIt: config.publicUrl + TRY_PATHS.page };
-  return pageAnswer(docsPage(servedDocument(config.publicUrl, config.contact), links));
+  return docsPage(servedDocument(config.publicUrl, config.contact), {
+    document: publicPath(config, '/openapi.json'),
+    markdown: publicPath(config, '/docs.md'),
+    tryIt: config.publicUrl + TRY_PATHS.page,
+  });
 }
 
 /** `/docs/try`: a page for sending requests with a key of one's own. */

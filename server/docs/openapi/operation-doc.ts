@@ -22,6 +22,7 @@ export type OperationDoc = {
     | keyof typeof BODIES
     | 'the document'
     | 'text/html; charset=utf-8'
+    | 'text/markdown; charset=utf-8'
     | 'text/javascript; charset=utf-8'
     | 'text/css; charset=utf-8'
     | 'text/plain; charset=utf-8'

@@ -64,6 +64,15 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     body: 'text/html; charset=utf-8',
     headers: ['Content-Security-Policy', 'Referrer-Policy'],
   },
+  '/docs.md': {
+    access: 'anyone',
+    tag: 'Server',
+    operationId: 'getDocsAsMarkdown',
+    summary: 'Read that page as Markdown',
+    description: 'The same sentences in the same order, for people and language models.',
+    parameters: { header: IF_NONE_MATCH },
+    body: 'text/markdown; charset=utf-8',
+  },
   '/docs/try': {
     access: 'anyone',
     tag: 'Server',

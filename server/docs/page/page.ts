@@ -21,8 +21,8 @@ const AFTER: Record<string, (document: OpenApi) => Html> = {
 /** An entry of the table of contents. */
 type Entry = { id: string; text: string; children?: Entry[] };
 
-/** Where the page leads: the path of the document itself, and the address of the page for trying the API. */
-type Links = { document: string; tryIt: string };
+/** Where the page leads: the paths of the document itself and of this page as Markdown, and the address of `/docs/try`. */
+type Links = { document: string; markdown: string; tryIt: string };
 
 /** Shows an OpenAPI document as one page for people. But for its links, everything on the page is taken from the document. */
 export function docsPage(document: OpenApi, links: Links): Page {
@@ -44,7 +44,7 @@ export function docsPage(document: OpenApi, links: Links): Page {
   ];
   const body = html`<a class="skip" href="#content">Skip to the content</a>
 <header class="top"><p class="brand"><a href="#top">${info.title}</a> <span class="version">${info.version}</span></p>
-<span class="links"><a href="${links.tryIt}">Try it</a> <a class="download" href="${links.document}">openapi.json</a></span></header>
+<span class="links"><a href="${links.tryIt}">Try it</a> <a class="download" href="${links.markdown}">Markdown</a> <a class="download" href="${links.document}">openapi.json</a></span></header>
 <div class="columns">
 <nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
 <main id="content" tabindex="-1">

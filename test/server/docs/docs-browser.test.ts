@@ -23,7 +23,7 @@ describe('the page as it is sent', () => {
     expect(text.match(/<(script|style)\b/g)).toEqual(['<style', '<script']);
     expect(text).not.toMatch(/\ssrc=|@import|url\(|<link(?! rel="icon" href="data:)|\sstyle=|\son\w+=/);
     const tryIt = `href="${server.deps.config.publicUrl}/docs/try"`;
-    expect(text.match(/href="(?!#|data:|\/openapi\.json)[^"]*"/g)).toEqual([tryIt]);
+    expect(text.match(/href="(?!#|data:|\/openapi\.json|\/docs\.md)[^"]*"/g)).toEqual([tryIt]);
   });
 
   test('names whom to ask, where CONTACT says so: an address or a page, as in the document', async () => {

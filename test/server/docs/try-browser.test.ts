@@ -26,7 +26,8 @@ describe('the page as it is sent', () => {
   });
 
   test('and its files are sent compressed to those who accept that, and whole to others', async () => {
-    for (const path of ['/docs', '/docs/try', '/docs/try/swagger-ui.js', '/docs/try/swagger-ui.css', '/openapi.json']) {
+    const script = '/docs/try/swagger-ui.js';
+    for (const path of ['/docs', '/docs.md', '/docs/try', script, '/docs/try/swagger-ui.css', '/openapi.json']) {
       const zipped = await get(server, path, null, { headers: { 'Accept-Encoding': 'br, gzip;q=0.5' } });
       const plain = await get(server, path, null, { headers: { 'Accept-Encoding': 'gzip;q=0, identity' } });
       expect([path, zipped.headers.get('content-encoding'), plain.headers.get('content-encoding')]).toEqual([
@@ -40,6 +41,11 @@ describe('the page as it is sent', () => {
       for (const [i, encoding] of ['gzip', 'identity'].entries()) {
         const headers = { 'If-None-Match': tags[i] as string, 'Accept-Encoding': encoding };
         expect((await get(server, path, null, { headers })).status).toBe(304);
+        const got = await get(server, path, null, { headers: { 'Accept-Encoding': encoding } });
+        const head = await get(server, path, null, { method: 'HEAD', headers: { 'Accept-Encoding': encoding } });
+        for (const name of ['etag', 'content-encoding', 'content-length', 'content-type', 'vary']) {
+          expect([name, head.headers.get(name)]).toEqual([name, got.headers.get(name)]);
+        }
       }
     }
   });

@@ -1,0 +1,103 @@
+/** An element that is being read: its name, what tells it from others, and the Markdown of what was read in it. */
+type Open = { tag: string; kind: string; href: string; text: string };
+
+/** The info strings of blocks of code, by the first word of their captions. */
+const LANGUAGES: Record<string, string> = {
+  Shell: 'sh',
+  HTTP: 'http',
+  TypeScript: 'ts',
+  JavaScript: 'js',
+  Python: 'python',
+};
+
+/**
+ * The content of the page as Markdown, in the same order and words. Left out are links within the page, and the examples of
+ * each request in further languages.
+ */
+export function toMarkdown(page: string): string {
+  const open: Open[] = [{ tag: '', kind: '', href: '', text: '' }];
+  let main = '';
+  let caption = '';
+  let text = '';
+  const close = () => {
+    const element = open.pop() as Open;
+    const made = markdownOf(element, open, caption);
+    if (element.tag === 'figcaption') caption = element.text;
+    if (element.tag === 'main') main = made;
+    (open.at(-1) as Open).text += made;
+  };
+  new HTMLRewriter()
+    .on('*', {
+      element: (element) => {
+        if (!element.canHaveContent) return;
+        const [kind, href] = [element.getAttribute('class') ?? '', element.getAttribute('href') ?? ''];
+        open.push({ tag: element.tagName, kind, href, text: '' });
+        element.onEndTag(close);
+      },
+    })
+    .onDocument({
+      text: (chunk) => {
+        text += chunk.text;
+        if (!chunk.lastInTextNode) return;
+        (open.at(-1) as Open).text += textOf(text, open);
+        text = '';
+      },
+    })
+    .transform(page);
+  return `${main.trim()}\n`;
+}
+
+/** A text between tags. Line breaks that only lay out the HTML are dropped. */
+function textOf(text: string, open: readonly Open[]): string {
+  const isCode = open.some(({ tag }) => tag === 'code');
+  if (!isCode && /^\s*\n\s*$/.test(text)) return '';
+  const written = isCode ? text : text.replaceAll('&lt;', '\\&lt;');
+  return written.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+}
+
+/** The Markdown of an element, which ends each block with an empty line. */
+function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], caption: string): string {
+  if (kind === 'language' || tag === 'figcaption') return '';
+  if (kind === 'needs' || tag === 'small') return `(${text})`;
+  if (/^h\d$/.test(tag)) return `${'#'.repeat(Number(tag[1]))} ${text}\n\n`;
+  switch (tag) {
+    case 'p':
+    case 'summary':
+      return `${text}\n\n`;
+    case 'li':
+      return `- ${text}\n`;
+    case 'ul':
+    case 'table':
+      return `${text}\n`;
+    case 'ol': {
+      let number = 0;
+      return `${text.replace(/^- /gm, () => `${++number}. `)}\n`;
+    }
+    case 'th':
+    case 'td':
+      // A cell has one line: the items of a list stand behind one another.
+      return ` ${text.trim().replace(/^- /, '').replaceAll('\n- ', '; ').replaceAll('|', '\\|')} |`;
+    case 'tr':
+      return `|${text}\n`;
+    case 'thead':
+      return `${text}|${'---|'.repeat(text.split('|').length - 2)}\n`;
+    case 'figure':
+      return codeBlock(text, caption);
+    case 'code':
+      return around.some((element) => element.tag === 'pre') ? text : `\`${text}\``;
+    case 'strong':
+      return `**${text}**`;
+    case 'q':
+      return `“${text}”`;
+    case 'a':
+      return href.startsWith('#') ? text : `[${text}](${href})`;
+    default:
+      return text;
+  }
+}
+
+function codeBlock(code: string, caption: string): string {
+  const language = LANGUAGES[/^\w+/.exec(caption)?.[0] ?? ''];
+  const label = language === 'sh' || language === 'http' ? '' : `${caption}\n\n`;
+  return `${label}\`\`\`${language ?? ''}\n${code}\n\`\`\`\n\n`;
+}
