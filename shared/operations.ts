@@ -4,7 +4,7 @@ import { AppError } from './errors.ts';
 import { readOwnerById, refuseBanned } from './keys/record.ts';
 import { checkSight } from './keys/sight.ts';
 import { approve, change, reject, revoke } from './operations/decisions.ts';
-import type { AnyOperation, Operation, Unfinished, Who } from './operations/entry.ts';
+import type { AnyOperation, Operation, OwnerPage, Unfinished, Who } from './operations/entry.ts';
 import { countPending, list, nextPending, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 
@@ -19,6 +19,11 @@ export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values<AnyOperatio
 
 /** Those that admins decide on the page of the key, each by an assertion. */
 export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(({ doors }) => doors.page === 'decision');
+
+/** Those that owners do from the page of a key of theirs, each with its page. */
+export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = ALL_OPERATIONS.flatMap((operation) =>
+  operation.doors.ownerPage === undefined ? [] : [[operation, operation.doors.ownerPage] as const],
+);
 
 /**
  * Lets a person do something. Checked in this order: may this kind of person do it at all (`forbidden`, whatever the

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ALL_OPERATIONS } from '../shared/operations.ts';
 import { PROJECT } from './support/cli.ts';
 import { FILES, importsInCircles, longFunctions, SOURCES, type Source } from './support/sources.ts';
 import { timesReadOutside } from './support/times.ts';
@@ -227,7 +228,7 @@ describe('one owner each', () => {
       ],
     ],
     [
-      'naming a decision: pages and JSON are loops over the table, but for the page on which owners revoke',
+      'naming a decision: pages and JSON are loops over the table',
       /\bOPERATIONS\.(approve|reject|change|revoke)\b|operation === '/,
       [
         ...[
@@ -239,7 +240,6 @@ describe('one owner each', () => {
           'cli/keys/reject.ts',
           'cli/keys/revoke.ts',
         ],
-        'server/portal/owner/revoke-key.ts',
       ],
     ],
     ['letting a decision of an admin through', /hasAsserted: true/, ['shared/access/assertions.ts']],
@@ -262,6 +262,12 @@ describe('one owner each', () => {
       expect(found.sort()).toEqual([...files].sort());
     });
   }
+});
+
+test('in the server, only the request form names an operation that changes keys', () => {
+  const changing = ALL_OPERATIONS.filter(({ event }) => event !== null).map(({ name }) => name);
+  const naming = new RegExp(`\\bOPERATIONS\\.(${changing.join('|')})\\b|\\b(canMove|refuseMove)\\(|'key-[a-z]`);
+  expect(filesWith(naming).filter((path) => path.startsWith('server/'))).toEqual(['server/portal/owner/new-key.ts']);
 });
 
 describe('time', () => {

@@ -11,9 +11,7 @@ import { home } from './owner/home.ts';
 import { keyPage } from './owner/key.ts';
 import { keys } from './owner/keys.ts';
 import { newKeyPage, REQUEST_FIELDS, sendRequest } from './owner/new-key.ts';
-import { rename, renamePage } from './owner/rename-key.ts';
-import { revoke, revokePage } from './owner/revoke-key.ts';
-import { withdraw, withdrawPage } from './owner/withdraw-key.ts';
+import { OWNER_ACTION_PAGES } from './owner/owner-action.ts';
 import { DECISION_FIELDS } from './passkeys/decision-form.ts';
 import { LINKED_FIELDS } from './passkeys/decision-link.ts';
 import { PASSKEY_FIELD } from './passkeys/passkey-form.ts';
@@ -36,12 +34,7 @@ const OWNERS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/keys/new', who: 'owner', query: ['successor-of'], act: newKeyPage },
   { method: 'POST', path: '/developers/keys/new', who: 'owner', fields: REQUEST_FIELDS, act: sendRequest },
   { method: 'GET', path: '/developers/keys/:identifier', who: 'owner', act: keyPage },
-  { method: 'GET', path: '/developers/keys/:identifier/rename', who: 'owner', act: renamePage },
-  { method: 'POST', path: '/developers/keys/:identifier/rename', who: 'owner', fields: { name: 'one' }, act: rename },
-  { method: 'GET', path: '/developers/keys/:identifier/withdraw', who: 'owner', act: withdrawPage },
-  { method: 'POST', path: '/developers/keys/:identifier/withdraw', who: 'owner', act: withdraw },
-  { method: 'GET', path: '/developers/keys/:identifier/revoke', who: 'owner', act: revokePage },
-  { method: 'POST', path: '/developers/keys/:identifier/revoke', who: 'owner', fields: { reason: 'one' }, act: revoke },
+  ...OWNER_ACTION_PAGES,
 ];
 
 /** How admins come in, and what they do. */

@@ -1,3 +1,4 @@
+import type { KeyEventName } from '../db/key-columns.ts';
 import type { KeyChanges } from '../db/schema/keys.ts';
 import { formatRateLimit, type RateLimit } from '../limits/rate-limit.ts';
 import type { HistoryView } from './view.ts';
@@ -41,3 +42,25 @@ function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, success
   ];
   return parts.filter(Boolean).join('; ');
 }
+
+/** The entries of a history as sentences; an approval is not refused, but the mail that it needs is. */
+export const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
+  requested: 'Requested',
+  'approval started': 'Approval begun: the secret is being mailed',
+  'approval refused': 'The mail with the secret was not accepted; the request stays pending',
+  'approval not confirmed': 'Nobody knows whether the mail with the secret was delivered; the request stays pending',
+  approved: 'Approved: the mail with the secret was accepted',
+  rejected: 'Rejected',
+  withdrawn: 'Withdrawn',
+  suspended: 'Suspended: it is refused meanwhile',
+  resumed: 'Resumed: the same secret works again',
+  revoked: 'Revoked',
+  expired: 'Expired',
+  edited: 'Renamed',
+  changed: 'Changed',
+  'address changed': 'The e-mail address of the profile was changed',
+  'profile banned': 'The profile was banned: its keys are refused meanwhile',
+  'profile unbanned': 'The ban of the profile was lifted: its Active keys work again',
+  erased: 'Erased with its profile',
+  'mail not delivered': 'A mail about this key was not delivered',
+};

@@ -165,5 +165,10 @@ export const FIELDS = {
   ).register(INPUT_FACTS, { label: 'number of days', title: 'Days', kind: 'number', flag: '--days <number>' }),
 } as const;
 
-/** A reason that may be left out, or be empty. */
-export const OPTIONAL_REASON = optionalText(textInput(REASON, true).register(INPUT_FACTS, REASON_FACTS));
+/** A reason that may be left out, or be empty: that of an owner. */
+export const OPTIONAL_REASON = optionalText(
+  textInput(REASON, true).register(INPUT_FACTS, {
+    ...REASON_FACTS,
+    hint: 'It stands in the history, which admins read.',
+  }),
+);

@@ -78,6 +78,8 @@ export function refuseChangedKey(
  * lock, an import may have changed the address that the secret goes to.
  */
 export function refuseUnlikeKey(reader: Reader, identifier: string, by: Actor): void {
-  if (by.kind === 'owner') refuseSignedOut(reader.db, by);
-  else if (by.kind === 'operator' || by.kind === 'admin') refuseChangedKey(reader, identifier, by.shown, by.version);
+  if (by.kind === 'owner') {
+    refuseSignedOut(reader.db, by);
+    refuseChangedKey(reader, identifier, by.shownKey, by.version);
+  } else if (by.kind === 'operator' || by.kind === 'admin') refuseChangedKey(reader, identifier, by.shown, by.version);
 }

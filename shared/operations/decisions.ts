@@ -57,7 +57,11 @@ export const approve = operation({
     interrupted: ({ identifier: key, state }) =>
       state === 'Active' ? `Interrupted; key ${key} is Active, and the mail with its secret is out.` : null,
   },
-  ...{ isMailed: true, goesOn: true },
+  ...{ isMailed: true, isMain: true },
+  goesOn: {
+    refused: 'was approved, but did not become Active; its page says why.',
+    failed: 'could not be approved to the end.',
+  },
   usual: (deps, { requestedPermissions, successorOf }) => ({
     permissions: requestedPermissions,
     rateLimits: usualRateLimits(deps, successorOf),
@@ -149,6 +153,11 @@ export const revoke = operation({
       examples: ['k7Qm2XaB --reason "The secret was found in a public repository."'],
     },
     page: 'decision',
+    ownerPage: {
+      path: 'revoke',
+      consequence:
+        'Every request with its secret is refused from then on. This can’t be undone. If a program still needs access, request a successor first, and revoke this key once the program has the new secret.',
+    },
     json: {
       ...{ method: 'POST', path: '/:identifier/revoke', operationId: 'revokeKey', body: ['reason'], answers: 'key' },
       description:

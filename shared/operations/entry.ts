@@ -35,11 +35,21 @@ export type JsonDoor = {
   answers: 'key' | 'new key' | 'key with history' | 'list' | 'usage';
 };
 
+/** The page on which owners do it with a key of their own, as far as it is another than that of admins. */
+export type OwnerPage = {
+  /** What follows `/developers/keys/:identifier/`. */
+  path: string;
+  /** What it brings about, where owners are to be told other than {@link Texts} tells it. */
+  consequence?: string;
+};
+
 /** The ways in. `page`: admins decide it on the page of the key; `own`: a page of its own, written by hand. */
 export type Doors = {
   /** `profilectl keys <verb>`, its examples, and what its help says beside the flags. */
   command: { verb: string; examples: readonly string[]; help?: string } | null;
   page: 'decision' | 'own' | null;
+  /** Absent where owners don't do it from the page of a key. */
+  ownerPage?: OwnerPage;
   json: JsonDoor | null;
 };
 
@@ -79,8 +89,13 @@ type Facts = {
   isDangerous: boolean;
   /** Whether the owner is mailed what was done. */
   isMailed: boolean;
-  /** Whether its act only begins it: what that returns has to be finished. */
-  goesOn: boolean;
+  /** Whether its button is the one that stands out on the page of a key. */
+  isMain: boolean;
+  /**
+   * Null where its act is all of it. Else the act only begins it, and what that returns has to be finished: what the log
+   * says of the key, after its identifier, where that was refused or has failed.
+   */
+  goesOn: { refused: string; failed: string } | null;
 };
 
 /** Something that people do with keys. Every door is made of these, and none has rules of its own about who may do what. */
@@ -124,7 +139,8 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     texts: null,
     isDangerous: false,
     isMailed: false,
-    goesOn: false,
+    isMain: false,
+    goesOn: null,
     usual: () => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
     alsoConfirmed: () => [],
     check: (deps, { identifier }) => refuseState(showKey(deps, identifier), entry.from ?? null, entry.event ?? null),

@@ -73,7 +73,7 @@ export const show = operation({
 export const usage = operation({
   ...{ name: 'usage', who: ALL_LOOK },
   input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days }),
-  summary: 'Show what a key was used for, day by day, as bars.',
+  summary: 'Show what a key was used for, day by day.',
   doors: {
     command: { verb: 'usage', examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'] },
     page: 'own',

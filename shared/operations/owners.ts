@@ -56,7 +56,8 @@ export const edit = operation({
   summary: 'Rename a key; "keys change" is for what it may do.',
   doors: {
     command: { verb: 'edit', examples: ['k7Qm2XaB --name "Badge bot 2"'] },
-    page: 'own',
+    page: null,
+    ownerPage: { path: 'rename' },
     json: {
       ...{ method: 'PATCH', path: '/:identifier', operationId: 'renameKey', body: ['name'], answers: 'key' },
       description: 'For owners, 5 times a day (UTC); nothing else of a key can be edited.',
@@ -70,6 +71,7 @@ export const edit = operation({
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
   },
   isMailed: true,
+  usual: (_deps, key) => ({ name: key.name }),
   act: (deps, by, input) => sendOnce(deps, editKey(deps, { ...input, by })),
 });
 
@@ -80,7 +82,8 @@ export const withdraw = operation({
   summary: 'Take back a pending request.',
   doors: {
     command: { verb: 'withdraw', examples: ['k7Qm2XaB'] },
-    page: 'own',
+    page: null,
+    ownerPage: { path: 'withdraw' },
     json: {
       ...{ method: 'POST', path: '/:identifier/withdraw', operationId: 'withdrawKey', answers: 'key' },
       description: 'For owners.',

@@ -107,7 +107,8 @@ describe('every operation, every kind of person, every key', () => {
     for (const { name, version, texts, doors, isDangerous } of changing) {
       const least = name === 'request' ? [] : ['key', 'state', 'grant', 'profile', 'request'];
       expect([name, least.filter((fact) => !version.includes(fact as KeyFact))]).toEqual([name, []]);
-      expect([name, texts === null, doors.command?.verb, doors.page === null]).toEqual([name, false, name, false]);
+      const hasPage = doors.page !== null || doors.ownerPage !== undefined;
+      expect([name, texts === null, doors.command?.verb, hasPage]).toEqual([name, false, name, true]);
       expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'revoke'].includes(name)]);
     }
   });

@@ -6,7 +6,7 @@ import { html } from '../../html.ts';
 import { errorSummary, hiddenField } from '../html/fields.ts';
 import { fieldsOf, type KeyDecision, operationOf, readDecision } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
-import { flashOf } from '../requests/flash.ts';
+import { doneAt } from '../requests/flash.ts';
 import { performHere } from '../requests/perform.ts';
 import { ruleSentence } from '../requests/rules.ts';
 import type { Outcome, Page, Visit } from '../requests/visit.ts';
@@ -63,12 +63,11 @@ async function ask(visit: Visit, decision: KeyDecision, fault: string | null): P
 ${facts}
 ${passkeyForm({
   action: `${path}/decide`,
-  button,
+  button: { ...button, cancel: path },
   parts: fieldsOf(decision).map(([name, value]) => hiddenField(name, value)),
   passkey: 'get',
   options,
-})}
-<p><a href="${path}">Back, without deciding</a></p>`,
+})}`,
   };
 }
 
@@ -77,7 +76,5 @@ async function decideNow(visit: Visit, decision: KeyDecision, credential: string
   const person = await consumeAssertion(visit.access, signedAdmin(visit), credential, decision);
   await carryOut(visit.pages, person, decision);
   const { identifier } = decision;
-  const seeOther = `${await nextRequest(visit, identifier)}?decided=${identifier}`;
-  const flash = flashOf(operationOf(decision));
-  return flash === null ? { seeOther } : { seeOther, flash };
+  return doneAt(`${await nextRequest(visit, identifier)}?decided=${identifier}`, operationOf(decision));
 }

@@ -12,7 +12,7 @@ import type { Pages } from '../requests/visit.ts';
 export async function refuseImpossible({ access, isStopping }: Pages, decision: KeyDecision): Promise<void> {
   const { check, goesOn, texts } = operationOf(decision);
   await check(access, decision);
-  if (goesOn && isStopping) {
+  if (goesOn !== null && isStopping) {
     throw new AppError('try_later', `The server is being stopped; ${texts?.button.toLowerCase()} once it is back.`);
   }
 }
@@ -26,13 +26,15 @@ export async function carryOut(
   person: Person,
   decision: KeyDecision,
 ): Promise<void> {
-  const output = await performHere({ access, person }, operationOf(decision), decision);
-  if (!isUnfinished(output)) return;
-  const { identifier } = decision;
+  const operation = operationOf(decision);
+  const output = await performHere({ access, person }, operation, decision);
+  if (!isUnfinished(output) || operation.goesOn === null) return;
+  const { refused, failed } = operation.goesOn;
+  const key = `Key ${decision.identifier}`;
   runInBackground(background, output.finish, (cause) => {
     // What came of the mail is in the key's history, which the log does not repeat.
     const isTold = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
-    if (isTold) report('warn', `Key ${identifier} was approved, but did not become Active; its page says why.`);
-    else report('error', `The approval of key ${identifier} failed.`, cause);
+    if (isTold) report('warn', `${key} ${refused}`);
+    else report('error', `${key} ${failed}`, cause);
   });
 }

@@ -10,8 +10,8 @@ import { written } from '../html/written.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
 import type { Visit } from '../requests/visit.ts';
 
-/** A decision as an admin confirms it: what it is called, everything about it, and the text of the button. */
-export type DecisionWords = { title: string; facts: Html; button: string };
+/** A decision as an admin confirms it: what it is called, everything about it, and its button. */
+export type DecisionWords = { title: string; facts: Html; button: { text: string; isDangerous: boolean } };
 
 /** Says a decision on a key in words. Throws `refused` where the owner of a key to approve can't be mailed any more. */
 export function decisionInWords({ access }: Visit, key: KeyView, decision: KeyDecision): DecisionWords {
@@ -29,7 +29,7 @@ export function decisionInWords({ access }: Visit, key: KeyView, decision: KeyDe
   return {
     title: `${title} ${identifier}?`,
     facts: html`${factList(facts)}<p>${consequence}</p>`,
-    button: `${button} with my passkey`,
+    button: { text: `${button} with my passkey`, isDangerous: operation.isDangerous },
   };
 }
 

@@ -33,9 +33,25 @@ export function errorSummary(faults: Faults): Html {
   return html`<div class="summary" role="alert"><h2>There is a problem</h2><ul>${items}</ul></div>`;
 }
 
-/** A form that is sent to a path (with the prefix of PUBLIC_URL) by a button with this text. */
-export function formTo(action: string, button: string, ...parts: readonly Html[]): Html {
-  return html`<form method="post" action="${action}" novalidate>${parts}<p><button>${button}</button></p></form>`;
+/** The button that sends a form. `cancel` is where a link beside it leads that leaves everything as it is. */
+export type Button = string | { text: string; isDangerous?: boolean; isSecond?: boolean; cancel?: string };
+
+/** The last line of a form: its button, red where that ends or refuses something, and the way out. */
+export function buttonLine(button: Button): Html {
+  const {
+    text,
+    isDangerous = false,
+    isSecond = false,
+    cancel,
+  } = typeof button === 'string' ? { text: button } : button;
+  const look = isDangerous ? ' class="danger"' : isSecond ? ' class="second"' : '';
+  const wayOut = cancel === undefined ? '' : html` <a class="cancel" href="${cancel}">Cancel</a>`;
+  return html`<p><button${raw(look)}>${text}</button>${wayOut}</p>`;
+}
+
+/** A form that is sent to a path (with the prefix of PUBLIC_URL) by a button. */
+export function formTo(action: string, button: Button, ...parts: readonly Html[]): Html {
+  return html`<form method="post" action="${action}" novalidate>${parts}${buttonLine(button)}</form>`;
 }
 
 /** A value that is sent along unseen; never anything that decides who may do what. */

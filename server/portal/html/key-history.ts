@@ -1,5 +1,4 @@
-import type { KeyEventName } from '../../../shared/db/key-columns.ts';
-import { detailText } from '../../../shared/keys/history-text.ts';
+import { detailText, EVENT_WORDS } from '../../../shared/keys/history-text.ts';
 import type { HistoryView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
@@ -19,25 +18,3 @@ export function historyTable(history: readonly HistoryView[]): Html {
   });
   return html`${rest}<table class="stack"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
-
-/** The entries of a history as sentences; an approval is not refused, but the mail that it needs is. */
-const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
-  requested: 'Requested',
-  'approval started': 'Approval begun: the secret is being mailed',
-  'approval refused': 'The mail with the secret was not accepted; the request stays pending',
-  'approval not confirmed': 'Nobody knows whether the mail with the secret was delivered; the request stays pending',
-  approved: 'Approved: the mail with the secret was accepted',
-  rejected: 'Rejected',
-  withdrawn: 'Withdrawn',
-  suspended: 'Suspended: it is refused meanwhile',
-  resumed: 'Resumed: the same secret works again',
-  revoked: 'Revoked',
-  expired: 'Expired',
-  edited: 'Renamed',
-  changed: 'Changed',
-  'address changed': 'The e-mail address of the profile was changed',
-  'profile banned': 'The profile was banned: its keys are refused meanwhile',
-  'profile unbanned': 'The ban of the profile was lifted: its Active keys work again',
-  erased: 'Erased with its profile',
-  'mail not delivered': 'A mail about this key was not delivered',
-};

@@ -1,7 +1,7 @@
-import { canMove } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { OPERATIONS } from '../../../shared/operations.ts';
-import { type Html, html } from '../../html.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
+import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
@@ -36,17 +36,21 @@ ${historyTable(history)}`,
   };
 }
 
+/** Whether an owner may do something with a key in this state. */
+function isOffered({ from, who }: AnyOperation, state: KeyView['state'], isBanned: boolean): boolean {
+  return (from === null || from.includes(state)) && !(isBanned && who.owner === 'own, unless banned');
+}
+
 /** Links to what can be done in this state; each page asks once more. */
 function actions({ access: { config } }: Visit, { identifier, state }: KeyView, isBanned: boolean): Html {
-  const own = `/developers/keys/${identifier}`;
-  const possible: [isPossible: boolean, path: string, text: string][] = [
-    [!isBanned, `${own}/rename`, 'Rename it'],
-    [canMove(state, 'withdraw'), `${own}/withdraw`, 'Withdraw the request'],
-    [state === 'Active' && !isBanned, `/developers/keys/new?successor-of=${identifier}`, 'Request a successor'],
-    [canMove(state, 'revoke'), `${own}/revoke`, 'Revoke it'],
-  ];
-  const links = possible.flatMap(([isPossible, path, text]) =>
-    isPossible ? [html`<li><a href="${publicPath(config, path)}">${text}</a></li>`] : [],
+  const successor = `/developers/keys/new?successor-of=${identifier}`;
+  const toSuccessor =
+    state === 'Active' && !isBanned
+      ? html`<li><a href="${publicPath(config, successor)}">Request a successor</a></li>`
+      : '';
+  const links = OWNERS_ACTIONS.filter(([operation]) => isOffered(operation, state, isBanned)).map(
+    ([{ texts, isDangerous }, { path }]) =>
+      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${publicPath(config, `/developers/keys/${identifier}/${path}`)}">${texts?.button ?? path}</a></li>`,
   );
-  return links.length === 0 ? html`` : html`<ul class="actions">${links}</ul>`;
+  return html`<ul class="actions">${toSuccessor}${links}</ul>`;
 }

@@ -7,6 +7,7 @@ import { readAnswer, typedText } from '../../../shared/keys/input-text.ts';
 import { FIELDS } from '../../../shared/keys/inputs.ts';
 import { checkProfile } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
+import type { Texts } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -15,7 +16,9 @@ import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts'
 import { inputField } from '../html/input-field.ts';
 import { keyLink } from '../html/key-facts.ts';
 import { notePage } from '../html/note-page.ts';
+import { doneAt } from '../requests/flash.ts';
 import { allValues, type FieldKinds } from '../requests/form.ts';
+import { fieldKindsOf } from '../requests/operation-form.ts';
 import { performHere } from '../requests/perform.ts';
 import { performForm } from '../requests/rules.ts';
 import type { Outcome, Page, Visit } from '../requests/visit.ts';
@@ -25,14 +28,7 @@ import { ownKeyPath, ownProfile } from './own-profile.ts';
 const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf, formId: FIELDS.formId });
 
 /** The fields of the form, as it sends them. */
-export const REQUEST_FIELDS: FieldKinds = Object.fromEntries(
-  INPUTS.map(([name, schema]) => [name, fieldKindOf(name, schema)]),
-);
-
-function fieldKindOf(name: string, schema: z.ZodType): FieldKinds[string] {
-  if (name === 'formId') return 'unseen';
-  return factsOf(schema).kind === 'permissions' ? 'many' : 'one';
-}
+export const REQUEST_FIELDS: FieldKinds = { ...fieldKindsOf(INPUTS), formId: 'unseen' };
 
 /** What was typed, by the names of the inputs; what is absent is empty. */
 type Typed = Readonly<Record<string, unknown>>;
@@ -73,7 +69,7 @@ export function sendRequest(visit: Visit): Promise<Outcome> {
   const typed: Typed = Object.fromEntries(sent);
   const input = { ...typed, profile: ownProfile(visit).username };
   return performForm(visit, OPERATIONS.request, input, {
-    done: ({ identifier }) => ({ seeOther: `/developers/keys/${identifier}`, flash: 'key-requested' }),
+    done: ({ identifier }) => doneAt(`/developers/keys/${identifier}`, OPERATIONS.request),
     show: (faults) => show(visit, typed, faults),
   });
 }
@@ -82,12 +78,13 @@ function show(visit: Visit, typed: Typed, faults: Faults): Page {
   const successorOf = String(typed.successorOf ?? '');
   const title = successorOf === '' ? 'Request a key' : 'Request a successor';
   const action = publicPath(visit.access.config, '/developers/keys/new');
+  const { button, consequence } = OPERATIONS.request.texts as Texts;
   return {
     title,
     scripts: [script],
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-${successorOf === '' ? html`<p>An admin reads this and decides. You get a mail either way.</p>` : successorWords(visit, successorOf)}
-${formTo(action, 'Send the request', ...INPUTS.map(([name, schema]) => fieldOf(name, schema, typed[name], faults)))}`,
+${successorOf === '' ? html`<p>${consequence}</p>` : successorWords(visit, successorOf)}
+${formTo(action, button, ...INPUTS.map(([name, schema]) => fieldOf(name, schema, typed[name], faults)))}`,
   };
 }
 

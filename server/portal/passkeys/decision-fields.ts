@@ -71,7 +71,9 @@ function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null
   return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }
 
-function section({ shown, action }: DecisionParts, { name, texts }: AnyOperation, fields: readonly Html[]): Html {
-  const button = texts?.button ?? name;
-  return html`<section aria-labelledby="${name}"><h3 id="${name}">${button}</h3>${formTo(action, `${button} …`, hiddenField('operation', name), hiddenField('shown', shown), ...fields)}</section>`;
+function section({ shown, action }: DecisionParts, operation: AnyOperation, fields: readonly Html[]): Html {
+  const { name, texts, isDangerous, isMain } = operation;
+  const title = texts?.button ?? name;
+  const button = { text: `${title} …`, isDangerous, isSecond: !isMain };
+  return html`<section aria-labelledby="${name}"><h3 id="${name}">${title}</h3>${formTo(action, button, hiddenField('operation', name), hiddenField('shown', shown), ...fields)}</section>`;
 }

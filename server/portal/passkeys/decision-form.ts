@@ -1,12 +1,11 @@
-import type { z } from 'zod';
 import type { Decision } from '../../../shared/access/decision.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
-import { readAnswer, typedText } from '../../../shared/keys/input-text.ts';
-import { parseInput } from '../../../shared/keys/parse-input.ts';
-import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
+import { typedText } from '../../../shared/keys/input-text.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
-import { allValues, type FieldKinds, type Form, oneValue } from '../requests/form.ts';
+import { type FieldKinds, type Form, oneValue } from '../requests/form.ts';
+import { type FormFields, fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
 import { PASSKEY_FIELD } from './passkey-form.ts';
 
 /** A decision on a key: the name of one of the operations that can be decided, and its input. */
@@ -24,10 +23,9 @@ export function operationOf({ operation: name }: Pick<KeyDecision, 'operation'>)
   return operation;
 }
 
-/** The fields of an operation's form: names and schemas of its inputs, as admins have to give them. */
-export function decidedFields(operation: AnyOperation): [input: string, schema: z.ZodType][] {
-  const { identifier: _, ...fields } = inputFor(operation, 'admin').shape;
-  return Object.entries(fields);
+/** The fields of the form of a decision. */
+export function decidedFields(operation: AnyOperation): FormFields {
+  return formFields(operation, 'admin');
 }
 
 /** All of them, once each. */
@@ -36,12 +34,7 @@ export const ALL_DECIDED_FIELDS = new Map(DECISIONS.flatMap(decidedFields));
 /** The fields of a form that decides on a key; each operation has some of them. */
 export const DECISION_FIELDS: FieldKinds = {
   operation: 'one',
-  ...Object.fromEntries(
-    [...ALL_DECIDED_FIELDS].map(([input, schema]) => [
-      formNameOf(input, schema),
-      factsOf(schema).kind === 'permissions' ? 'many' : 'one',
-    ]),
-  ),
+  ...fieldKindsOf([...ALL_DECIDED_FIELDS]),
   shown: 'one',
   ...PASSKEY_FIELD,
 };
@@ -56,33 +49,8 @@ export function readDecision(
   nowMs: number,
 ): { decision: KeyDecision; faults: Map<string, string> } {
   const operation = operationOf({ operation: oneValue(form, 'operation') });
-  const { values, faults } = readFields(operation, form, nowMs, Object.keys(DECISION_FIELDS));
+  const { values, faults } = readFields(decidedFields(operation), form, nowMs);
   return { decision: { operation: operation.name, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
-}
-
-/**
- * Reads those fields of an operation's form that are named; others than the operation has are left out. Returns the values by
- * the names of the operation's inputs, and what is wrong with them, a sentence for each field of the form.
- */
-export function readFields(
-  operation: AnyOperation,
-  form: Form,
-  nowMs: number,
-  names: readonly string[],
-): { values: Record<string, unknown>; faults: Map<string, string> } {
-  const values: Record<string, unknown> = {};
-  const faults = new Map<string, string>();
-  for (const [input, schema] of decidedFields(operation)) {
-    const name = formNameOf(input, schema);
-    if (!names.includes(name)) continue;
-    try {
-      values[input] = parseInput(schema, readAnswer(factsOf(schema), allValues(form, name), nowMs));
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'usage') throw error;
-      faults.set(name, error.message);
-    }
-  }
-  return { values, faults };
 }
 
 /** The fields that send exactly this decision again: names and values. */

@@ -6,7 +6,8 @@ import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
 import type { Faults } from '../html/fields.ts';
 import type { Form } from '../requests/form.ts';
-import { ALL_DECIDED_FIELDS, decidedFields, decisionNamed, readFields } from './decision-form.ts';
+import { readFields } from '../requests/operation-form.ts';
+import { ALL_DECIDED_FIELDS, decidedFields, decisionNamed } from './decision-form.ts';
 
 // A link to the page of a key may fill in one of its forms: `?operation=approve&rateLimits=60/1m,5000/1d&expires=90d`. It
 // decides nothing. It fills in choices and no text: anybody may have made it, and what is typed there is mailed to the owner.
@@ -49,7 +50,11 @@ export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, nowMs: 
   }
   const hasNoOldKey =
     key.successorOf === null && decidedFields(operation).some(isRetirement) && fields.delete('retireOld');
-  const { values, faults } = readFields(operation, fields, nowMs, [...fields.keys()]);
+  const { values, faults } = readFields(
+    decidedFields(operation).filter(([input, schema]) => fields.has(formNameOf(input, schema))),
+    fields,
+    nowMs,
+  );
   if (hasNoOldKey) faults.set('', 'The link sets the end of an old key, but this key succeeds none.');
   return { operation, fields, values, faults };
 }

@@ -3,7 +3,7 @@ import type { RegistrationOptions } from '../../../shared/access/registration.ts
 import { relyingPartyOf } from '../../../shared/access/relying-party.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type Html, html } from '../../html.ts';
-import { hiddenField } from '../html/fields.ts';
+import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
 import { signInFault } from '../requests/cookies.ts';
 import { type Form, oneValue } from '../requests/form.ts';
 import type { Visit } from '../requests/visit.ts';
@@ -29,7 +29,7 @@ export const WITHOUT_SCRIPT: Html = html`<p class="note" id="without-script">Pas
 /** A form that its script sends with a passkey. `isAtOnce`: the script does not wait for the button. */
 export type PasskeyForm = {
   action: string;
-  button: string;
+  button: Button;
   parts: readonly Html[];
   isAtOnce?: boolean;
 } & ({ passkey: 'create'; options: RegistrationOptions } | { passkey: 'get'; options: AssertionOptions });
@@ -38,7 +38,7 @@ export type PasskeyForm = {
 export function passkeyForm({ action, button, parts, isAtOnce = false, passkey, options }: PasskeyForm): Html {
   return html`${WITHOUT_SCRIPT}
 <p class="summary" id="passkey-fault" role="alert" hidden></p>
-<form method="post" action="${action}" novalidate data-passkey="${passkey}" data-options="${JSON.stringify(options)}" data-at-once="${isAtOnce ? 'yes' : 'no'}">${parts}${hiddenField('credential', '')}<p><button>${button}</button></p></form>`;
+<form method="post" action="${action}" novalidate data-passkey="${passkey}" data-options="${JSON.stringify(options)}" data-at-once="${isAtOnce ? 'yes' : 'no'}">${parts}${hiddenField('credential', '')}${buttonLine(button)}</form>`;
 }
 
 /** Why nobody can use a passkey here, by the configuration or by how the request came; null where it works. */

@@ -26,9 +26,10 @@ const LINES: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** The code of the line that says that an operation was done; null where the next page says it by itself. */
-export function flashOf({ event, texts }: Pick<AnyOperation, 'event' | 'texts'>): FlashCode | null {
-  return event === null || texts === null || texts.done === null ? null : `key-${event}`;
+/** Where a form leads that has done an operation, with the line that says so, unless the page there says it by itself. */
+export function doneAt(seeOther: string, { event, texts }: Pick<AnyOperation, 'event' | 'texts'>) {
+  const isSaid = event !== null && texts !== null && texts.done !== null;
+  return { seeOther, ...(isSaid && { flash: `key-${event}` as const }) };
 }
 
 /** The line of a code that a cookie has brought back; null where it is none. */

@@ -15,6 +15,6 @@ export async function performHere<Input extends object, Output>(
   input: Input,
 ): Promise<Output> {
   if (operation.event !== null) await whenUnlocked(access.db.$client);
-  const deps = operation.goesOn ? access : { ...access, mailer: async () => null };
+  const deps = operation.goesOn !== null ? access : { ...access, mailer: async () => null };
   return perform(deps, person as Person, operation, input);
 }

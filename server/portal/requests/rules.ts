@@ -16,14 +16,14 @@ export function ruleSentence(error: unknown): string | null {
 }
 
 /** What a form that does something comes to: what is done leads on, what breaks a rule shows the form again. */
-type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faults) => Page };
+type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faults) => Page | Promise<Page> };
 
 /**
  * Does what a form asks for. Where it breaks a rule of the product, shows the form again, with each field that breaks one, or
  * else with the sentence of the rule for the whole form. Throws every error that is about no rule.
  */
 export async function performForm<Input extends object, Output>(
-  visit: Visit,
+  visit: Pick<Visit, 'access' | 'person'>,
   operation: Operation<Input, Output>,
   input: Input,
   { done, show }: FormEnds<Output>,
@@ -32,8 +32,8 @@ export async function performForm<Input extends object, Output>(
     return done(await performHere(visit, operation, input));
   } catch (error) {
     const ofForm = (sentence: string): Faults => new Map([['', sentence]]);
-    if (error instanceof AppError && error.code === 'too_many_requests') {
-      return { ...show(ofForm(error.message)), refusal: error.code, details: error.details };
+    if (error instanceof AppError && (error.code === 'too_many_requests' || error.code === 'changed_since')) {
+      return { ...(await show(ofForm(error.message))), refusal: error.code, details: error.details };
     }
     const sentence = ruleSentence(error);
     if (sentence === null) throw error;
@@ -41,6 +41,6 @@ export async function performForm<Input extends object, Output>(
       (error as AppError).code === 'usage'
         ? faultsIn(inputFor(operation, (visit.person as Person).kind), input)
         : NO_FAULTS;
-    return { ...show(faults.size > 0 ? faults : ofForm(sentence)), refusal: 'refused_form' };
+    return { ...(await show(faults.size > 0 ? faults : ofForm(sentence))), refusal: 'refused_form' };
   }
 }

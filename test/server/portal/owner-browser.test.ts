@@ -151,13 +151,13 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await isLoaded(page, 'It waits for the decision of an admin.');
     const [key] = await keysListed(world.access, {});
     expect(key).toMatchObject({ state: 'pending', name: 'Badge bot', expectedUsage: 'Now and then' });
-    await press(page, 'Rename it');
-    await heading(page, 'Rename a key');
+    await press(page, 'Rename');
+    await heading(page, 'Rename key “Badge bot”');
     await type(page, 'name', 'Böt');
     await page.keyboard.press('Enter');
     await isLoaded(page, 'The key is renamed.');
     await press(page, 'Withdraw the request');
-    await heading(page, 'Withdraw a request?');
+    await heading(page, 'Withdraw the request of key “Böt”?');
     await press(page, 'Withdraw the request');
     await isLoaded(page, 'The request is withdrawn.');
     await press(page, 'Your keys');
@@ -191,9 +191,9 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await page.reload();
     await isLoaded(page, 'It works.');
     await page.locator('main').getByRole('link', { name: identifier }).click();
-    await page.getByRole('link', { name: 'Revoke it' }).click();
+    await page.getByRole('link', { name: 'Revoke' }).click();
     await page.getByLabel('Reason (optional)').fill('Replaced.');
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
     await isLoaded(page, 'The key is revoked. It works no more.');
     await isLoaded(page, 'by you');
     await go('/developers/keys');

@@ -1,0 +1,88 @@
+import type { Person } from '../../../shared/actor.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
+import { typedText } from '../../../shared/keys/input-text.ts';
+import { refuseState } from '../../../shared/keys/record.ts';
+import { shownKey } from '../../../shared/keys/shown.ts';
+import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/entry.ts';
+import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
+import { html } from '../../html.ts';
+import script from '../html/count.browser.js' with { type: 'text' };
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
+import { inputField } from '../html/input-field.ts';
+import { keyLink, stateTag } from '../html/key-facts.ts';
+import { written } from '../html/written.ts';
+import { doneAt } from '../requests/flash.ts';
+import { allValues, type Form, oneValue } from '../requests/form.ts';
+import { fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
+import { performHere } from '../requests/perform.ts';
+import { performForm } from '../requests/rules.ts';
+import type { Outcome, Page, PageRoute, Visit } from '../requests/visit.ts';
+import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
+
+// What owners do from the page of a key of theirs: each operation has a page that says what it brings about and asks for its
+// input, all of it by its entry of the table.
+
+/** `GET` and `POST /developers/keys/:identifier/…`, for each of these operations. */
+export const OWNER_ACTION_PAGES: readonly PageRoute[] = OWNERS_ACTIONS.flatMap(([operation, door]): PageRoute[] => {
+  const route = { path: `/developers/keys/:identifier/${door.path}`, who: 'owner' } as const;
+  const fields = { shown: 'unseen', ...fieldKindsOf(formFields(operation, 'owner')) } as const;
+  return [
+    { ...route, method: 'GET', act: (visit) => show(visit, operation, door, null, NO_FAULTS) },
+    { ...route, method: 'POST', fields, act: (visit) => doAction(visit, operation, door) },
+  ];
+});
+
+/** Throws `not_found`, and `refused` where the key is in no state for this. */
+async function doAction(visit: Visit, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
+  const { access, form, params, person } = visit;
+  const identifier = params.identifier as string;
+  const { values, faults } = readFields(formFields(operation, 'owner'), form, access.clock.nowMs());
+  const again = (wrong: Faults) => show(visit, operation, door, form, wrong);
+  if (faults.size > 0) return { ...(await again(faults)), refusal: 'refused_form' };
+  const shown = oneValue(form, 'shown');
+  const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, shownKey: shown } : person;
+  return performForm(
+    { access, person: confirming },
+    operation,
+    { ...values, identifier },
+    {
+      done: () => doneAt(`/developers/keys/${identifier}`, operation),
+      show: again,
+    },
+  );
+}
+
+/** Asks once more, with what was typed where the form was refused. Throws `not_found`, and `refused` where the key is in no state for this. */
+async function show(
+  visit: Visit,
+  operation: AnyOperation,
+  door: OwnerPage,
+  typed: Form | null,
+  faults: Faults,
+): Promise<Page> {
+  const identifier = visit.params.identifier as string;
+  checkReach(visit.access, visit.person as Person, OPERATIONS.show, { identifier });
+  // Read before the rest: where the key changes in between, what is confirmed here is refused.
+  const shown = shownKey(visit.access, identifier);
+  const { key } = await performHere(visit, OPERATIONS.show, { identifier });
+  const { from, event, isDangerous } = operation;
+  refuseState(key, from, event);
+  const { title, button, consequence } = operation.texts as Texts;
+  const usual = operation.usual(visit.access, key);
+  const fields = formFields(operation, 'owner').map(([input, schema]) => {
+    const texts =
+      typed === null ? typedText(factsOf(schema).kind, usual[input]) : allValues(typed, formNameOf(input, schema));
+    return inputField(input, schema, { texts, faults });
+  });
+  const linkTo = ownKeyPath(visit);
+  const path = linkTo(key.identifier);
+  return {
+    title: `${title} ${key.identifier}`,
+    scripts: [script],
+    body: html`${errorSummary(faults)}<h1>${title} “${written(key.name)}”${isDangerous ? '?' : ''}</h1>
+${bannedNote(ownProfile(visit))}
+<p>Key ${keyLink(key.identifier, linkTo)} ${stateTag(key)}</p>
+<p>${door.consequence ?? consequence}</p>
+${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hiddenField('shown', shown), ...fields)}`,
+  };
+}
