@@ -137,6 +137,37 @@ test('each room imports only itself and rooms below it, types too', () => {
   });
 });
 
+/** What the rooms of the serving application may import of each other; `process`, `app.ts` and `main.ts` stand above them. */
+const SERVER_ROOMS: Record<string, string[]> = {
+  observability: [],
+  http: ['observability'],
+  api: ['http', 'observability'],
+  docs: ['html.ts', 'api', 'http', 'observability'],
+};
+
+test('each room of the serving application imports only itself and rooms below it, types too', () => {
+  const roomOfServer = (path: string) => path.split('/')[1] as string;
+  expectNone(inFolder('server'), (name, path) => {
+    const allowed = SERVER_ROOMS[roomOfServer(path)];
+    // The document is made of what the whole application answers.
+    if (allowed === undefined || !name.startsWith('server/') || path === 'server/docs/openapi/samples.ts') return false;
+    return roomOfServer(name) !== roomOfServer(path) && !allowed.includes(roomOfServer(name));
+  });
+});
+
+test('a folder of the server has at most 20 files', () => {
+  const files = Map.groupBy(inFolder('server'), ({ path }) => path.slice(0, path.lastIndexOf('/')));
+  expect([...files].filter(([, inIt]) => inIt.length > 20).map(([folder]) => folder)).toEqual([]);
+});
+
+test('nothing poses as something else: no `any`, no cast past the type checker', () => {
+  const files = ['server', 'cli', 'shared'].flatMap(inFolder).filter(({ text }) => {
+    const isUnchecked = /\bas unknown as\b|\bas never\b|(?:[:<|]\s*|\bas )any\b(?! [a-z])/.test(withoutComments(text));
+    return isUnchecked || /@ts-(ignore|expect-error|nocheck)/.test(text);
+  });
+  expect(files.map(({ path }) => path)).toEqual([]);
+});
+
 test('files import at their top, except for the mailer and the table of commands; the server may import later', () => {
   const late = filesWith(/\bimport\(|\brequire\(/).filter((path) => !path.startsWith('server/'));
   expect(late).toEqual(['cli/program.ts', 'shared/deps.ts']);
