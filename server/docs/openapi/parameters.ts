@@ -23,7 +23,11 @@ export const USERNAME_IN_PATH = z.object({
 
 /** The parameter of `/api/lookup/uid/{uid}`. */
 export const UID_IN_PATH = z.object({
-  uid: described(uid(), 'The id of the profile, in decimal without leading zeros.', 7),
+  uid: described(
+    uid(),
+    'The id of the profile, in decimal without leading zeros. Anything else is answered with 400.',
+    7,
+  ),
 });
 
 /** The parameter of `/api/lookup/authid/{authId}`. */
