@@ -10,7 +10,7 @@ import { refuseCall } from './refusals.ts';
 import { DOCUMENT_PATH, LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
 
 /** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
-export type ManageParts = { config: Config; open: () => Pages; report: Pages['report'] };
+export type ManageParts = { config: Config; open: (request: Request) => Pages; report: Pages['report'] };
 
 /** No route is read by Elysia: bodies are read once it is known who asks. */
 const UNREAD = { parse: 'none' } as const;
@@ -23,7 +23,7 @@ export function manage({ config, open, report }: ManageParts) {
     .mapResponse(({ at, responseValue }) => answerWith(at, responseValue as Answered | Response))
     .onError(({ at, error }) => refuseCall(report, error, at));
   for (const { method, path, act } of LOGIN_ROUTES) {
-    app.route(method, path, async ({ request }) => act(await openLogin(open(), request)), UNREAD);
+    app.route(method, path, async ({ request }) => act(await openLogin(open(request), request)), UNREAD);
     app.all(path, () => refuseMethod([method]), UNREAD);
   }
   for (const path of new Set(MANAGE_ROUTES.map((route) => route.path))) {

@@ -60,9 +60,9 @@ const WITHOUT_TOKEN: readonly string[] = [DOCUMENT_PATH, ...LOGIN_ROUTES.map(({ 
  * Finds out who asks, by the token; its use is noted after the answer. Throws `no_credentials` and `invalid_token`, then
  * `unknown_path`. Does nothing for the paths that take no token.
  */
-export function admitCaller(at: CallState, open: () => Pages): void {
+export function admitCaller(at: CallState, open: (request: Request) => Pages): void {
   if (WITHOUT_TOKEN.includes(at.template)) return;
-  const pages = open();
+  const pages = open(at.request);
   const { access, background, report } = pages;
   const sent = credentialsOf(at.request.headers.get('authorization'));
   if (sent === null) throw NO_TOKEN;

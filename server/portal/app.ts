@@ -11,7 +11,7 @@ import type { Outcome, Pages, Visit } from './requests/visit.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
 /** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
-export type PortalParts = { config: Config; open: () => Pages; report: Pages['report'] };
+export type PortalParts = { config: Config; open: (request: Request) => Pages; report: Pages['report'] };
 
 /** Elysia reads no body: forms are read once it is known which page they are for. */
 const UNREAD = { parse: 'none' } as const;

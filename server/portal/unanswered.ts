@@ -5,17 +5,23 @@ import { refuseVisit } from './requests/refusals.ts';
 
 // What threads that serve requests say in the portal's place. They load it at the first such request.
 
-/** Answers a request that the portal's thread has not answered, because of this error, as that thread would refuse it. */
-export async function refuseUnanswered(
+/**
+ * Makes what answers a request that the portal's thread has not answered, because of an error, as that thread would refuse it:
+ * the same application, in which that error is why no file can be opened.
+ */
+export function prepareUnanswered(
   config: Config,
   report: PortalParts['report'],
-  request: Request,
-  error: unknown,
-): Promise<Response> {
-  const open = () => {
-    throw error;
+): (request: Request, error: unknown) => Promise<Response> {
+  const errors = new WeakMap<Request, unknown>();
+  const open = (request: Request) => {
+    throw errors.get(request);
   };
-  return createPortalApp({ config, open, report }).fetch(request);
+  const app = createPortalApp({ config, open, report });
+  return async (request, error) => {
+    errors.set(request, error);
+    return app.fetch(request);
+  };
 }
 
 /** Answers a request to this path that may not be passed on, because of this error: under `/manage` as JSON, else as a page. */

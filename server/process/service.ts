@@ -91,9 +91,14 @@ function nobodyToAsk(): Promise<Response> {
 
 /** Connects a service with the thread that answers pages. What that does not answer is refused here, in its words. */
 export function connectPortal(service: Service, parts: Pick<BridgeParts, 'connect' | 'end' | 'answerMs'>): void {
+  let prepared: Promise<BridgeParts['refuse']> | null = null;
+  const prepare = async () => {
+    const { prepareUnanswered } = await import('../portal/unanswered.ts');
+    return prepareUnanswered(service.deps.config, reportTo(service.log));
+  };
   const refuse: BridgeParts['refuse'] = async (request, error) => {
-    const { refuseUnanswered } = await import('../portal/unanswered.ts');
-    return refuseUnanswered(service.deps.config, reportTo(service.log), request, error);
+    prepared ??= prepare();
+    return (await prepared)(request, error);
   };
   service.portal = createBridge({ ...parts, log: service.log, refuse });
 }

@@ -83,11 +83,11 @@ export async function readSent(at: RequestState): Promise<void> {
  * Opens the files and finds out who is signed in. Where somebody has to sign in for a page, returns the way there. Throws
  * `signed_out` and `forbidden`, and what `open` throws.
  */
-export function admitVisitor(at: RequestState, open: () => Pages): { seeOther: string } | undefined {
+export function admitVisitor(at: RequestState, open: (request: Request) => Pages): { seeOther: string } | undefined {
   const { config, request, route, params, query, form } = at;
   if (route === null) return;
   at.pages = 'unopenable';
-  const pages = open();
+  const pages = open(request);
   at.pages = pages;
   const cookie = request.headers.get('cookie') ?? undefined;
   const isForwardedUnasked = config.trustedProxies === null && request.headers.has('x-forwarded-for');
