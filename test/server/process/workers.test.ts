@@ -5,6 +5,7 @@ import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { keyUsage } from '../../../shared/usage/usage-view.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, type LogLine } from '../../support/http.ts';
+import { moveByAdmin } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, prepare } from '../../support/requests.ts';
 import { testDeps } from '../../support/world.ts';
@@ -169,6 +170,37 @@ test('a revocation holds on every worker from its commit on, a ban of an address
   expect([count(401), count(429)]).toEqual([30, 20]);
   expect(new Set(answers.map(prefixOf)).size).toBe(2);
   expect((await from('192.0.2.2')).status).toBe(401);
+  await server.stop();
+});
+
+test('a suspension holds on every worker from 10 ms after its commit on, and so does its end', async () => {
+  const variables = { WORKERS: '2', TRUSTED_PROXIES: '127.0.0.1' };
+  const server = await startCrew(testDeps({ variables }));
+  const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
+  let asked = 0;
+  // Each from an address that has guessed no key.
+  const from = () => {
+    const headers = {
+      Connection: 'close',
+      'X-Forwarded-For': `192.0.2.${++asked % 250}`,
+      'X-Forwarded-Proto': 'https',
+    };
+    return get(server, '/api/key', secret, { headers });
+  };
+  /** What a burst of requests that is begun 10 ms after a commit comes to, on both workers. */
+  const statuses = async () => {
+    await Bun.sleep(10);
+    const answers = await Promise.all(Array.from({ length: 20 }, from));
+    while (new Set(answers.map(prefixOf)).size < 2) answers.push(await from());
+    return [...new Set(answers.map(({ status }) => status))];
+  };
+  expect(await statuses()).toEqual([200]);
+  for (let turn = 1; turn <= 10; turn++) {
+    moveByAdmin(server.deps, identifier, 'suspend');
+    expect([turn, await statuses()]).toEqual([turn, [401]]);
+    moveByAdmin(server.deps, identifier, 'resume');
+    expect([turn, await statuses()]).toEqual([turn, [200]]);
+  }
   await server.stop();
 });
 
