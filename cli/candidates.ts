@@ -7,8 +7,8 @@ import { openDatabase } from '../shared/db/open.ts';
 import { PLATFORM_RIGHTS } from '../shared/db/people-columns.ts';
 import { withTables } from '../shared/db/tables.ts';
 import { AppError } from '../shared/errors.ts';
-import { SECRET_HOLDERS } from '../shared/keys/key.ts';
 import { type KeyName, keyNames } from '../shared/keys/names.ts';
+import { ALL_OPERATIONS } from '../shared/operations.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf } from './configuration.ts';
 import type { Globals } from './context.ts';
@@ -72,7 +72,7 @@ async function candidatesAt(place: Place, typed: string): Promise<Candidate[]> {
   }
   const last = command.registeredArguments.at(-1);
   const argument = command.registeredArguments[place.args] ?? (last?.variadic ? last : undefined);
-  if (argument?.name() === 'identifier') return identifiers(place, STATES[command.name()] ?? []);
+  if (argument?.name() === 'identifier') return identifiers(place, statesFor(command.name()));
   if (argument?.name() === 'admin') return admins(place);
   if (argument?.name() === 'token') return tokens(place);
   if (argument?.name() === 'file') return [{ value: FILES, about: '' }];
@@ -102,14 +102,10 @@ function plain(values: readonly string[]): Candidate[] {
   return values.map((value) => ({ value, about: '' }));
 }
 
-/** The states of keys that a command accepts. A command that is not listed here accepts all keys. */
-const STATES: Record<string, KeyState[]> = {
-  approve: ['pending'],
-  reject: ['pending'],
-  withdraw: ['pending'],
-  revoke: SECRET_HOLDERS,
-  change: SECRET_HOLDERS,
-};
+/** The states of keys that a command of the group `keys` accepts; none where it accepts all. */
+function statesFor(verb: string): readonly KeyState[] {
+  return ALL_OPERATIONS.find(({ doors }) => doors.command?.verb === verb)?.from ?? [];
+}
 
 async function identifiers(place: Place, states: readonly KeyState[]): Promise<Candidate[]> {
   return unlessRefused(async () => {

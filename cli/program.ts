@@ -20,12 +20,9 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
       ['list', () => import('./keys/list.ts')],
       ['show', () => import('./keys/show.ts')],
       ['usage', () => import('./keys/usage.ts')],
-      ['edit', () => import('./keys/edit.ts')],
-      ['withdraw', () => import('./keys/withdraw.ts')],
       ['approve', () => import('./keys/approve.ts')],
-      ['reject', () => import('./keys/reject.ts')],
-      ['change', () => import('./keys/change.ts')],
-      ['revoke', () => import('./keys/revoke.ts')],
+      // All others of the table of operations.
+      ['*', () => import('./keys/operations.ts')],
       ['check', () => import('./keys/check.ts')],
     ],
   ],
@@ -100,6 +97,9 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
   help: ['Show how a command is used, or with "environment" the variables.', [['', () => import('./help.ts')]]],
 };
 
+/** The flags of every command that take a value. */
+const VALUED_FLAGS = ['--db', '--host', '--env-file'];
+
 /**
  * Makes the program. Only the commands that the words name are loaded, all of a group where they name none of it; without
  * words all are. Nothing here ends the process:
@@ -141,11 +141,17 @@ Examples:
   for (const [word, [about, files]] of Object.entries(TREE)) {
     const command = program.command(word).description(about);
     if (words?.includes(word) === false) continue;
-    const named = files.filter(([names]) => names.split(' ').some((name) => words?.includes(name)));
-    const parts = (named.length === 0 ? files : named).map(([, load]) => load());
+    const named = files.find(([names]) => names.split(' ').includes(verbAfter(word, words ?? [])));
+    const parts = (named === undefined ? files : [named]).map(([, load]) => load());
     for (const { addTo } of await Promise.all(parts)) addTo(command);
   }
   return program;
+}
+
+/** The word after the name of a group, whatever flags stand between; empty where there is none. */
+function verbAfter(group: string, words: readonly string[]): string {
+  const names = words.filter((word, at) => !word.startsWith('-') && !VALUED_FLAGS.includes(words[at - 1] ?? ''));
+  return names[names.indexOf(group) + 1] ?? '';
 }
 
 /** Refuses a `--db` or `--host` that the command has no use for. */

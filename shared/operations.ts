@@ -4,7 +4,14 @@ import { AppError } from './errors.ts';
 import { readOwnerById, refuseBanned } from './keys/record.ts';
 import { checkSight } from './keys/sight.ts';
 import { approve, change, reject, revoke } from './operations/decisions.ts';
-import type { AnyOperation, Operation, OwnerPage, Unfinished, Who } from './operations/entry.ts';
+import {
+  type AnyOperation,
+  type Operation,
+  type OwnerPage,
+  refuseKind,
+  type Unfinished,
+  type Who,
+} from './operations/entry.ts';
 import { countPending, list, nextPending, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 
@@ -63,8 +70,7 @@ export function isUnfinished(output: unknown): output is Unfinished {
 /** Throws the `forbidden` and `not_found` of {@link perform}, but asks an admin for no assertion. */
 export function checkReach(deps: Deps, actor: Person, { who }: { who: Who }, input: object): void {
   const reach = who[actor.kind];
-  if (reach === 'none')
-    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
+  refuseKind({ who }, actor.kind);
   checkSight(deps.db, actor, input);
   if (actor.kind === 'owner' && reach === 'own, unless banned') refuseBanned(readOwnerById(deps.db, actor.profileId));
 }

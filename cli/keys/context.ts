@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts';
-import type { RateLimit } from '../../shared/limits/rate-limit.ts';
-import type { Operation } from '../../shared/operations/entry.ts';
+import type { KeyView } from '../../shared/keys/view.ts';
+import type { AnyOperation, Operation } from '../../shared/operations/entry.ts';
 import type { Globals } from '../context.ts';
 
 /** Does an operation as the person of a command. Throws what `perform` of `shared/operations.ts` throws. */
@@ -21,17 +21,19 @@ export type KeysThere = AnyKeys & {
   server: string;
 };
 
-/** In the database of this machine, with what is needed for decisions. */
+/** In the database of this machine. */
 export type KeysHere = AnyKeys & {
   server: null;
   /** Throws `refused` or `try_later` where no mail can be sent now. */
   checkMailer: () => Promise<void>;
-  /** Throws what would keep this key from being approved now. Returns the address to which its secret goes. */
-  checkApproval: (identifier: string) => Promise<string>;
-  /** The rate limits that an approval grants where none are given; `successorOf` is the key that is replaced, or null. */
-  usualRateLimits: (successorOf: string | null) => RateLimit[];
-  /** How long an attempt to approve a key keeps others from it, in milliseconds. */
-  approvalLeaseMs: number;
+};
+
+/** What somebody who is about to confirm an operation has to know. */
+export type Prepared = {
+  /** What is filled in where nothing is given, by input; what is absent is not asked for of this key. */
+  usual: Readonly<Record<string, unknown>>;
+  /** What is confirmed beside the input: names and values. */
+  alsoConfirmed: readonly (readonly [name: string, value: string])[];
 };
 
 type AnyKeys = Globals & {
@@ -42,6 +44,10 @@ type AnyKeys = Globals & {
    * now, nothing is done (`changed_since`). A server elsewhere compares by itself. Throws `not_found`.
    */
   performAsNow: (about: { identifier: string } | NamedProfile) => Perform;
+  /** How long an attempt to approve a key keeps others from it, in milliseconds. */
+  approvalLeaseMs: number;
+  /** Throws what would refuse an operation on this key just now, as far as it is known here; the mail server is asked where a mail is needed. */
+  prepare: (operation: AnyOperation, key: KeyView, given: Readonly<Record<string, unknown>>) => Promise<Prepared>;
   /** The profile whose owner the person of this command is; null where it is somebody else. */
   ownProfile: () => Promise<string | null>;
   /** Throws `not_found` or `refused` where this profile can't have one more key. */

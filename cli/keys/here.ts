@@ -1,13 +1,13 @@
 import type { Deps } from '../../shared/deps.ts';
-import { checkApproval, checkMailer } from '../../shared/keys/approve.ts';
+import { checkMailer } from '../../shared/keys/approve.ts';
 import { checkProfile } from '../../shared/keys/lifecycle.ts';
 import { shownKey } from '../../shared/keys/shown.ts';
-import { usualRateLimits } from '../../shared/keys/successor.ts';
 import { performWhole } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/shown.ts';
 import type { Globals } from '../context.ts';
 import { havingSeen, type Operator } from '../database.ts';
+import { whileMailIsChecked } from '../waiting.ts';
 import type { KeysHere, NamedProfile } from './context.ts';
 
 /** What the commands of keys need, in the database of this machine. */
@@ -23,12 +23,16 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
         'identifier' in about ? shownKey(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
       return (operation, input) => performWhole(deps, havingSeen(operator, shown), operation, input);
     },
+    prepare: async (operation, key, given) => {
+      await operation.check(deps, { ...given, identifier: key.identifier });
+      operation.refuse(key, given, { approvalLeaseMs, nowMs: clock.nowMs() });
+      if (operation.goesOn) await whileMailIsChecked(clock, checkMailer(deps));
+      return { usual: operation.usual(deps, key), alsoConfirmed: operation.alsoConfirmed(deps, key) };
+    },
     ownProfile: async () => null,
     checkMailer: () => checkMailer(deps),
-    checkApproval: (identifier) => checkApproval(deps, identifier),
     checkProfile: (named) => checkProfile(deps, find(deps, named).profileId),
     findProfile: (named) => find(deps, named),
-    usualRateLimits: (successorOf) => usualRateLimits(deps, successorOf),
   };
 }
 

@@ -14,7 +14,7 @@ import type { KeysContext } from './context.ts';
  */
 export async function performAndPrint<Input extends object>(
   context: KeysContext,
-  operation: Operation<Input, Outcome>,
+  operation: Operation<Input, unknown>,
   input: Input,
 ): Promise<Outcome> {
   const outcome = await performAndWait(context, operation, input);
@@ -36,14 +36,14 @@ export async function printKey(context: KeysContext, identifier: string): Promis
  */
 export async function performAndWait<Input extends object>(
   context: KeysContext,
-  operation: Operation<Input, Outcome>,
+  operation: Operation<Input, unknown>,
   input: Input & { identifier?: string; profile?: string },
 ): Promise<Outcome> {
   const { clock, server } = context;
   const { identifier, profile } = input;
   const begunMs = clock.nowMs();
   if (server !== null) notice(`On ${server}:`);
-  const outcome = await waitWhile(
+  const outcome = (await waitWhile(
     clock,
     () => context.perform(operation, input),
     async () => {
@@ -51,7 +51,7 @@ export async function performAndWait<Input extends object>(
       return interruptedText(context, operation.texts, await show(context, identifier), begunMs);
     },
     server === null ? undefined : 'server',
-  );
+  )) as Outcome;
   if (outcome.warning !== null) notice(`Warning: ${outcome.warning}`);
   return outcome;
 }

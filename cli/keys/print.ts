@@ -40,8 +40,9 @@ const REFUSED_WORDS: Record<RefusedFor, string> = { ban: 'its profile is banned'
 const REFUSED_IN_SHORT: Record<RefusedFor, string> = { ban: 'banned' };
 
 /** Labels and values, one pair a line. Values are cleaned of control characters, wrapped at `columns` and indented. */
-export function factsText(facts: readonly [label: string, value: string][], columns: number): string {
-  return facts.map(([label, value]) => factText(label, value, columns)).join('\n');
+export function factsText(facts: readonly (readonly [label: string, value: string])[], columns: number): string {
+  const labelWidth = Math.max(LABEL_WIDTH, ...facts.map(([label]) => label.length + 1));
+  return facts.map(([label, value]) => factText(label.padEnd(labelWidth), value, columns)).join('\n');
 }
 
 function grantFacts(key: KeyView): [string, string][] {
@@ -56,11 +57,11 @@ function grantFacts(key: KeyView): [string, string][] {
 }
 
 function factText(label: string, value: string, columns: number): string {
-  const width = Math.max(LABEL_WIDTH, columns - LABEL_WIDTH);
+  const width = Math.max(LABEL_WIDTH, columns - label.length);
   const lines = cleanForTerminal(value, true)
     .split('\n')
     .flatMap((line) => wrapLine(line, width));
-  return label.padEnd(LABEL_WIDTH) + lines.join(`\n${' '.repeat(LABEL_WIDTH)}`);
+  return label + lines.join(`\n${' '.repeat(label.length)}`);
 }
 
 function addressText(changedAt: string): string {

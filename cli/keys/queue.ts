@@ -1,5 +1,5 @@
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import type { Grant, ListInput } from '../../shared/keys/input-groups.ts';
+import type { ListInput } from '../../shared/keys/input-groups.ts';
 import { FIELDS } from '../../shared/keys/inputs.ts';
 import { faultOfInput } from '../../shared/keys/parse-input.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
@@ -9,8 +9,8 @@ import { ageText } from '../age.ts';
 import { columnsOf, counted, notice, print, printJson } from '../output.ts';
 import { askChoice, askText } from '../prompts.ts';
 import { whileMailIsChecked } from '../waiting.ts';
+import { askAndConfirm, mailedText } from './carry-out.ts';
 import { forKeyAsNow, type KeysHere } from './context.ts';
-import { askGrant, mailedText } from './grant.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
 
@@ -21,6 +21,9 @@ const CHOICES = [
   { value: 'quit', name: 'Stop here' },
 ] as const;
 
+/** What the flags grant, by input. */
+type Given = Readonly<Record<string, unknown>>;
+
 /** The keys that were decided on so far, and the errors of decisions that failed. */
 type Walk = { decided: string[]; failures: AppError[] };
 
@@ -29,7 +32,7 @@ type Walk = { decided: string[]; failures: AppError[] };
  * If a decision fails, the error is printed and the next request follows. At the end it throws an error with the
  * code of the first of them. Throws `cancelled` after Ctrl-C or Ctrl-D; decisions made before stay.
  */
-export async function walkQueue(context: KeysHere, given: Grant): Promise<void> {
+export async function walkQueue(context: KeysHere, given: Given): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
   const walk: Walk = { decided: [], failures: [] };
   if (queue.length > 0) await warnWithoutMail(context);
@@ -96,7 +99,7 @@ async function layOut(context: KeysHere, key: KeyView, history: readonly History
   notice('');
 }
 
-async function decideOne(context: KeysHere, key: KeyView, given: Grant, walk: Walk): Promise<'quit' | 'next'> {
+async function decideOne(context: KeysHere, key: KeyView, given: Given, walk: Walk): Promise<'quit' | 'next'> {
   for (;;) {
     const choice = await askChoice('What now?', CHOICES);
     if (choice === 'quit') return 'quit';
@@ -116,14 +119,14 @@ async function decideOne(context: KeysHere, key: KeyView, given: Grant, walk: Wa
   }
 }
 
-async function approve(context: KeysHere, key: KeyView, given: Grant): Promise<boolean> {
-  const address = await whileMailIsChecked(context.clock, context.checkApproval(key.identifier));
+async function approve(context: KeysHere, key: KeyView, given: Given): Promise<boolean> {
   // `--retire-old` applies only to requests for a successor.
-  const grantable = key.successorOf === null ? { ...given, retireOldAtMs: undefined } : given;
-  const grant = await askGrant(context, key, grantable, address);
+  const { retireOldAtMs, ...rest } = given;
+  const grantable = key.successorOf === null ? rest : given;
+  const grant = await askAndConfirm(context, OPERATIONS.approve, key, { given: grantable });
   if (grant === null) return false;
   const { mailedTo } = await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });
-  notice(mailedText(mailedTo));
+  if (mailedTo !== undefined) notice(mailedText(mailedTo));
   return true;
 }
 

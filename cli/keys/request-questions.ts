@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import type { Permission } from '../../shared/db/key-columns.ts';
-import { AppError, faultOf } from '../../shared/errors.ts';
-import { boundsInWords, factsOf } from '../../shared/keys/input-facts.ts';
+import { AppError } from '../../shared/errors.ts';
+import { factsOf } from '../../shared/keys/input-facts.ts';
 import { KEY_REQUEST } from '../../shared/keys/input-groups.ts';
 import { FIELDS } from '../../shared/keys/inputs.ts';
-import { faultOfInput } from '../../shared/keys/parse-input.ts';
+import { parseInput } from '../../shared/keys/parse-input.ts';
 import { columnsOf, notice } from '../output.ts';
-import { askChoice, askLongText, askPermissions, askText } from '../prompts.ts';
+import { askChoice } from '../prompts.ts';
+import { askField, fieldText } from './ask.ts';
 import type { KeysContext, NamedProfile, Perform } from './context.ts';
 import { factsText } from './print.ts';
 
@@ -49,9 +50,8 @@ const FIELD_NAMES = Object.keys(ASKED) as FieldName[];
  */
 export async function askForRequest(context: KeysContext, given: RequestInput): Promise<Asked> {
   if (given.profile !== undefined) context.checkProfile(given as NamedProfile);
-  for (const field of FIELD_NAMES.filter((name) => name !== 'profile')) {
-    const fault = given[field] === undefined ? null : ruleOf(context, field)(given[field]);
-    if (fault !== null) throw new AppError('usage', fault);
+  for (const field of FIELD_NAMES) {
+    if (given[field] !== undefined) parseInput(ASKED[field], given[field]);
   }
   let request = { ...given };
   for (const field of FIELD_NAMES) {
@@ -68,7 +68,7 @@ async function review(context: KeysContext, typed: Whole): Promise<Asked> {
   const { successorOf } = request;
   const facts: [string, string][] = [
     ...(successorOf === undefined ? [] : [['Successor of', successorOf] as [string, string]]),
-    ...FIELD_NAMES.map((field): [string, string] => [titleOf(field), String(request[field]) || '–']),
+    ...FIELD_NAMES.map((field) => fieldText(ASKED[field], request[field])),
   ];
   notice(`\n${factsText(facts, columnsOf(process.stderr))}\n`);
   const choice = await askChoice('Send this request?', [
@@ -83,29 +83,18 @@ async function review(context: KeysContext, typed: Whole): Promise<Asked> {
 
 /** Asks for one field again, beginning with its present value. Returns the changed request. */
 async function askFor(context: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
-  const { title: message, kind } = factsOf(ASKED[field]);
-  if (field === 'permissions') {
-    return { ...request, permissions: await askPermissions(message, request.permissions ?? ['api.lookup']) };
-  }
-  const ask = kind === 'lines' ? askLongText : askText;
-  const initial = request[field] ?? '';
-  const answer = await ask({ message, hint: hintOf(field), initial, fault: ruleOf(context, field) });
+  const isProfile = field === 'profile';
+  const answer = await askField({
+    schema: ASKED[field],
+    initial: request[field] ?? (field === 'permissions' ? ['api.lookup'] : null),
+    // A profile must also be able to have one more key.
+    ...(isProfile && { check: (profile) => context.checkProfile({ profile: String(profile) }) }),
+    nowMs: () => context.clock.nowMs(),
+  });
   // From then on the profile is the one that the name leads to now.
-  return { ...request, ...(field === 'profile' ? context.findProfile({ profile: answer }) : { [field]: answer }) };
+  return { ...request, ...(isProfile ? context.findProfile({ profile: String(answer) }) : { [field]: answer }) };
 }
 
 function titleOf(field: FieldName): string {
   return factsOf(ASKED[field]).title;
-}
-
-function hintOf(field: FieldName): string {
-  const { hint = '', bounds } = factsOf(ASKED[field]);
-  if (ASKED[field].safeParse(null).success) return 'Optional: Enter for none.';
-  return bounds === undefined ? hint : `${hint} ${boundsInWords(bounds)}`;
-}
-
-/** The rule of a field: that of the operation. A profile must also be able to have one more key. */
-function ruleOf({ checkProfile }: KeysContext, field: FieldName): (value: unknown) => string | null {
-  if (field === 'profile') return (value) => faultOf(() => checkProfile({ profile: String(value) }));
-  return (value) => faultOfInput(ASKED[field], value);
 }

@@ -1,43 +1,20 @@
 import type { Command } from 'commander';
-import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tally.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tally.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import { counted, print, printJson } from '../output.ts';
 import { outputColumns } from '../stdout.ts';
-import { withKeys } from './with-keys.ts';
+import { addCommand } from './command.ts';
 
 const DEFAULT_DAYS = 30;
 
 /** Adds `keys usage`, which shows the requests made with a key day by day. */
 export function addTo(parent: Command): void {
-  parent
-    .command('usage')
-    .description(OPERATIONS.usage.summary)
-    .argument('<identifier>', 'the 8 characters that name the key')
-    .option('--days <number>', `so many days up to today, 1 to ${USAGE_DAYS}; default: ${DEFAULT_DAYS}`)
-    .addHelpText(
-      'after',
-      `
-Days are in UTC. Every request with the key counts, refused ones too. The server writes down what was used every ten
-seconds, and keeps it for ${USAGE_DAYS} days.
-
-Examples:
-  profilectl keys usage k7Qm2XaB
-  profilectl keys usage k7Qm2XaB --days 7 --json`,
-    )
-    .action((identifier: string, options: { days?: string }, command: Command) =>
-      withKeys(command, async ({ perform, json }) => {
-        const days = parseWhole(options.days ?? String(DEFAULT_DAYS));
-        const usage = await perform(OPERATIONS.usage, { identifier, days });
-        if (json) printJson(usage);
-        else print(usageText(usage, outputColumns() || DEFAULT_COLUMNS));
-      }),
-    );
-}
-
-/** Returns NaN if the text is no whole number, and the operation refuses it. */
-function parseWhole(text: string): number {
-  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  addCommand(parent, OPERATIONS.usage, async ({ perform, json }, { identifier, given: { days = DEFAULT_DAYS } }) => {
+    const usage = await perform(OPERATIONS.usage, { identifier, days });
+    if (json) printJson(usage);
+    else print(usageText(usage, outputColumns() || DEFAULT_COLUMNS));
+  });
 }
 
 /** The width if the output is no terminal, or one that does not tell its width. */

@@ -1,16 +1,14 @@
-import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
-import { refuseUnchangeable } from '../../shared/keys/change.ts';
 import { ALREADY_SO } from '../../shared/keys/differing.ts';
-import { refuseTimeWithin } from '../../shared/keys/expiry.ts';
-import { refuseMove } from '../../shared/keys/record.ts';
+import { factsOf } from '../../shared/keys/input-facts.ts';
+import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { KeysThere } from '../keys/context.ts';
 import { printKey } from '../keys/perform.ts';
 import { canAsk, notice } from '../output.ts';
 import { waitWhile } from '../waiting.ts';
 import { hasBrowser, openBrowser } from './browser.ts';
-import { endOf, isUnchanged, type Shown, type Wanted } from './decided.ts';
+import { endOf, hasAll, type Shown, type Wanted } from './decided.ts';
 import { keyPage, queuePage } from './decision-address.ts';
 
 // An admin's token only reads. What an admin wants to decide is a link to the key's page, which fills in the form there; this
@@ -25,21 +23,23 @@ const PAUSE_MS = { first: 250, longest: 2_000 };
 /**
  * Has an admin decide on a page of the server: prints its address, opens it in the browser of this machine where there is
  * one, waits until the key was decided on, and prints it as on the box. Without a terminal it waits only where `isWaiting`.
- * Throws `usage`, `refused` and `not_found` before that for what can't be decided so, `forbidden` for an owner, `refused`
+ * Throws `usage`, `refused` and `not_found` before that for what can't be decided so, `refused`
  * where the key became something else or its mail was refused for good, `try_later` where nothing was decided within ten
  * minutes or the mail may be tried again, `cancelled` after Ctrl-C, and what `askHost` throws.
  */
 export async function decideOnPage(context: KeysThere, wanted: Wanted, isWaiting: boolean): Promise<void> {
-  const { identifier, move } = wanted;
-  if ((await context.ownProfile()) !== null) throw new AppError('forbidden', 'Only admins can do this.');
+  const { operation, identifier, given } = wanted;
+  if (flaggedInputs(operation, 'admin').some(([input, schema]) => input in given && factsOf(schema).kind === 'lines')) {
+    throw new AppError('usage', 'At a server a reason is typed on the page of the key; leave --reason out.');
+  }
   const before = await show(context, identifier);
-  refuseImpossible(context, wanted, before);
-  if (move === 'change' && isUnchanged(before.key, wanted.given)) {
+  await context.prepare(operation, before.key, given);
+  if (operation.keepsRest && Object.keys(given).length > 0 && hasAll(before.key, given)) {
     notice(`Warning: ${ALREADY_SO}`);
     return printKey(context, identifier);
   }
   const address = keyPage(context.server, wanted);
-  const line = `To ${move} key ${identifier}, open this page and confirm it there by your passkey: ${address}`;
+  const line = `To ${operation.name} key ${identifier}, open this page and confirm it there by your passkey: ${address}`;
   if (!canAsk() && !isWaiting) throw new AppError('try_later', line);
   await waitWhile(
     context.clock,
@@ -61,24 +61,8 @@ export function queueElsewhere({ server }: KeysThere): AppError {
   return new AppError('usage', sentence);
 }
 
-/** The refusal of a reason that is given here. */
-export function reasonElsewhere(): AppError {
-  return new AppError('usage', 'At a server a reason is typed on the page of the key; leave --reason out.');
-}
-
 async function show({ perform }: KeysThere, identifier: string): Promise<Shown> {
   return perform(OPERATIONS.show, { identifier });
-}
-
-/** Throws what the page would refuse at once. */
-function refuseImpossible({ clock }: KeysThere, { move, given }: Wanted, { key }: Shown): void {
-  if (move === 'change') refuseUnchangeable(key);
-  else refuseMove(key, move);
-  if (move !== 'approve') return;
-  refuseTimeWithin(given.expiresAtMs ?? null, APPROVAL_LEASE_MS, clock.nowMs());
-  if (given.retireOldAtMs !== undefined && key.successorOf === null) {
-    throw new AppError('usage', `Key ${key.identifier} succeeds no other key, so there is no old key to end.`);
-  }
 }
 
 /**

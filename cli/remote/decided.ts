@@ -1,17 +1,17 @@
 import { AppError } from '../../shared/errors.ts';
 import { notConfirmedText, refusedText } from '../../shared/keys/approval-end.ts';
 import { differingFrom } from '../../shared/keys/differing.ts';
-import type { Grant } from '../../shared/keys/input-groups.ts';
-import { canMove, hasSecret, MOVES } from '../../shared/keys/key.ts';
+import { KEY_CHANGE } from '../../shared/keys/input-groups.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
+import type { AnyOperation } from '../../shared/operations/entry.ts';
 
 // Whether a key has become what an admin wanted, by what a server says of it.
 
-/** What an admin wants to decide: `given` has what the flags say; the rest is chosen on the page. */
+/** What an admin wants to decide: `given` has what the flags say, by input; the rest is chosen on the page. */
 export type Wanted = {
-  move: 'approve' | 'reject' | 'change' | 'revoke';
+  operation: AnyOperation;
   identifier: string;
-  given: Grant;
+  given: Readonly<Record<string, unknown>>;
 };
 
 /** A key and its history, as a server shows them. */
@@ -23,32 +23,18 @@ export type Shown = { key: KeyView; history: HistoryView[] };
  * tried again.
  */
 export function endOf(wanted: Wanted, before: Shown, now: Shown): 'as wanted' | AppError | null {
-  const { move, given } = wanted;
+  const { operation, given } = wanted;
+  const { from, to, goesOn } = operation;
   const { key } = now;
-  if (move === 'change') {
-    if (!hasSecret(key.state)) return otherwise(key);
-    return isUnchanged(key, grantOf(before.key)) ? null : asGiven(key, given);
-  }
-  if (key.state === MOVES[move].to) return move === 'approve' ? asGiven(key, given) : 'as wanted';
-  if (!canMove(key.state, move)) return otherwise(key);
-  return move === 'approve' ? failureOf(endedBefore(before.key), now) : null;
+  if (to !== null && key.state === to) return asGiven(key, given);
+  if (from?.includes(key.state) === false) return otherwise(key);
+  if (to === null) return hasAll(key, grantOf(before.key)) ? null : asGiven(key, given);
+  return goesOn ? failureOf(endedBefore(before.key), now) : null;
 }
 
-/** Whether a key has all of this already; false where nothing is given. */
-export function isUnchanged(key: KeyView, given: Grant): boolean {
-  const { permissions, rateLimits, expiresAtMs } = given;
-  const isNothing = permissions === undefined && rateLimits === undefined && expiresAtMs === undefined;
-  return !isNothing && hasAll(key, given);
-}
-
-function hasAll(key: KeyView, given: Grant): boolean {
-  const has = grantOf(key);
-  const wanted = {
-    permissions: given.permissions ?? has.permissions,
-    rateLimits: given.rateLimits ?? has.rateLimits,
-    expiresAtMs: given.expiresAtMs === undefined ? has.expiresAtMs : given.expiresAtMs,
-  };
-  return Object.keys(differingFrom(key, wanted)).length === 0;
+/** Whether a key has all of this already. */
+export function hasAll(key: KeyView, given: Wanted['given']): boolean {
+  return Object.keys(differingFrom(key, KEY_CHANGE.parse(given))).length === 0;
 }
 
 function grantOf({ permissions, rateLimits, expiresAt }: KeyView) {
@@ -56,7 +42,7 @@ function grantOf({ permissions, rateLimits, expiresAt }: KeyView) {
 }
 
 /** What was chosen on the page instead of what the flags said is another decision than was asked for here. */
-function asGiven(key: KeyView, given: Grant): 'as wanted' | AppError {
+function asGiven(key: KeyView, given: Wanted['given']): 'as wanted' | AppError {
   if (hasAll(key, given)) return 'as wanted';
   const { identifier, state } = key;
   const sentence = `Key ${identifier} is ${state}, but not with what was asked for here: "profilectl keys show ${identifier}" says with what.`;

@@ -1,5 +1,7 @@
-import { isoTime } from '../../shared/clock.ts';
-import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
+import type { z } from 'zod';
+import { factsOf, formNameOf } from '../../shared/keys/input-facts.ts';
+import { typedText } from '../../shared/keys/input-text.ts';
+import { flaggedInputs } from '../../shared/operations/entry.ts';
 import type { Wanted } from './decided.ts';
 
 // Addresses of the pages on which admins decide, made of the server's address that the person has named, and of nothing that a
@@ -11,21 +13,16 @@ export function queuePage(server: string): string {
 }
 
 /** The page of a key, with the form of the operation filled in as given. */
-export function keyPage(server: string, { move, identifier, given }: Wanted): string {
-  const { permissions, rateLimits, expiresAtMs, retireOldAtMs } = given;
-  const values = {
-    operation: move,
-    permissions: permissions?.join(','),
-    rateLimits: rateLimits?.map(formatRateLimit).join(','),
-    expires: timeText(expiresAtMs),
-    retireOld: timeText(retireOldAtMs),
-  };
-  const pairs = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${encodeURIComponent(value).replace(/%2F|%2C|%3A/g, decodeURIComponent)}`],
+export function keyPage(server: string, { operation, identifier, given }: Wanted): string {
+  const fields = flaggedInputs(operation, 'admin').filter(([input]) => given[input] !== undefined);
+  const values = fields.map(([input, schema]) => [formNameOf(input, schema), linkText(schema, given[input])] as const);
+  const pairs = [['operation', operation.name] as const, ...values].map(
+    ([name, value]) => `${name}=${encodeURIComponent(value).replace(/%2F|%2C|%3A/g, decodeURIComponent)}`,
   );
   return `${queuePage(server)}/keys/${identifier}?${pairs.join('&')}`;
 }
 
-function timeText(ms: number | null | undefined): string | undefined {
-  return typeof ms === 'number' ? isoTime(ms) : ms === null ? 'never' : undefined;
+function linkText(schema: z.ZodType, value: unknown): string {
+  if (value === null) return 'never';
+  return typedText(factsOf(schema).kind, value).join(',').replaceAll(' ', ',');
 }

@@ -1,19 +1,21 @@
 import type { z } from 'zod';
 import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../shared/api/key-bodies.ts';
 import { Me } from '../../shared/api/manage-bodies.ts';
-import { DAY_MS, systemClock } from '../../shared/clock.ts';
-import type { ListInput } from '../../shared/keys/input-groups.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
+import { factsOf } from '../../shared/keys/input-facts.ts';
+import { typedText } from '../../shared/keys/input-text.ts';
 import type { Outcome } from '../../shared/keys/lifecycle.ts';
+import { refuseState } from '../../shared/keys/record.ts';
 import { noSuchKey } from '../../shared/keys/unknown.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import type { Operation } from '../../shared/operations/entry.ts';
-import type { OPERATIONS } from '../../shared/operations.ts';
+import type { JsonDoor, Operation } from '../../shared/operations/entry.ts';
 import type { ListOutput } from '../../shared/usage/listed.ts';
 import type { Globals } from '../context.ts';
 import type { KeysThere } from '../keys/context.ts';
 import { type AskedHost, askHost, askPages, type HostAnswer, type Question } from './client.ts';
 
-// The operations on keys, asked of a server elsewhere as requests under /manage/v1/keys.
+// The operations on keys, asked of a server elsewhere as requests under /manage/v1/keys: each as its entry of the table says.
 
 /** What the commands of keys need, at a server elsewhere, which knows by the token who asks. */
 export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
@@ -26,8 +28,14 @@ export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
   return {
     clock: systemClock,
     server: host.url,
+    approvalLeaseMs: APPROVAL_LEASE_MS,
     perform,
     performAsNow: () => perform,
+    prepare: async ({ from, event, input, refuse }, key, given) => {
+      refuseState(key, from, event);
+      refuse(key, given, { approvalLeaseMs: APPROVAL_LEASE_MS, nowMs: systemClock.nowMs() });
+      return { usual: Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])), alsoConfirmed: [] };
+    },
     ownProfile: async () => {
       const person = await me();
       return person.kind === 'owner' ? person.profile : null;
@@ -37,57 +45,60 @@ export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
   };
 }
 
-type Operations = typeof OPERATIONS;
-
-/** What does each operation that a command asks of a server, with what the operation gives. */
-type Acts = {
-  [Name in 'list' | 'show' | 'usage' | 'request' | 'edit' | 'withdraw' | 'revoke']: (
-    input: never,
-  ) => Promise<Awaited<ReturnType<Operations[Name]['act']>>>;
-};
-
 function performAt(host: AskedHost): KeysThere['perform'] {
-  const show = async (identifier: string) => {
-    const { body } = await askHost(host, { method: 'GET', path: pathOf(identifier), answer: KeyWithHistory });
-    const { history, ...key } = body;
-    return { key, history };
-  };
-  const send = async (question: Omit<Question<KeyView>, 'answer'>): Promise<Outcome> => {
-    const { body } = await askHost(host, { ...question, answer: Key });
-    return { identifier: body.identifier, warning: null };
-  };
-  const acts: Record<string, unknown> = {
-    list: (input: ListInput) => listAt(host, input),
-    show: ({ identifier }: { identifier: string }) => show(identifier),
-    usage: async ({ identifier, days }: { identifier: string; days: number }) => {
-      const query = { days: String(days) };
-      return (await askHost(host, { method: 'GET', path: `${pathOf(identifier)}/usage`, query, answer: KeyUsage }))
-        .body;
-    },
-    request: (input: object) => send({ method: 'POST', path: '/keys', json: input }),
-    edit: ({ identifier, name }: { identifier: string; name: string }) =>
-      send({ method: 'PATCH', path: pathOf(identifier), json: { name } }),
-    withdraw: ({ identifier }: { identifier: string }) =>
-      send({ method: 'POST', path: `${pathOf(identifier)}/withdraw`, json: {} }),
-    revoke: ({ identifier, reason }: { identifier: string; reason?: string }) =>
-      send({ method: 'POST', path: `${pathOf(identifier)}/revoke`, json: { reason } }),
-  } satisfies Acts;
-  return async <Input extends object, Output>({ name }: Operation<Input, Output>, input: Input): Promise<Output> => {
-    const act = acts[name] as (input: Input) => Promise<Output>;
-    return act(input);
+  return async <Input extends object, Output>(operation: Operation<Input, Output>, input: Input): Promise<Output> => {
+    const { json } = operation.doors;
+    if (json === null) throw new Error(`A server is not asked for the operation ${operation.name}.`);
+    const question = questionOf(operation.input, json, new Map(Object.entries(input)));
+    return (await ANSWERS[json.answers](host, question)) as Output;
   };
 }
+
+type Request = Omit<Question<unknown>, 'answer'>;
+
+/** The request for an operation with these inputs. Throws `not_found` for what is no identifier, such as `..`, which would lead to another path. */
+function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): Request {
+  const identifier = input.get('identifier');
+  if (door.path !== '' && !/^[0-9A-Za-z]{8}$/.test(String(identifier))) throw noSuchKey();
+  const query = Object.entries(door.query ?? {}).map(([parameter, [name]]) => {
+    const value = input.get(name) ?? null;
+    return [parameter, value === null ? undefined : typedText(factsOf(shape[name] as z.ZodType).kind, value).join(',')];
+  });
+  return {
+    method: door.method,
+    path: `/keys${door.path.replace(':identifier', String(identifier))}`,
+    query: Object.fromEntries(query),
+    ...(door.method !== 'GET' && {
+      json: Object.fromEntries((door.body ?? []).map((name) => [name, input.get(name)])),
+    }),
+  };
+}
+
+const changed = async (host: AskedHost, request: Request): Promise<Outcome> => {
+  const { body } = await askHost(host, { ...request, answer: Key });
+  return { identifier: body.identifier, warning: null };
+};
+
+/** What an operation gives, by the kind of its answer. */
+const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: Request) => Promise<unknown>>> = {
+  key: changed,
+  'new key': changed,
+  'key with history': async (host, request) => {
+    const { history, ...key } = (await askHost(host, { ...request, answer: KeyWithHistory })).body;
+    return { key, history };
+  },
+  usage: async (host, request) => (await askHost(host, { ...request, answer: KeyUsage })).body,
+  list: listAt,
+};
 
 /**
  * All keys that match, page by page, each once. A key that is decided between two pages is in both, first with the pending
  * ones; it is listed as it was seen last.
  */
-async function listAt(host: AskedHost, { states, profile, unusedForMs }: ListInput): Promise<ListOutput> {
+async function listAt(host: AskedHost, request: Request): Promise<ListOutput> {
   const keys = new Map<string, KeyView>();
   const lastUses = new Map<string, number>();
-  const unused = unusedForMs == null ? undefined : spanText(unusedForMs);
-  const query = { state: states?.join(','), profile: profile ?? undefined, unused };
-  for await (const page of askPages(host, { method: 'GET', path: '/keys', query, answer: KeyList })) {
+  for await (const page of askPages(host, { ...request, answer: KeyList })) {
     for (const key of page.keys) {
       keys.delete(key.identifier);
       keys.set(key.identifier, key);
@@ -95,14 +106,4 @@ async function listAt(host: AskedHost, { states, profile, unusedForMs }: ListInp
     for (const [identifier, at] of Object.entries(page.lastUses)) lastUses.set(identifier, Date.parse(at));
   }
   return { keys: [...keys.values()], lastUses, next: null };
-}
-
-function spanText(spanMs: number): string {
-  return spanMs % DAY_MS === 0 ? `${spanMs / DAY_MS}d` : `${Math.floor(spanMs / 1000)}s`;
-}
-
-/** Throws `not_found` for what is no identifier, such as `..`, which would lead to another path. */
-function pathOf(identifier: string): string {
-  if (!/^[0-9A-Za-z]{8}$/.test(identifier)) throw noSuchKey();
-  return `/keys/${identifier}`;
 }

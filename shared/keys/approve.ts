@@ -4,15 +4,7 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { notConfirmedText, refusedText, standingOf, stillOpenText, whatHappened } from './approval-end.ts';
-import {
-  type Attempt,
-  activateKey,
-  beginAttempt,
-  checkOpenable,
-  closeAttempt,
-  isOpenStill,
-  type NotAccepted,
-} from './attempt.ts';
+import { type Attempt, activateKey, beginAttempt, closeAttempt, isOpenStill, type NotAccepted } from './attempt.ts';
 import type { Grant } from './input-groups.ts';
 import { approvalMail } from './mails.ts';
 import { hashSecret, newSecret } from './secret.ts';
@@ -66,17 +58,7 @@ export async function beginApproval(
   };
 }
 
-/**
- * Throws what {@link approveKey} would throw just now, before an admin decides anything; the mail server is asked too,
- * for ten seconds at most. Returns the address that the secret would be mailed to.
- */
-export async function checkApproval(deps: Deps, identifier: string): Promise<string> {
-  const address = checkOpenable(deps, identifier);
-  await checkMailer(deps);
-  return address;
-}
-
-/** Throws `refused` or `try_later` where no mail can be sent now, with what to do. */
+/** Throws `refused` or `try_later` where no mail can be sent now, with what to do. The mail server is asked, for ten seconds at most. */
 export async function checkMailer(deps: Deps): Promise<void> {
   const state = await (await requireMailer(deps)).check();
   if (state.outcome === 'accepted') return;

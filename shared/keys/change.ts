@@ -11,7 +11,6 @@ import type { Step } from './move.ts';
 import { addNotices } from './notice.ts';
 import { type ApiKey, readKey, refuseState } from './record.ts';
 import { refuseUnlikeKey } from './shown.ts';
-import type { KeyView } from './view.ts';
 
 /**
  * Changes permissions, rate limits or expiry of an Active or suspended key, and stores that its owner is to be told from what to what.
@@ -34,16 +33,6 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   });
 }
 
-/** Says before anybody is asked for more that a key can't be changed. Throws `not_found`, `refused` (it is neither Active nor suspended). */
-export function checkChangeable({ db, clock }: Pick<Deps, 'db' | 'clock'>, identifier: string): void {
-  requireChangeable(readKey(db, identifier), clock.nowMs());
-}
-
-/** Throws `refused` unless this key, as it was shown, is Active or suspended. */
-export function refuseUnchangeable({ identifier, state }: Pick<KeyView, 'identifier' | 'state'>): void {
-  refuseState({ identifier, state }, SECRET_HOLDERS, 'changed');
-}
-
 /** A change in the form in which it is stored. Throws `usage` where nothing is to be changed. */
 export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
   const grant: NewGrant = {};
@@ -55,6 +44,6 @@ export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange)
 }
 
 function requireChangeable(key: ApiKey, nowMs: number): ApiKey {
-  refuseUnchangeable({ identifier: key.identifier, state: stateAt(key, nowMs) });
+  refuseState({ ...key, state: stateAt(key, nowMs) }, SECRET_HOLDERS, 'changed');
   return key;
 }

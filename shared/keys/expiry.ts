@@ -20,6 +20,11 @@ export function parseSpan(text: string): number | null {
   return span && Number(span[1]) * UNITS[span[2] as keyof typeof UNITS];
 }
 
+/** The span that {@link parseSpan} reads as these milliseconds, of which parts of a second are left out. */
+export function formatSpan(spanMs: number): string {
+  return spanMs % UNITS.d === 0 ? `${spanMs / UNITS.d}d` : `${Math.floor(spanMs / UNITS.s)}s`;
+}
+
 /** Throws `usage` where a time, in milliseconds since 1970, is not in the future; null is no time, and fine. */
 export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expiry'): void {
   if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must lie in the future.`);

@@ -31,10 +31,19 @@ export function decideGrant(
   const rateLimits = grant.rateLimits ?? usualRateLimits(deps, key.successorOf);
   const expiresAtMs = grant.expiresAtMs ?? null;
   const retireOldAtMs = grant.retireOldAtMs ?? null;
-  refuseTimeWithin(expiresAtMs, deps.approvalLeaseMs, nowMs);
-  refuseTimePast(retireOldAtMs, nowMs, 'end of the old key');
-  if (retireOldAtMs !== null && key.successorOf === null) {
-    throw new AppError('usage', `Key ${key.identifier} succeeds no other key, so there is no old key to end.`);
-  }
+  refuseGrant(key, grant, { ...deps, nowMs });
   return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
+}
+
+/** Throws `usage` where this key can't be granted that: its time would be over too early, or it succeeds no key that could end. */
+export function refuseGrant(
+  { identifier, successorOf }: Pick<ApiKey, 'identifier' | 'successorOf'>,
+  { expiresAtMs = null, retireOldAtMs = null }: Grant,
+  { approvalLeaseMs, nowMs }: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
+): void {
+  refuseTimeWithin(expiresAtMs, approvalLeaseMs, nowMs);
+  refuseTimePast(retireOldAtMs, nowMs, 'end of the old key');
+  if (retireOldAtMs !== null && successorOf === null) {
+    throw new AppError('usage', `Key ${identifier} succeeds no other key, so there is no old key to end.`);
+  }
 }

@@ -27,8 +27,8 @@ export type InputFacts = {
   kind: InputKind;
   /** Its name in forms and in the addresses of pages, where that is another than the name of the input. */
   formName?: string;
-  /** The flag of `profilectl`, with its value: `--name <name>`; null where it has none. */
-  flag: string | null;
+  /** The flag of `profilectl` with its value, and what help says of it; null where it has none. */
+  flag: readonly [flag: `--${string}`, about: string] | null;
   bounds?: Bounds;
   /** How many lines of a text a form shows. */
   rows?: number;

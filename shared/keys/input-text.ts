@@ -1,7 +1,8 @@
 import { isoTime } from '../clock.ts';
 import { KEY_STATES } from '../db/key-columns.ts';
+import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
-import { parseExpiry, parseSpan } from './expiry.ts';
+import { formatSpan, parseExpiry, parseSpan } from './expiry.ts';
 import type { InputFacts, InputKind } from './input-facts.ts';
 
 // How people type the fields of an input: into forms, addresses, flags, prompts and queries. What is read is not checked
@@ -22,7 +23,11 @@ const READERS: Readonly<Record<InputKind, Read>> = {
     const typed = text.trim();
     return isEndless === true && typed === 'never' ? null : parseExpiry(typed, nowMs, label);
   },
-  span: ([text = '']) => parseSpan(text) ?? Number.NaN,
+  span: ([text = ''], _nowMs, { label }) => {
+    const spanMs = parseSpan(text);
+    if (spanMs === null) throw new AppError('usage', `The ${label} must be a span such as 90d or 12h.`);
+    return spanMs;
+  },
   number: ([text = '']) => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN),
   // States may be typed in upper or lower case.
   states: (texts) =>
@@ -33,7 +38,7 @@ const READERS: Readonly<Record<InputKind, Read>> = {
 
 /**
  * What was typed for a field, as its schema takes it: several texts where a field or a flag comes several times. Spans of a
- * time such as `90d` count from `nowMs`. Throws `usage` for rate limits and times that are none.
+ * time such as `90d` count from `nowMs`. Throws `usage` for rate limits, times and spans that are none.
  */
 export function readTyped(facts: InputFacts, texts: readonly string[], nowMs: number): unknown {
   return READERS[facts.kind](texts, nowMs, facts);
@@ -50,5 +55,6 @@ export function typedText(kind: InputKind, value: unknown): string[] {
   if (value === null || value === undefined) return kind === 'permissions' ? [] : [''];
   if (kind === 'permissions') return value as string[];
   if (kind === 'rate limits') return [(value as RateLimit[]).map(formatRateLimit).join(' ')];
+  if (kind === 'span') return [formatSpan(value as number)];
   return [kind === 'time' ? isoTime(value as number) : String(value)];
 }

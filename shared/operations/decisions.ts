@@ -3,6 +3,7 @@ import { beginApproval, requireMailer } from '../keys/approve.ts';
 import { checkOpenable } from '../keys/attempt.ts';
 import { changeKey } from '../keys/change.ts';
 import { refuseTimeWithin } from '../keys/expiry.ts';
+import { refuseGrant } from '../keys/granted.ts';
 import { GRANT, KEY_CHANGE } from '../keys/input-groups.ts';
 import { FIELDS, OPTIONAL_REASON } from '../keys/inputs.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
@@ -34,12 +35,16 @@ function decision(verb: string, what: string) {
 
 /** Approves a request; what it returns has to be finished, which mails the secret. */
 export const approve = operation({
-  ...{ name: 'approve', who: ADMINS_DECIDE, from: MOVES.approve.from, event: MOVES.approve.event, version: KEY_FACTS },
+  ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve, version: KEY_FACTS },
   input: z.object({ identifier, ...GRANT.shape }),
   summary: 'Approve a pending request: the secret is made and mailed to the owner, once.',
   doors: {
     command: {
       verb: 'approve',
+      help: `Where mail can't be sent, that is said before the first question. Without an identifier every pending request is
+shown in turn, the oldest first: approve, reject with a reason, skip, or stop there.
+Off a terminal, or with --yes, an identifier is needed, and what is absent takes its default: the permissions that were
+requested; DEFAULT_RATE_LIMITS, for a successor those of the old key; no expiry; the old key ends as before.`,
       examples: [
         '',
         'k7Qm2XaB',
@@ -68,6 +73,7 @@ export const approve = operation({
     expiresAtMs: null,
     ...(successorOf !== null && { retireOldAtMs: null }),
   }),
+  refuse: refuseGrant,
   alsoConfirmed: (deps, key) => [['The secret is mailed to', checkOpenable(deps, key.identifier)]],
   check: async (deps, { identifier: key, expiresAtMs = null }) => {
     checkOpenable(deps, key);
@@ -89,6 +95,9 @@ export const change = operation({
   doors: {
     command: {
       verb: 'change',
+      help: `What is not given stays as it is, the secret always; where anything is given, nothing is asked. A running server goes
+by the change within 10 ms. A rate limit on a window that the key had before keeps what was spent in it, whatever its
+quota was; a new window begins unused.`,
       examples: [
         'k7Qm2XaB',
         'k7Qm2XaB --rate-limit 600/1m 50000/1d',
@@ -107,7 +116,7 @@ export const change = operation({
     interrupted: ({ identifier: key, state }) =>
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
   },
-  isMailed: true,
+  ...{ isMailed: true, keepsRest: true },
   usual: (_deps, { permissions, rateLimits, expiresAt }) => ({
     permissions,
     rateLimits,
@@ -119,7 +128,7 @@ export const change = operation({
 
 /** Rejects a request. */
 export const reject = operation({
-  ...{ name: 'reject', who: ADMINS_DECIDE, from: MOVES.reject.from, event: MOVES.reject.event, version: KEY_FACTS },
+  ...{ name: 'reject', who: ADMINS_DECIDE, ...MOVES.reject, version: KEY_FACTS },
   input: WITH_REASON,
   summary: 'Reject a pending request; the owner is mailed the reason.',
   doors: {
@@ -142,7 +151,7 @@ export const reject = operation({
 
 /** Revokes a key; an owner may do that with their own, and need not say why. */
 export const revoke = operation({
-  ...{ name: 'revoke', from: MOVES.revoke.from, event: MOVES.revoke.event, version: GRANTED_FACTS },
+  ...{ name: 'revoke', ...MOVES.revoke, version: GRANTED_FACTS },
   who: { ...ADMINS_DECIDE, owner: 'own' },
   input: z.object({ identifier, reason: OPTIONAL_REASON }),
   inputOf: { operator: WITH_REASON, admin: WITH_REASON },

@@ -2,6 +2,8 @@ import type { z } from 'zod';
 import type { Person } from '../actor.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
+import { factsOf } from '../keys/input-facts.ts';
 import { parseInput } from '../keys/parse-input.ts';
 import { refuseState } from '../keys/record.ts';
 import type { KeyFact } from '../keys/shown.ts';
@@ -77,6 +79,8 @@ type Facts = {
   who: Who;
   /** The states in which a key must be; null where any will do, or there is none yet. */
   from: readonly KeyState[] | null;
+  /** The state that it brings the key to; null where that stays. */
+  to: KeyState | null;
   /** The entry of the key's history that tells of it; null where it changes nothing. */
   event: KeyEventName | null;
   /** What of the key and its profile it is decided on: where that has changed since it was shown, nothing is done. */
@@ -85,6 +89,8 @@ type Facts = {
   summary: string;
   doors: Doors;
   texts: Texts | null;
+  /** Whether what is left out of its input stays as the key has it, so that some of it is enough. */
+  keepsRest: boolean;
   /** Whether it ends or refuses something. */
   isDangerous: boolean;
   /** Whether the owner is mailed what was done. */
@@ -98,6 +104,12 @@ type Facts = {
   goesOn: { refused: string; failed: string } | null;
 };
 
+/** Throws `forbidden` where this kind of person can never do it. */
+export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
+  if (who[kind] === 'none')
+    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
+}
+
 /** Something that people do with keys. Every door is made of these, and none has rules of its own about who may do what. */
 export type Operation<Input extends object, Output> = Facts & {
   /** Of `FIELDS` of `keys/inputs.ts`, each required or not. */
@@ -106,6 +118,12 @@ export type Operation<Input extends object, Output> = Facts & {
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
   /** What is filled in where nobody has typed anything, by input; what is absent is not asked for of this key. */
   usual(deps: Pick<Deps, 'db' | 'config'>, key: KeyView): Readonly<Record<string, unknown>>;
+  /** Throws `usage` where this key can't have this input, as far as the key itself shows it: what is typed is checked by this. */
+  refuse(
+    key: KeyView,
+    input: Readonly<Record<string, unknown>>,
+    at: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
+  ): void;
   /** What is confirmed beside the input: names and values. Throws what {@link check} does. */
   alsoConfirmed(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
   /** Throws what would refuse it just now, before anybody confirms it. */
@@ -121,7 +139,7 @@ export type Operation<Input extends object, Output> = Facts & {
 export type AnyOperation = Operation<Readonly<Record<string, unknown>>, unknown>;
 
 type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | 'summary'> &
-  Partial<Facts & Pick<Operation<object, Output>, 'inputOf' | 'usual' | 'alsoConfirmed' | 'check'>> & {
+  Partial<Facts & Pick<Operation<object, Output>, 'inputOf' | 'usual' | 'refuse' | 'alsoConfirmed' | 'check'>> & {
     input: z.ZodObject<Shape>;
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
   };
@@ -133,15 +151,18 @@ export function operation<Shape extends z.ZodRawShape, Output>(
   const { input, inputOf = {}, act } = entry;
   return {
     from: null,
+    to: null,
     event: null,
     version: [],
     doors: { command: null, page: null, json: null },
     texts: null,
+    keepsRest: false,
     isDangerous: false,
     isMailed: false,
     isMain: false,
     goesOn: null,
     usual: () => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
+    refuse: () => {},
     alsoConfirmed: () => [],
     check: (deps, { identifier }) => refuseState(showKey(deps, identifier), entry.from ?? null, entry.event ?? null),
     ...entry,
@@ -159,6 +180,15 @@ export function inputFor(
   kind: Person['kind'],
 ): z.ZodObject {
   return inputOf[kind] ?? input;
+}
+
+/** The inputs that have a flag of `profilectl`, as a kind of person has to give them: names and schemas. */
+export function flaggedInputs(
+  operation: Pick<AnyOperation, 'input' | 'inputOf'>,
+  kind: Person['kind'],
+): [string, z.ZodType][] {
+  const shape: Record<string, z.ZodType> = inputFor(operation, kind).shape;
+  return Object.entries(shape).filter(([, schema]) => factsOf(schema).flag !== null);
 }
 
 /** What owners do with their own keys; the operator types it for owners who have no other way. */

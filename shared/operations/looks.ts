@@ -3,6 +3,7 @@ import { KEY_STATES } from '../db/key-columns.ts';
 import { LIST_FILTER } from '../keys/input-groups.ts';
 import { FIELDS } from '../keys/inputs.ts';
 import { countPending as count, nextPending as next } from '../keys/queue.ts';
+import { USAGE_DAYS } from '../keys/tally.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import { listForPerson } from '../usage/listed.ts';
 import { keyUsage } from '../usage/usage-view.ts';
@@ -20,7 +21,11 @@ export const list = operation({
   ...{ name: 'list', who: ALL_LOOK, input: LIST_FILTER },
   summary: 'List keys, the oldest pending request first, with its age.',
   doors: {
-    command: { verb: 'list', examples: ['--state pending', '--unused 90d', '--profile Ada --json'] },
+    command: {
+      verb: 'list',
+      examples: ['--state pending', '--unused 90d', '--profile Ada --json'],
+      help: 'A key that was never used counts from its approval. The server writes down what was used every ten seconds.',
+    },
     page: 'own',
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
@@ -75,7 +80,12 @@ export const usage = operation({
   input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days }),
   summary: 'Show what a key was used for, day by day.',
   doors: {
-    command: { verb: 'usage', examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'] },
+    command: {
+      verb: 'usage',
+      examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
+      help: `Days are in UTC. Every request with the key counts, refused ones too. The server writes down what was used every ten
+seconds, and keeps it for ${USAGE_DAYS} days.`,
+    },
     page: 'own',
     json: {
       ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },

@@ -25,10 +25,15 @@ export const request = operation({
   doors: {
     command: {
       verb: 'request',
+      help: `Asks for what is missing on a terminal, long texts in EDITOR where that is set, and shows the whole before it is sent.
+Prints the identifier and "pending". What is not given for a successor is taken from the key that it is to replace; both
+work until an admin, or the expiry, ends the old one. At a server where you are logged in the profile is your own.`,
       examples: [
         '',
         '--successor-of k7Qm2XaB',
         '--profile Ada --name "Badge bot" --permission api.lookup --description-file about.txt',
+        `--profile Ada --name "Badge bot" --permission api.lookup \\
+    --description "Shows the profile badges of our members beside their names in the chat, a few lookups a minute."`,
       ],
     },
     page: 'own',
@@ -77,7 +82,7 @@ export const edit = operation({
 
 /** Takes back a pending request. */
 export const withdraw = operation({
-  ...{ name: 'withdraw', who: OWNERS_DO, from: MOVES.withdraw.from, event: MOVES.withdraw.event, version: KEY_FACTS },
+  ...{ name: 'withdraw', who: OWNERS_DO, ...MOVES.withdraw, version: KEY_FACTS },
   input: z.object({ identifier }),
   summary: 'Take back a pending request.',
   doors: {

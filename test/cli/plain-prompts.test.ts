@@ -23,7 +23,7 @@ const open = (...words: string[]) =>
 
 test('a request is asked for in plain lines, refused answers again, several lines kept up to a dot', async () => {
   const terminal = open('keys', 'request', '--profile', profile);
-  await terminal.see('Name of the key (1 to 255');
+  await terminal.see('you can change it later. Up to 255 characters.)');
   terminal.type('Bot\n');
   await terminal.see('A line with only a dot ends it.');
   terminal.type('Too short.\n.\n');
@@ -56,13 +56,13 @@ test('an approval takes what is suggested at Enter, and needs a yes', async () =
     ['y\n', 0, 'Active'],
   ] as const) {
     const terminal = open('keys', 'approve', identifier);
-    await terminal.see('Permissions to grant');
+    await terminal.see('Permissions');
     terminal.type('\n');
     await terminal.see('[60/1m 5000/1d] Enter keeps it.');
     terminal.type('\n');
     await terminal.see('Expires (');
     terminal.type('\n');
-    await terminal.see('mail the secret? (y/N)');
+    await terminal.see(/Approve key \w{8}\? \(y\/N\)/);
     terminal.type(answer);
     expect(await terminal.exited).toBe(code);
     expect(showKey(deps, identifier).state).toBe(state);

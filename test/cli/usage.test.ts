@@ -62,7 +62,12 @@ describe('bad input gets one sentence and the exit code that the README promises
     ['an unknown state', ['keys', 'list', '--state', 'activ'], 2, /Active/],
     ['an unknown identifier', ['keys', 'show', '00000000'], 1, /no key/],
     ['a missing identifier off a terminal', ['keys', 'approve'], 2, /identifier is missing/],
-    ['a missing flag off a terminal', ['keys', 'request', '--profile', 'x'], 2, /^--name is missing/],
+    [
+      'a missing flag off a terminal',
+      ['keys', 'request', '--profile', 'x'],
+      2,
+      /^--name, --description and --permission are missing\./,
+    ],
     ['a missing reason', ['keys', 'reject', '00000000'], 2, /^--reason is missing/],
     ['a bad rate limit', ['keys', 'approve', '00000000', '--rate-limit', '60/min'], 2, /quota.*window/],
     ['a bad one of two rate limits', ['keys', 'approve', '0', '--rate-limit', '60/1m,5/1y'], 2, /quota.*window/],

@@ -26,15 +26,17 @@ type Asked = { shown: string; act: () => unknown };
 const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   approve: async (identifier) => {
     const perform = keys.performAsNow({ identifier });
-    const shown = (await keys.checkApproval(identifier)) ?? '';
+    const { key } = await perform(OPERATIONS.show, { identifier });
+    const { alsoConfirmed } = await keys.prepare(OPERATIONS.approve, key, {});
+    const shown = alsoConfirmed.map(([, value]) => value).join();
     return { shown, act: () => perform(OPERATIONS.approve, { identifier }) };
   },
   // Another expiry, and Enter for the rest.
   change: async (identifier) => {
     const perform = keys.performAsNow({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
-    const { permissions, rateLimits } = key;
-    const change = differingFrom(key, { permissions, rateLimits, expiresAtMs: Date.parse('2126-01-31') });
+    const { rateLimits } = key;
+    const change = differingFrom(key, { expiresAtMs: Date.parse('2126-01-31') });
     return { shown: JSON.stringify(rateLimits), act: () => perform(OPERATIONS.change, { identifier, ...change }) };
   },
   request: async (profile) => {

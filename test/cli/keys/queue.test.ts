@@ -74,10 +74,10 @@ describe('keys approve without an identifier', () => {
     await terminal.see('Other keys of ada:');
     await terminal.see(w.rejected);
     await terminal.answer('What now?', KEY.enter);
-    await terminal.answer('Permissions to grant', KEY.enter);
+    await terminal.answer('Permissions', KEY.enter);
     await terminal.answer('Rate limits:', KEY.enter);
     await terminal.answer('Expires:', KEY.enter);
-    await terminal.answer('mail the secret?', `y${KEY.enter}`);
+    await terminal.answer(/Approve key \w{8}\?/, `y${KEY.enter}`);
     await terminal.see(`${w.first} Active`);
     await terminal.see('Request 2 of 3, 5h old');
     await terminal.see('Other keys of bob: none');
@@ -98,7 +98,7 @@ describe('keys approve without an identifier', () => {
   test('a no and an empty reason lead back to the question; stopping leaves the rest as it is', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
-    await terminal.answer('mail the secret?', `n${KEY.enter}`);
+    await terminal.answer(/Approve key \w{8}\?/, `n${KEY.enter}`);
     await terminal.answer('❯ Approve', `${KEY.down}${KEY.enter}`);
     await terminal.answer('Enter alone goes back', KEY.enter);
     await terminal.answer('❯ Approve', `${KEY.down}${KEY.down}${KEY.down}${KEY.enter}`);
@@ -110,7 +110,7 @@ describe('keys approve without an identifier', () => {
   test('Ctrl-C ends it with 130 and says that earlier decisions stand', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
-    await terminal.answer('mail the secret?', `y${KEY.enter}`);
+    await terminal.answer(/Approve key \w{8}\?/, `y${KEY.enter}`);
     await terminal.see('Request 2 of 3');
     await terminal.answer('What now?', KEY.ctrlC);
     expect(await terminal.exited).toBe(130);

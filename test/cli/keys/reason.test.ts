@@ -22,8 +22,8 @@ const keyFor = async (verb: string) =>
   verb === 'reject' ? request(deps, { profile }) : (await issue(deps, { profile })).identifier;
 
 describe.each([
-  ['reject', 'pending', 'rejected', 'Reject this request', 'only pending keys can be rejected'],
-  ['revoke', 'Active', 'revoked', 'Revoke this key', 'only Active and suspended keys can be revoked'],
+  ['reject', 'pending', 'rejected', 'Reject the request of key', 'only pending keys can be rejected'],
+  ['revoke', 'Active', 'revoked', 'Revoke key', 'only Active and suspended keys can be revoked'],
 ])('keys %s', (verb, before, after, question, refused) => {
   test('on a terminal shows the key, asks for the reason, and does nothing before a yes', async () => {
     const identifier = await keyFor(verb);

@@ -5,6 +5,7 @@ import type { Shown, Wanted } from '../../../cli/remote/decided.ts';
 import { keysAt } from '../../../cli/remote/keys.ts';
 import { exitCodeOf } from '../../../shared/errors.ts';
 import { showKey } from '../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
 import { decideAs } from '../../support/admin-pages.ts';
 import { ADMIN_ANSWER, KEY_ANSWER } from '../../support/answers.ts';
 import { issue, request } from '../../support/keys.ts';
@@ -173,7 +174,7 @@ test(
 );
 
 describe('the wait for a decision', () => {
-  const wanted: Wanted = { move: 'approve', identifier: KEY.identifier, given: {} };
+  const wanted: Wanted = { operation: OPERATIONS.approve, identifier: KEY.identifier, given: {} };
   const before: Shown = { key: KEY, history: [] };
   const globals = {} as ReturnType<typeof globalsOf>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseGrant } from '../../../cli/keys/grant.ts';
+import { readFlags } from '../../../cli/keys/command.ts';
 import { fieldsOf, readDecision } from '../../../server/portal/passkeys/decision-form.ts';
 import type { Signed } from '../../../shared/access/session-row.ts';
 import { ownerToSign } from '../../../shared/access/sessions.ts';
@@ -154,7 +154,7 @@ describe('a form, an address and the flags say the same grant', () => {
     test(`${flag} ${JSON.stringify(texts)}`, () => {
       const isMany = flag === 'permission' || flag === 'rateLimit';
       const options = { [flag]: isMany ? texts : texts[0] };
-      const given = verdictOf(() => parseGrant({ clock }, options));
+      const given = verdictOf(() => readFlags(OPERATIONS.approve, options, clock.nowMs()));
       const form = new Map(Object.entries({ ...plain, [FORM_NAMES[flag]]: texts }));
       const { decision, faults } = readDecision(form, 'k7Qm2XaB', clock.nowMs());
       if (typeof given === 'string') {

@@ -1,0 +1,14 @@
+import type { Command } from 'commander';
+import { ALL_OPERATIONS } from '../../shared/operations.ts';
+import { carryOut } from './carry-out.ts';
+import { addCommand } from './command.ts';
+
+/** Adds the commands of all operations on keys but for those that a file of this folder has added, because it shows them in its own way. */
+export function addTo(parent: Command): void {
+  for (const operation of ALL_OPERATIONS) {
+    const { command } = operation.doors;
+    const isAdded = parent.commands.some((other) => other.name() === command?.verb);
+    if (command === null || operation.event === null || isAdded) continue;
+    addCommand(parent, operation, (context, asked) => carryOut(context, operation, asked));
+  }
+}
