@@ -269,6 +269,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     // The trial's end takes its copy of the token away.
     expect(readdirSync(folder).sort()).toEqual(['deploy', 'token']);
     expect(await world.stored()).toEqual(await world.wanted());
+    rmSync(join(folder, 'token'));
   });
 
   test('a transaction that commits after a run which saw later ones is not missed', async () => {
