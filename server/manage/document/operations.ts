@@ -72,7 +72,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
   },
   'POST /manage/v1/token': {
     operationId: 'exchangeCode',
-    summary: 'Exchange a code for a person’s token',
+    summary: 'Get a person’s token for a code',
     description:
       'RFC 6749, section 4.1.3, with RFC 7636. The code comes from `/developers/cli` and works once: for 5 minutes, or for 10 and five tries where a person types it, which is where no `redirect_uri` was given. An owner’s token works for 90 days, and until it was not used for 30; an admin’s for 12 hours. A second use of a code ends the token.',
     request: {
