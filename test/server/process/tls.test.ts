@@ -57,6 +57,7 @@ test('the server speaks TLS itself, says so for two years, and finds its paths b
   expect(text).toStartWith('HTTP/1.1 200');
   expect(text).toContain('Strict-Transport-Security: max-age=63072000');
   expect(text).toContain('"username":"Ada"');
+  expect(server.log.at(-1)).toMatchObject({ route: '/api/lookup/uid/:uid', address: '127.0.0.1' });
   for (const [target, status] of [
     ['/healthz', 200],
     ['/api/key', 401],
