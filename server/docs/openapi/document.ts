@@ -6,6 +6,7 @@ import { isPermission } from '../../../shared/keys/permissions.ts';
 import { lackOf } from '../../http/with-key.ts';
 import { OTHER_REFUSALS, rateLimitHeaders, refusalsOfAccess } from './api-refusals.ts';
 import { buildDocument, toTemplate } from './builder.ts';
+import { readClients } from './clients.ts';
 import guide from './guide.md' with { type: 'text' };
 import { COMMON_HEADERS, type Headers, headerComponents, headersNamed, ownHeader } from './headers.ts';
 import { type Access, type OperationDoc, TAGS } from './operation-doc.ts';
@@ -22,7 +23,8 @@ import type { OpenApi } from './types.ts';
  * sample profiles.
  */
 export async function documentText(): Promise<string> {
-  return `${JSON.stringify(await withSamples(documentOf), null, 2)}\n`;
+  const document: OpenApi = { ...(await withSamples(documentOf)), 'x-clients': await readClients() };
+  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 for (const [id, schema] of Object.entries(BODIES)) z.globalRegistry.add(schema, { id });

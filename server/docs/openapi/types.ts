@@ -87,6 +87,8 @@ export type OpenApi = {
   servers: { url: string; description: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
+  /** Ready clients, as files to be copied. */
+  'x-clients'?: { name: string; description: string; source: string }[];
   'x-other-requests': { description: string; responses: Record<string, ResponseObject | Reference> };
   components: Components;
 };

@@ -1,5 +1,5 @@
 import { type Html, html, raw, slug } from '../../html.ts';
-import { readOperations, resolved, serverAddress } from '../openapi/read.ts';
+import { readOperations, resolved } from '../openapi/read.ts';
 import type { Example, Header, OpenApi } from '../openapi/types.ts';
 import { firstRequest } from './examples.ts';
 import { inlineMarkdown, readMarkdown } from './markdown.ts';
@@ -13,7 +13,7 @@ export type Page = { html: string; contentSecurityPolicy: string };
 
 /** What the page adds to sections of the guide, by the anchors of the sections. */
 const AFTER: Record<string, (document: OpenApi) => Html> = {
-  authentication: (document) => firstRequest(serverAddress(document)),
+  authentication: firstRequest,
   permissions: permissionTable,
   errors: errorTable,
 };

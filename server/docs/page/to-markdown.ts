@@ -1,14 +1,8 @@
 /** An element that is being read: its name, what tells it from others, and the Markdown of what was read in it. */
 type Open = { tag: string; kind: string; href: string; text: string };
 
-/** The info strings of blocks of code, by the first word of their captions. */
-const LANGUAGES: Record<string, string> = {
-  Shell: 'sh',
-  HTTP: 'http',
-  TypeScript: 'ts',
-  JavaScript: 'js',
-  Python: 'python',
-};
+/** The info strings of blocks of code whose captions are only a language. */
+const LANGUAGES: Record<string, string> = { Shell: 'sh', HTTP: 'http' };
 
 /**
  * The content of the page as Markdown, in the same order and words. Left out are links within the page, and the examples of
@@ -97,7 +91,8 @@ function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], ca
 }
 
 function codeBlock(code: string, caption: string): string {
-  const language = LANGUAGES[/^\w+/.exec(caption)?.[0] ?? ''];
-  const label = language === 'sh' || language === 'http' ? '' : `${caption}\n\n`;
-  return `${label}\`\`\`${language ?? ''}\n${code}\n\`\`\`\n\n`;
+  const language = LANGUAGES[caption];
+  const [label, info] =
+    language === undefined ? [`${caption}\n\n`, /\.(\w+)/.exec(caption)?.[1] ?? ''] : ['', language];
+  return `${label}\`\`\`${info}\n${code}\n\`\`\`\n\n`;
 }
