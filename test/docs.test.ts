@@ -8,6 +8,7 @@ import { VARIABLES } from '../shared/config/variables.ts';
 import { KEY_STATES } from '../shared/db/key-columns.ts';
 import { effectsOnKeys } from '../shared/erasure/erase-profile.ts';
 import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, refusalOf } from '../shared/errors.ts';
+import { MOST_PER_DAY } from '../shared/keys/daily.ts';
 import { factsOf } from '../shared/keys/input-facts.ts';
 import { FIELDS } from '../shared/keys/inputs.ts';
 import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
@@ -115,6 +116,7 @@ test('the limits', () => {
   const shown = Object.fromEntries(table('What').map(([what, limit]) => [what, limit]));
   expect(shown).toEqual({
     'Keys of a profile that are pending, Active or suspended': String(KEYS_PER_PROFILE),
+    'Keys requested, and renamings, of a profile on one day (UTC)': `${MOST_PER_DAY} each`,
     'Name of a key': `${name.least}–${name.most} characters`,
     Description: `${description.least}–${description.most} characters`,
     'Project URL': `${boundsOf('projectUrl').most} characters`,

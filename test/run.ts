@@ -24,7 +24,7 @@ const ALONE = ['test/faults/power-cut.test.ts'];
  */
 const SLOW = [
   'test/{binary,journey,starting}.test.ts',
-  'test/{cli,deploy,faults,release}/**',
+  'test/{cli,deploy,docs,faults,release}/**',
   'test/server/process/**',
   'test/server/manage/{feed,foreign-clients}*.test.ts',
   'test/server/{damaged,freshness,docs/examples,http/big-answers}.test.ts',
