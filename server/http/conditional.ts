@@ -15,7 +15,7 @@ export function matches(ifNoneMatch: string | null, etag: string): boolean {
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** Whether `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). */
+/** Whether `Accept-Encoding` allows gzip, and no body without a coding is preferred (RFC 9110, section 12.5.3). */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
   const weights = new Map<string, number>();
   for (const item of acceptEncoding?.toLowerCase().split(',') ?? []) {
@@ -23,5 +23,6 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
     weights.set(coding === 'x-gzip' ? 'gzip' : coding, weight === undefined ? 1 : Number(weight));
   }
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+  const gzip = weights.get('gzip') ?? weights.get('*') ?? 0;
+  return gzip > 0 && gzip >= (weights.get('identity') ?? 0);
 }
