@@ -5,13 +5,17 @@ import { createDeps } from '../../shared/deps.ts';
 import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../shared/errors.ts';
 import { differingFrom } from '../../shared/keys/differing.ts';
+import { moveAndTell } from '../../shared/keys/move.ts';
+import { shownKey } from '../../shared/keys/shown.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/shown.ts';
+import type { Shown } from '../../shared/shown.ts';
+import { changeByHand, importLines } from '../support/import.ts';
 import { DESCRIPTION } from '../support/keys.ts';
 import { testConfig } from '../support/world.ts';
 
-// Run by shown-races.test.ts: does what commands do on a terminal. It reads a command, prints what it shows, waits for the
+// Run by shown-races.test.ts and decisions-at-once.test.ts: does what commands do on a terminal. It reads a command, prints what it shows, waits for the
 // line that is the yes, acts, and prints how that ended.
 
 const DATABASE_PATH = process.argv[2] ?? '';
@@ -51,7 +55,35 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     const shown = shownProfile(deps.db, id);
     return { shown: `${id}`, act: () => eraseProfile(deps, id, { ...operator, shown }) };
   },
+  withdraw: async (identifier) => {
+    const perform = keys.performAsNow({ identifier });
+    return { shown: identifier, act: () => perform(OPERATIONS.withdraw, { identifier }) };
+  },
+  suspend: async (identifier) => {
+    const shown = shownKey(deps, identifier);
+    return { shown: identifier, act: () => suspend(identifier, shown) };
+  },
+  // With --yes, where the state is the one that is read at the start.
+  'suspend-now': async (identifier) => ({
+    shown: identifier,
+    act: () => suspend(identifier, shownKey(deps, identifier)),
+  }),
+  ban: async (name) => ({ shown: name, act: () => changeByHand(deps, name, () => ({ banned: true })) }),
+  address: async (about) => {
+    const [name = '', email = ''] = about.split(' ');
+    return { shown: name, act: () => changeByHand(deps, name, () => ({ email })) };
+  },
+  import: async (line) => ({ shown: line, act: () => importOne(line) }),
 };
+
+function suspend(identifier: string, shown: Shown) {
+  moveAndTell(deps, 'suspend', { identifier, reason: 'Too fast.', by: { ...operator, shown } });
+}
+
+async function importOne(line: string) {
+  const { imported, deleted } = await importLines(deps, [line], { merge: true });
+  if (imported + deleted === 0) throw new AppError('refused', 'The line is refused.');
+}
 
 async function endOf(act: Asked['act']): Promise<string> {
   try {
@@ -65,7 +97,7 @@ async function endOf(act: Asked['act']): Promise<string> {
 process.stdout.write('ready\n');
 let asked: Asked | null = null;
 for await (const line of console) {
-  const [verb = '', about = ''] = line.split(' ');
+  const [verb = '', about = ''] = line.split(/ (.*)/);
   const end: string = asked === null ? '' : await endOf(asked.act);
   asked = asked === null ? ((await COMMANDS[verb]?.(about)) ?? null) : null;
   process.stdout.write(`${asked === null ? end : asked.shown}\n`);
