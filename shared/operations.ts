@@ -3,7 +3,6 @@ import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
 import { readOwnerById, refuseBanned } from './keys/record.ts';
 import { checkSight } from './keys/sight.ts';
-import { approve, change, reject, revoke } from './operations/decisions.ts';
 import {
   type AnyOperation,
   type Operation,
@@ -12,8 +11,10 @@ import {
   type Unfinished,
   type Who,
 } from './operations/entry.ts';
+import { change, revoke } from './operations/issued.ts';
 import { countPending, list, nextPending, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
+import { approve, reject } from './operations/requests.ts';
 
 /** The table: every operation on keys, who may do it, what it needs, what is said of it and what it does. */
 export const OPERATIONS = {

@@ -252,10 +252,11 @@ describe('one owner each', () => {
     ],
     [
       'changing keys for people: doors call perform()',
-      /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\.act\(/,
+      /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\bmoveAndTell\(|\.act\(/,
       [
-        ...['shared/keys/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/operations.ts'],
-        ...['shared/operations/decisions.ts', 'shared/operations/owners.ts'],
+        ...['shared/keys/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/keys/move.ts'],
+        ...['issued', 'owners', 'requests'].map((name) => `shared/operations/${name}.ts`),
+        'shared/operations.ts',
       ],
     ],
     ['letting a decision of an admin through', /hasAsserted: true/, ['shared/access/assertions.ts']],

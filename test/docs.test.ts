@@ -15,6 +15,7 @@ import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
 import { RATE_LIMIT_BOUNDS } from '../shared/limits/rate-limit.ts';
 import { MAX_GROUPS } from '../shared/limits/ring.ts';
 import { parseMailUrl } from '../shared/mail/target.ts';
+import { DECISIONS } from '../shared/operations.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
 import { BOARD_SIZE } from '../shared/profiles/read/board-bounds.ts';
 import { importProfiles } from '../shared/profiles/write/import.ts';
@@ -75,6 +76,16 @@ test('the commands', async () => {
       ? [path]
       : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`));
   expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(await createProgram(), 'profilectl'));
+});
+
+test('the documents that list what admins decide have all of it', () => {
+  const listed = (path: string, list: RegExp) =>
+    [...(list.exec(read(path))?.[0] ?? '').matchAll(/[a-z]+/g)].map(([word]) => word);
+  for (const { name } of DECISIONS) {
+    expect(listed('docs/developer-platform.md', /(?<=`operation` \()[^)]+/)).toContain(name);
+    expect(listed('docs/manage.md', /(?<=An admin's token only reads\. )[^.]+/)).toContain(name);
+    expect(listed('docs/remote.md', /(?<=An admin's token decides nothing\. )[^.]+/)).toContain(name);
+  }
 });
 
 test('the routes and the permission that each needs', () => {

@@ -40,7 +40,7 @@ describe('what may come next', () => {
       expect(await next(command.name(), '')).toEqual(command.commands.map((child) => child.name()));
     }
     expect(await next('profiles', 'alias', '')).toEqual(['add', 'remove']);
-    expect(await next('keys', 're')).toEqual(['request', 'reject', 'revoke']);
+    expect(await next('profiles', 'un')).toEqual(['unban']);
   });
 
   test('flags are the command’s own and the global ones, and no hidden one', async () => {

@@ -8,10 +8,10 @@ import type { Operation } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { onBox } from '../support/actors.ts';
 import { insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
-import { DESCRIPTION, issue, mails, request } from '../support/keys.ts';
+import { DESCRIPTION, issue, keyIn, mails, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { refusal } from '../support/refusal.ts';
-import { testDeps } from '../support/world.ts';
+import { testClock, testDeps } from '../support/world.ts';
 
 // Who may do what with which keys: the table of the Developer Platform, through the one function that every door calls.
 
@@ -62,17 +62,15 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
 
 /** A database with a profile of one's own and another, and what each operation needs to succeed with one of them. */
 async function world() {
-  const deps = testDeps();
+  const clock = testClock();
+  const deps = { ...testDeps({ clock }), clock };
   insertProfile(deps.db, { id: OWN });
   insertProfile(deps.db, { id: OTHERS });
   const inputFor = async (name: Name, profileId: number): Promise<Record<string, unknown>> => {
     const profile = `user${profileId}`;
     if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
     if (name === 'list' || name === 'countPending') return { profile };
-    const identifier =
-      name === 'revoke' || name === 'change'
-        ? (await issue(deps, { profile })).identifier
-        : await request(deps, { profile });
+    const identifier = await keyIn(OPERATIONS[name].from?.[0] ?? 'pending', deps, profile);
     return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>

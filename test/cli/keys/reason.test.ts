@@ -1,13 +1,18 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { inputFor } from '../../../shared/operations/entry.ts';
+import { DECISIONS } from '../../../shared/operations.ts';
 import { profilectl } from '../../support/cli.ts';
-import { issue, mails, request } from '../../support/keys.ts';
+import { issue, keyIn, mails, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { KEY, openTerminal } from '../../support/terminal.ts';
-import { testDeps } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
-const deps = testDeps();
+// The commands go by the machine's clock.
+const clock = testClock(Date.now());
+const deps = { ...testDeps({ clock }), clock };
 const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
 let nextId = 1;
 let profile = '';
@@ -17,22 +22,22 @@ beforeEach(() => {
   insertProfile(deps.db, { id: nextId++ });
 });
 
-/** A key that the command can end: a pending one for `reject`, an Active one for `revoke`. */
-const keyFor = async (verb: string) =>
-  verb === 'reject' ? request(deps, { profile }) : (await issue(deps, { profile })).identifier;
+const NEED_A_REASON = DECISIONS.filter((operation) => 'reason' in inputFor(operation, 'operator').shape);
 
-describe.each([
-  ['reject', 'pending', 'rejected', 'Reject the request of key', 'only pending keys can be rejected'],
-  ['revoke', 'Active', 'revoked', 'Revoke key', 'only Active and suspended keys can be revoked'],
-])('keys %s', (verb, before, after, question, refused) => {
+describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as const))('keys %s', (verb, operation) => {
+  const { from, to: after, event, texts } = operation;
+  const [before = 'pending'] = from ?? [];
+  const question = texts?.title ?? '';
+  const keyFor = (state = before) => keyIn(state, deps, profile);
+
   test('on a terminal shows the key, asks for the reason, and does nothing before a yes', async () => {
-    const identifier = await keyFor(verb);
+    const identifier = await keyFor();
     const terminal = openTerminal(['keys', verb, identifier], variables);
     await terminal.see(`Profile         ${profile}`);
     await terminal.see('Reason:');
     terminal.type(`Found in public.${KEY.enter}`);
     await terminal.see(question);
-    expect(showKey(deps, identifier).state).toBe(before as never);
+    expect(showKey(deps, identifier).state).toBe(before);
     terminal.type(`y${KEY.enter}`);
     await terminal.see(`${identifier} ${after}`);
     expect(await terminal.exited).toBe(0);
@@ -41,17 +46,17 @@ describe.each([
   });
 
   test('on a terminal confirms where the reason was given too; after a no nothing has changed: 130', async () => {
-    const identifier = await keyFor(verb);
+    const identifier = await keyFor();
     const terminal = openTerminal(['keys', verb, identifier, '--reason', 'Found.'], variables);
     await terminal.see(question);
     terminal.type(KEY.enter);
     expect(await terminal.exited).toBe(130);
     expect(terminal.screen()).toContain('nothing was changed');
-    expect(showKey(deps, identifier).state).toBe(before as never);
+    expect(showKey(deps, identifier).state).toBe(before);
   });
 
   test('with --yes asks nothing on a terminal, and needs the reason', async () => {
-    const identifier = await keyFor(verb);
+    const identifier = await keyFor();
     const missing = openTerminal(['keys', verb, identifier, '--yes'], variables);
     expect(await missing.exited).toBe(2);
     expect(missing.screen()).toContain('--reason is missing');
@@ -60,11 +65,11 @@ describe.each([
     expect(given.screen().trim()).toBe(`${identifier} ${after}`);
   });
 
-  test('tells before anything is asked that the key can not be ended so', async () => {
-    const identifier = await keyFor(verb === 'reject' ? 'revoke' : 'reject');
+  test('tells before anything is asked that this can not be done with the key', async () => {
+    const identifier = await keyFor(KEY_STATES.find((state) => !from?.includes(state)));
     const terminal = openTerminal(['keys', verb, identifier], variables);
     expect(await terminal.exited).toBe(1);
-    expect(terminal.screen()).toContain(refused);
+    expect(terminal.screen()).toContain(`only ${from?.join(' and ')} keys can be ${event}`);
     expect(terminal.screen()).not.toContain('Reason');
   });
 });

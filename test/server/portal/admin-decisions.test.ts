@@ -3,6 +3,7 @@ import { settleBackground } from '../../../server/portal/background.ts';
 import { removeAdmin } from '../../../shared/access/admins.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { DECISIONS } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import {
   APPROVAL,
@@ -173,17 +174,23 @@ describe('a decision that is not what the page showed is refused and shown again
         expires: [['expires', '1d']],
       },
     ],
-    ['reject', [['reason', 'No.']], { reason: [['reason', 'No!']], operation: [['operation', 'revoke']] }],
-    ['revoke', [['reason', 'Leaked.']], { reason: [['reason', 'Lost.']], operation: [['operation', 'reject']] }],
   ];
+  for (const { name, input } of DECISIONS.filter((one) => !CASES.some(([operation]) => operation === one.name))) {
+    const operation: [string, string][] = [['operation', name === 'revoke' ? 'reject' : 'revoke']];
+    if ('reason' in input.shape) CASES.push([name, [['reason', 'No.']], { reason: [['reason', 'No!']], operation }]);
+    else CASES.push([name, [], { operation }]);
+  }
 
   for (const [operation, fields, changes] of CASES) {
     test(`${operation}: ${Object.keys(changes).join('; ')}`, async () => {
       const world = await adminWorld();
       const grace = await signInAdmin(world, 'Grace');
       const { identifier: old } = await issue(world.access, ADA);
-      const isRequest = operation === 'approve' || operation === 'reject';
-      const identifier = isRequest ? await request(world.access, { ...ADA, successorOf: old }) : old;
+      const [state = 'pending'] = DECISIONS.find(({ name }) => name === operation)?.from ?? [];
+      const identifier =
+        state === 'pending'
+          ? await request(world.access, { ...ADA, successorOf: old })
+          : await keyIn(state, { ...world.access, clock: world.clock }, ADA.profile);
       const before = traces(world);
       for (const change of Object.values(changes)) {
         const page = await askToDecide(world, grace, identifier, [['operation', operation], ...fields]);

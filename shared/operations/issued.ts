@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { changeKey } from '../keys/change.ts';
+import { KEY_CHANGE } from '../keys/input-groups.ts';
+import { FIELDS, OPTIONAL_REASON } from '../keys/inputs.ts';
+import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
+import { revokeKey } from '../keys/lifecycle.ts';
+import { sendOnce } from '../notices/deliver.ts';
+import { asEver, decision, WITH_REASON } from './decision.ts';
+import { ADMINS_DECIDE, operation } from './entry.ts';
+
+// What admins decide on keys that have a secret.
+
+const { identifier } = FIELDS;
+
+/** What an owner can't change of a key that has a secret, so that nobody keeps admins from deciding on it. */
+const GRANTED_FACTS = ['key', 'state', 'grant', 'profile', 'request'] as const;
+
+/** Changes the permissions, rate limits or expiry of a key that has a secret. */
+export const change = operation({
+  ...{ name: 'change', who: ADMINS_DECIDE, from: SECRET_HOLDERS, event: 'changed', version: GRANTED_FACTS },
+  input: z.object({ identifier, ...KEY_CHANGE.shape }),
+  summary:
+    'Change permissions, rate limits or expiry of an Active or suspended key; the owner is mailed from what to what.',
+  doors: {
+    command: {
+      verb: 'change',
+      help: `What is not given stays as it is, the secret always; where anything is given, nothing is asked. A running server goes
+by the change within 10 ms. A rate limit on a window that the key had before keeps what was spent in it, whatever its
+quota was; a new window begins unused.`,
+      examples: [
+        'k7Qm2XaB',
+        'k7Qm2XaB --rate-limit 600/1m 50000/1d',
+        'k7Qm2XaB --permission api.lookup api.leaderboard',
+        'k7Qm2XaB --expires 2027-01-31',
+        'k7Qm2XaB --expires never',
+      ],
+    },
+    page: 'decision',
+    json: decision('change', 'change what an Active or suspended key may do'),
+  },
+  texts: {
+    ...{ title: 'Change key', button: 'Change', what: 'change what an Active or suspended key may do' },
+    consequence: 'It holds at once, the secret stays, and the owner gets a mail that says what was changed.',
+    done: 'The key is changed, and its owner gets a mail that says how.',
+    interrupted: ({ identifier: key, state }) =>
+      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
+  },
+  ...{ isMailed: true, keepsRest: true },
+  usual: (_deps, { permissions, rateLimits, expiresAt }) => ({
+    permissions,
+    rateLimits,
+    expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
+  }),
+  act: (deps, by, { identifier: key, ...wanted }) =>
+    sendOnce(deps, changeKey(deps, { identifier: key, change: wanted, by })),
+});
+
+/** Revokes a key; an owner may do that with their own, and need not say why. */
+export const revoke = operation({
+  ...{ name: 'revoke', ...MOVES.revoke, version: GRANTED_FACTS },
+  who: { ...ADMINS_DECIDE, owner: 'own' },
+  input: z.object({ identifier, reason: OPTIONAL_REASON }),
+  inputOf: { operator: WITH_REASON, admin: WITH_REASON },
+  summary: 'Revoke an Active or suspended key at once; the owner is mailed the reason.',
+  doors: {
+    command: {
+      verb: 'revoke',
+      examples: ['k7Qm2XaB --reason "The secret was found in a public repository."'],
+    },
+    page: 'decision',
+    ownerPage: {
+      path: 'revoke',
+      consequence:
+        'Every request with its secret is refused from then on. This can’t be undone. If a program still needs access, request a successor first, and revoke this key once the program has the new secret.',
+    },
+    json: {
+      ...{ method: 'POST', path: '/:identifier/revoke', operationId: 'revokeKey', body: ['reason'], answers: 'key' },
+      description:
+        'For its owner, with a reason or without: every request with its secret is refused from then on. An admin gets 403 `decision_needed` with the `address` of the page on which admins revoke it by a passkey.',
+    },
+  },
+  texts: {
+    ...{ title: 'Revoke key', button: 'Revoke', what: 'revoke a key' },
+    consequence:
+      'Every request with its secret is refused from then on. This can’t be undone. The owner gets the reason by mail.',
+    done: 'The key is revoked. It works no more.',
+    interrupted: asEver,
+  },
+  ...{ isDangerous: true, isMailed: true },
+  act: (deps, by, input) => sendOnce(deps, revokeKey(deps, { ...input, by })),
+});

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { beginApproval, requireMailer } from '../keys/approve.ts';
+import { checkOpenable } from '../keys/attempt.ts';
+import { refuseTimeWithin } from '../keys/expiry.ts';
+import { refuseGrant } from '../keys/granted.ts';
+import { GRANT } from '../keys/input-groups.ts';
+import { FIELDS } from '../keys/inputs.ts';
+import { MOVES } from '../keys/key.ts';
+import { type Outcome, rejectKey } from '../keys/lifecycle.ts';
+import { KEY_FACTS } from '../keys/shown.ts';
+import { usualRateLimits } from '../keys/successor.ts';
+import { sendOnce } from '../notices/deliver.ts';
+import { asEver, decision, WITH_REASON } from './decision.ts';
+import { ADMINS_DECIDE, operation, type Unfinished } from './entry.ts';
+
+// What admins decide on requests.
+
+const { identifier } = FIELDS;
+
+/** Approves a request; what it returns has to be finished, which mails the secret. */
+export const approve = operation({
+  ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve, version: KEY_FACTS },
+  input: z.object({ identifier, ...GRANT.shape }),
+  summary: 'Approve a pending request: the secret is made and mailed to the owner, once.',
+  doors: {
+    command: {
+      verb: 'approve',
+      help: `Where mail can't be sent, that is said before the first question. Without an identifier every pending request is
+shown in turn, the oldest first: approve, reject with a reason, skip, or stop there.
+Off a terminal, or with --yes, an identifier is needed, and what is absent takes its default: the permissions that were
+requested; DEFAULT_RATE_LIMITS, for a successor those of the old key; no expiry; the old key ends as before.`,
+      examples: [
+        '',
+        'k7Qm2XaB',
+        'k7Qm2XaB --yes --permission api.lookup --rate-limit 60/1m 5000/1d --expires 90d',
+        'k7Qm2XaB --yes --retire-old 7d     # a successor: the key before it ends in a week',
+      ],
+    },
+    page: 'decision',
+    json: decision('approve', 'approve a request'),
+  },
+  texts: {
+    ...{ title: 'Approve key', button: 'Approve', what: 'approve a request' },
+    consequence: 'The secret is made and mailed to the owner, once. The key works as soon as that mail was accepted.',
+    done: null,
+    interrupted: ({ identifier: key, state }) =>
+      state === 'Active' ? `Interrupted; key ${key} is Active, and the mail with its secret is out.` : null,
+  },
+  ...{ isMailed: true, isMain: true },
+  goesOn: {
+    refused: 'was approved, but did not become Active; its page says why.',
+    failed: 'could not be approved to the end.',
+  },
+  usual: (deps, { requestedPermissions, successorOf }) => ({
+    permissions: requestedPermissions,
+    rateLimits: usualRateLimits(deps, successorOf),
+    expiresAtMs: null,
+    ...(successorOf !== null && { retireOldAtMs: null }),
+  }),
+  refuse: refuseGrant,
+  alsoConfirmed: (deps, key) => [['The secret is mailed to', checkOpenable(deps, key.identifier)]],
+  check: async (deps, { identifier: key, expiresAtMs = null }) => {
+    checkOpenable(deps, key);
+    refuseTimeWithin(expiresAtMs, deps.approvalLeaseMs, deps.clock.nowMs());
+    await requireMailer(deps);
+  },
+  act: async (deps, by, { identifier: key, ...grant }): Promise<Outcome & Unfinished> => {
+    const { mailedTo, finish } = await beginApproval(deps, { identifier: key, grant, by });
+    return { identifier: key, warning: null, mailedTo, finish };
+  },
+});
+
+/** Rejects a request. */
+export const reject = operation({
+  ...{ name: 'reject', who: ADMINS_DECIDE, ...MOVES.reject, version: KEY_FACTS },
+  input: WITH_REASON,
+  summary: 'Reject a pending request; the owner is mailed the reason.',
+  doors: {
+    command: {
+      verb: 'reject',
+      examples: ['k7Qm2XaB --reason "Please say which pages will show the data."'],
+    },
+    page: 'decision',
+    json: decision('reject', 'reject a request'),
+  },
+  texts: {
+    ...{ title: 'Reject the request of key', button: 'Reject', what: 'reject a request' },
+    consequence: 'The owner gets the reason by mail. This can’t be undone; the owner can ask again.',
+    done: 'The request is rejected, and its owner gets the reason by mail.',
+    interrupted: asEver,
+  },
+  ...{ isDangerous: true, isMailed: true },
+  act: (deps, by, input) => sendOnce(deps, rejectKey(deps, { ...input, by })),
+});
