@@ -53,16 +53,23 @@ export function canAsk(): boolean {
 
 /**
  * Lays out rows below their heads, with columns padded by display width. Control characters in cells are left out. If
- * `columns` is not 0, the widest columns are cut so that each row fits into one line of the terminal.
+ * `columns` is not 0, the widest columns are cut so that each row fits into one line of the terminal, but for those with one
+ * of the heads in `whole`.
  */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
   columns = outputColumns() ?? 0,
+  whole: readonly string[] = [],
 ): string {
   const cells = [heads, ...rows].map((row) => row.map((cell) => cleanForTerminal(cell)));
   const widths = heads.map((_, column) => Math.max(...cells.map((row) => Bun.stringWidth(row[column] ?? ''))));
-  if (columns > 0) narrow(widths, columns);
+  if (columns > 0)
+    narrow(
+      widths,
+      columns,
+      heads.map((head) => !whole.includes(head)),
+    );
   return cells
     .map((row) =>
       row
@@ -78,12 +85,12 @@ const GAP = 2;
 /** Columns are never cut below this width: an identifier has eight characters. */
 const NARROWEST = 8;
 
-function narrow(widths: number[], columns: number): void {
+function narrow(widths: number[], columns: number, mayCut: readonly boolean[]): void {
   const room = columns - GAP * (widths.length - 1);
   for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; excess--) {
-    const widest = Math.max(...widths);
+    const widest = Math.max(...widths.filter((_, column) => mayCut[column]));
     if (widest <= NARROWEST) return;
-    widths[widths.indexOf(widest)] = widest - 1;
+    widths[widths.findIndex((width, column) => mayCut[column] && width === widest)] = widest - 1;
   }
 }
 

@@ -1,18 +1,47 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import { factsOf } from '../../shared/keys/input-facts.ts';
+import { typedText } from '../../shared/keys/input-text.ts';
+import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { print, printJson } from '../output.ts';
-import { addCommand } from './command.ts';
+import type { Globals } from '../context.ts';
+import { notice, print, printJson } from '../output.ts';
+import { addCommand, flagName } from './command.ts';
 import { keysText } from './print.ts';
+
+const operation = OPERATIONS.list;
+
+/** So many keys a terminal shows at a time. */
+const PART = 50;
 
 /** Adds `keys list`, which lists pending keys first, and the oldest first. */
 export function addTo(parent: Command): void {
-  addCommand(parent, OPERATIONS.list, async ({ perform, clock, json }, { given }) => {
+  addCommand(parent, operation, async (context, { given }) => {
     if (given.unusedForMs !== undefined && given.states !== undefined) {
       throw new AppError('usage', '--unused is about Active keys; leave --state out.');
     }
-    const { keys, lastUses } = await perform(OPERATIONS.list, given);
-    if (json) printJson({ keys });
-    else print(keysText(keys, clock.nowMs(), lastUses));
+    const { json, clock, perform } = context;
+    const isPart = given.after !== undefined || (process.stdout.isTTY && !json);
+    const found = await perform(operation, { ...(isPart && { limit: PART }), ...given });
+    const { keys, lastUses } = found;
+    const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
+    if (json) return printJson({ keys, next });
+    print(keysText(keys, clock.nowMs(), lastUses));
+    if (next !== null) notice(`\nThe next: ${commandAfter(context, given, next)}`);
   });
+}
+
+/** The command that lists the keys after this one, with the same filters. */
+function commandAfter({ db, host }: Globals, given: Readonly<Record<string, unknown>>, after: string): string {
+  const flags = flaggedInputs(operation, 'operator').flatMap(([input, schema]) => {
+    const value = input === 'after' ? after : given[input];
+    return value === undefined ? [] : [flagName(schema), ...typedText(factsOf(schema).kind, value)];
+  });
+  const target = [...(db === undefined ? [] : ['--db', db]), ...(host === undefined ? [] : ['--host', host])];
+  return ['profilectl keys list', ...[...flags, ...target].map(quoted)].join(' ');
+}
+
+/** A word as a shell reads it. */
+function quoted(word: string): string {
+  return /^[\w.,:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -6,6 +6,7 @@ import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { ageText } from '../age.ts';
 import { table, wrapLine } from '../output.ts';
+import { outputColumns } from '../stdout.ts';
 
 const NONE = '–';
 
@@ -92,7 +93,12 @@ export function historyText(history: readonly HistoryView[]): string {
  * Keys as a table, pending ones with their age, or a sentence if there are none. `lastUses` (milliseconds since 1970 by
  * identifier) adds a column with the last use of each key.
  */
-export function keysText(keys: readonly KeyView[], nowMs: number, lastUses?: ReadonlyMap<string, number>): string {
+export function keysText(
+  keys: readonly KeyView[],
+  nowMs: number,
+  lastUses?: ReadonlyMap<string, number>,
+  terminalColumns = outputColumns() ?? 0,
+): string {
   if (keys.length === 0) return 'No keys.';
   const columns: [string, (key: KeyView) => string][] = [
     ['Identifier', (key) => key.identifier],
@@ -109,11 +115,29 @@ export function keysText(keys: readonly KeyView[], nowMs: number, lastUses?: Rea
     lastUses !== undefined && keys.some(({ permissions }) => permissions.length > 0) ? '' : 'Last used',
   ];
   const shown = columns.filter(([head]) => !hidden.includes(head));
+  // A narrow terminal has fewer columns: names may be cut, but no date and no state.
+  const widthOf = ([head, cell]: (typeof columns)[number]) =>
+    CUT_HEADS.includes(head) ? LEAST_WIDTH : Math.max(...[head, ...keys.map(cell)].map((text) => text.length));
+  for (const head of LEFT_OUT) {
+    const width = shown.reduce((sum, column) => sum + widthOf(column) + 2, -2);
+    const at = shown.findIndex(([one]) => one === head);
+    if (terminalColumns > 0 && width > terminalColumns && at !== -1) shown.splice(at, 1);
+  }
+  const heads = shown.map(([head]) => head);
   return table(
-    shown.map(([head]) => head),
+    heads,
     keys.map((key) => shown.map(([, cell]) => cell(key))),
+    terminalColumns,
+    heads.filter((head) => !CUT_HEADS.includes(head)),
   );
 }
+
+/** The columns whose texts may be cut, to this width at least. */
+const CUT_HEADS = ['Profile', 'Name'];
+const LEAST_WIDTH = 12;
+
+/** The columns that a narrow terminal leaves out, the first ones first. */
+const LEFT_OUT = ['Permissions', 'Requested', 'Last used', 'Profile', 'Age'];
 
 function lastUseText({ state }: KeyView, at: number | undefined, nowMs: number): string {
   if (at !== undefined) return `${ageText(isoTime(at), nowMs)} ago`;

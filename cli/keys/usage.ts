@@ -32,25 +32,25 @@ const WORDS: Record<UsageOutcome, string> = {
   failed: 'failed',
 };
 
-/** A bar for each day, the longest as wide as `columns` allow. Below stand the meaning of the cells and the sums. */
+/** A bar for each day with requests, the longest as wide as `columns` allow. Below stand the meaning of the cells and the sums. */
 export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: number): string {
   const totals = days.map((day) => USAGE_OUTCOMES.reduce((sum, outcome) => sum + day[outcome], 0));
   const most = Math.max(...totals);
   const countWidth = String(most).length;
   const barWidth = Math.max(1, columns - 'YYYY-MM-DD'.length - countWidth - 4);
-  const bars = days.map(({ day, ok }, index) => {
+  const bars = days.flatMap(({ day, ok }, index) => {
     const total = totals[index] as number;
-    return `${day}  ${String(total).padStart(countWidth)}  ${bar(ok, total, most, barWidth)}`.trimEnd();
+    if (total === 0) return [];
+    return [`${day}  ${String(total).padStart(countWidth)}  ${bar(ok, total, most, barWidth)}`];
   });
   const sum = totals.reduce((all, total) => all + total, 0);
   const span = counted(days.length, 'day');
   const head = `Key ${identifier}: ${counted(sum, 'request')} in ${span}, last used ${lastUsedAt ?? 'never'}`;
-  return [head, '', ...bars, '', legend(days)].join('\n');
+  return sum === 0 ? head : [head, '', ...bars, '', legend(days)].join('\n');
 }
 
 /** The number of cells of a count: at least one if the count is not 0. */
 function bar(ok: number, total: number, most: number, width: number): string {
-  if (total === 0) return '';
   const cells = Math.max(1, Math.round((total / most) * width));
   const others = total - ok;
   const least = others > 0 ? 1 : 0;

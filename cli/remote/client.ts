@@ -90,22 +90,22 @@ export async function askHost<Body>(host: AskedHost, question: Question<Body>): 
  * list without an end.
  */
 export async function* askPages<Body>(host: AskedHost, question: Question<Body>): AsyncGenerator<Body> {
-  let cursor: string | undefined;
+  let after: string | undefined;
   for (let pages = 0, read = 0; pages < MAX_PAGES && read < MAX_ANSWER_BYTES; pages++) {
-    const { headers, body, length } = await askHost(host, { ...question, query: { ...question.query, cursor } });
+    const { headers, body, length } = await askHost(host, { ...question, query: { ...question.query, after } });
     yield body;
-    cursor = nextCursor(headers.get('link'));
-    if (cursor === undefined) return;
+    after = nextPlace(headers.get('link'));
+    if (after === undefined) return;
     read += length;
   }
   const sentence = `The list of ${host.url} does not end; ask for less of it, such as the keys of one state or profile.`;
   throw new AppError('refused', sentence);
 }
 
-/** The cursor of the next page (RFC 8288), if there is one. Its address itself is not used: it may be anywhere. */
-function nextCursor(link: string | null): string | undefined {
+/** Where the next page begins (RFC 8288), if there is one. Its address itself is not used: it may be anywhere. */
+function nextPlace(link: string | null): string | undefined {
   const [, address = ''] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
-  return URL.parse(address)?.searchParams.get('cursor') ?? undefined;
+  return URL.parse(address)?.searchParams.get('after') ?? undefined;
 }
 
 function bodyOf({ token }: AskedHost, { json, form, lines }: Question<unknown>): Pick<RequestInit, 'body' | 'headers'> {

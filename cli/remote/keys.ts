@@ -92,10 +92,14 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: R
 };
 
 /**
- * All keys that match, page by page, each once. A key that is decided between two pages is in both, first with the pending
+ * As many keys as are asked for, or all that match, page by page, each once. A key that is decided between two pages is in both, first with the pending
  * ones; it is listed as it was seen last.
  */
 async function listAt(host: AskedHost, request: Request): Promise<ListOutput> {
+  if (request.query?.limit !== undefined) {
+    const { keys, lastUses, next } = (await askHost(host, { ...request, answer: KeyList })).body;
+    return { keys, lastUses: new Map(Object.entries(lastUses).map(([key, at]) => [key, Date.parse(at)])), next };
+  }
   const keys = new Map<string, KeyView>();
   const lastUses = new Map<string, number>();
   for await (const page of askPages(host, { ...request, answer: KeyList })) {

@@ -97,6 +97,7 @@ export const KeyList = z.object({
   lastUses: z
     .record(z.string(), time)
     .describe('When each of these keys was last used, by identifier; a key that was never used is not named.'),
+  next: Identifier.nullable().describe('The last of these keys where more follow: the value of `after` for them.'),
 });
 
 /** What a key was used for. */

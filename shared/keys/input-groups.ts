@@ -25,10 +25,11 @@ export const GRANT = z.object({ ...KEY_CHANGE.shape, retireOldAtMs: FIELDS.retir
 /** A grant that was checked. Times are milliseconds since 1970. */
 export type Grant = z.output<typeof GRANT>;
 
-/** Which keys to list; all where nothing is given. With `limit` a part of them: at most so many, after the place `after`. */
+/** Which keys to list; all where nothing is given. With `limit` a part of them: at most so many, after the place `after`, or after the key with that identifier. */
 export const LIST_FILTER = z.object({
   states: FIELDS.states.nullish(),
   profile: FIELDS.profile.nullish(),
+  namePart: FIELDS.namePart.nullish(),
   unusedForMs: FIELDS.unusedForMs.nullish(),
   limit: FIELDS.limit.nullish(),
   after: FIELDS.after.nullish(),

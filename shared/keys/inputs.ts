@@ -8,7 +8,7 @@ import { EXPIRES_SYNTAX, EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from './expiry.ts';
 import { INPUT_FACTS, type InputFacts } from './input-facts.ts';
 import { keeping, missingOr, optionalText, plain, textInput, trimmed, whole } from './input-rules.ts';
 import { normalisePermissions } from './permissions.ts';
-import { readPlace } from './place.ts';
+import { isIdentifier, readPlace } from './place.ts';
 import { USAGE_DAYS } from './tally.ts';
 
 // Every field of the inputs of operations on keys, once: its type, its rule with the sentence of a refusal, and what doors
@@ -36,7 +36,9 @@ function projectUrlFault(text: string): string | null {
 const NO_RATE_LIMITS = 'The list of rate limits must be a list of quotas and windows.';
 const RATE_LIMIT = { error: `A rate limit is ${RATE_LIMIT_SYNTAX}.` };
 const NO_STATE = { error: `A state must be one of ${KEY_STATES.join(', ')}.` };
-const NO_PLACE = { error: 'The place in the list must be taken from an earlier answer.' };
+const NO_PLACE = {
+  error: 'The place in the list must be the identifier of a key, or be taken from an earlier answer.',
+};
 const UNKNOWN_PERMISSION = { error: 'The permissions are api.lookup and api.leaderboard; there is no other.' };
 const NO_PERMISSION = { error: 'At least one permission is needed: api.lookup, api.leaderboard, or both.' };
 
@@ -44,6 +46,7 @@ const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
 const NAME = { label: 'name', least: 1, most: 255, lines: false };
 const DESCRIPTION = { label: 'description', least: 80, most: 2000, lines: true };
 const EXPECTED_USAGE = { label: 'expected usage', least: 0, most: 1000, lines: true };
+const NAME_PART = { label: 'part of a name', least: 1, most: 255, lines: false };
 const REASON = { label: 'reason', least: 1, most: 2000, lines: true };
 const REASON_FACTS: InputFacts = {
   ...{ label: REASON.label, title: 'Reason', hint: 'The owner gets it by mail.' },
@@ -65,6 +68,10 @@ export const FIELDS = {
   name: textInput(NAME).register(INPUT_FACTS, {
     ...{ label: NAME.label, title: 'Name of the key', hint: 'What you call it; you can change it later.' },
     ...{ kind: 'line', flag: ['--name <name>', 'what the key is called, 1 to 255 characters'], bounds: NAME },
+  }),
+  namePart: textInput(NAME_PART).register(INPUT_FACTS, {
+    ...{ label: NAME_PART.label, title: 'Part of the name', kind: 'line', formName: 'name', bounds: NAME_PART },
+    flag: ['--name <part>', 'only keys whose name contains this, in upper or lower case'],
   }),
   description: textInput(DESCRIPTION).register(INPUT_FACTS, {
     ...{ label: DESCRIPTION.label, title: 'Description', hint: 'What is it for? The admin decides by this.' },
@@ -156,11 +163,24 @@ export const FIELDS = {
     1,
     MOST_IN_PART,
     `The length of the list must be a whole number from 1 to ${MOST_IN_PART}.`,
-  ).register(INPUT_FACTS, { label: 'length of the list', title: 'Limit', kind: 'number', flag: null }),
+  ).register(INPUT_FACTS, {
+    label: 'length of the list',
+    title: 'Limit',
+    kind: 'number',
+    flag: [
+      '--limit <number>',
+      `so many keys at most, 1 to ${MOST_IN_PART}; default: 50 on a terminal and with --after, otherwise all`,
+    ],
+  }),
   after: z
     .string(NO_PLACE)
-    .refine((text) => readPlace(text) !== null, NO_PLACE)
-    .register(INPUT_FACTS, { label: 'place in the list', title: 'After', kind: 'line', flag: null }),
+    .refine((text) => readPlace(text) !== null || isIdentifier(text), NO_PLACE)
+    .register(INPUT_FACTS, {
+      label: 'place in the list',
+      title: 'After',
+      kind: 'line',
+      flag: ['--after <identifier>', 'only keys that come after this one in the list'],
+    }),
   days: whole(
     'number of days',
     1,

@@ -13,6 +13,8 @@ import type { Place } from './place.ts';
 export type KeyFilter = {
   states?: readonly KeyState[] | undefined;
   profileId?: number | undefined;
+  /** A part of the name; upper and lower case of ASCII letters are alike. */
+  namePart?: string | undefined;
   also?: SQL | undefined;
 };
 
@@ -20,9 +22,10 @@ export type KeyFilter = {
 export type Part = { limit: number; after?: Place | undefined };
 
 /** The condition that a key matches at a time. */
-export function matching({ states = [], profileId, also }: KeyFilter, nowMs: number): SQL | undefined {
+export function matching({ states = [], profileId, namePart, also }: KeyFilter, nowMs: number): SQL | undefined {
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
-  return and(or(...states.map((state) => isInState(state, nowMs))), ofProfile, also);
+  const named = namePart === undefined ? undefined : sql`instr(lower(${apiKeys.name}), lower(${namePart})) > 0`;
+  return and(or(...states.map((state) => isInState(state, nowMs))), ofProfile, named, also);
 }
 
 /**

@@ -6,6 +6,11 @@ import type { KeyState } from '../db/key-columns.ts';
 /** Whether the key was pending (1) or not, when it was requested (milliseconds since 1970), and its identifier. */
 const PLACE = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
 
+/** Whether a text can be the identifier of a key. */
+export function isIdentifier(text: string): boolean {
+  return /^[0-9A-Za-z]{8}$/.test(text);
+}
+
 /** A place: where among the keys of its group the one stands that was there. */
 export type Place = { isPending: boolean; requestedAtMs: number; identifier: string };
 

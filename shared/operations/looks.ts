@@ -23,14 +23,15 @@ export const list = operation({
   doors: {
     command: {
       verb: 'list',
-      examples: ['--state pending', '--unused 90d', '--profile Ada --json'],
-      help: 'A key that was never used counts from its approval. The server writes down what was used every ten seconds.',
+      examples: ['--state pending', '--unused 90d', '--name bot', '--profile Ada --json'],
+      help: `On a terminal 50 keys are shown at a time, with the command for the next. A key that was never used counts from its
+approval. The server writes down what was used every ten seconds.`,
     },
     page: 'own',
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
       description:
-        'Pending ones first, each group the oldest first, 50 on a page; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
+        'Pending ones first, each group the oldest first, 50 on a page unless told; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
       query: {
         state: ['states', `Only keys in these states, separated by commas: ${KEY_STATES.join(', ')}.`],
         profile: ['profile', 'Only keys of the profile with this username or alias.'],
@@ -38,7 +39,12 @@ export const list = operation({
           'unusedForMs',
           'Only Active keys that were not used for so long, such as `90d`. Not together with `state`.',
         ],
-        cursor: ['after', 'The place at which the page before ends; it stands in `Link`.'],
+        name: ['namePart', 'Only keys whose name contains this text; upper and lower case are alike.'],
+        limit: ['limit', 'At most so many keys, 1 to 1000; 50 unless told.'],
+        after: [
+          'after',
+          'The identifier of a key: only those that come after it as it stands in the list now. `Link` has a place instead, from which no key is missed that is decided meanwhile.',
+        ],
       },
     },
   },

@@ -3,7 +3,7 @@ import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
-import type { Part } from '../keys/part.ts';
+import type { KeyFilter, Part } from '../keys/part.ts';
 import { readKey } from '../keys/record.ts';
 import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
@@ -70,13 +70,13 @@ function keptDays(nowMs: number): [first: number, today: number] {
 }
 
 /**
- * Active keys, of all profiles or of the one with this id, that were not used for `spanMs` milliseconds (at most 400
+ * Active keys, all or those that the filter leaves, that were not used for `spanMs` milliseconds (at most 400
  * days); a key that was never used counts from its approval. All of them, or a part.
  */
 export function unusedKeys(
   reader: Pick<Deps, 'db' | 'clock'>,
   spanMs: number,
-  profileId?: number,
+  filter: Pick<KeyFilter, 'profileId' | 'namePart'> = {},
   viewer: ActorKind = 'operator',
   part?: Part,
 ): KeyView[] {
@@ -85,5 +85,5 @@ export function unusedKeys(
   const lastUse = sql`SELECT max(last_used_at) FROM key_usage
     WHERE key_usage.identifier = ${apiKeys.identifier} AND day BETWEEN ${first} AND ${today}`;
   const also = sql`ifnull((${lastUse}), ${apiKeys.decidedAt}) <= ${nowMs - spanMs}`;
-  return listKeys(reader, { states: ['Active'], profileId, also }, viewer, part);
+  return listKeys(reader, { ...filter, states: ['Active'], also }, viewer, part);
 }

@@ -329,7 +329,7 @@ describe('an input of the wrong shape is refused with a sentence, and nothing ha
     ['list', { unusedForMs: -1 }, 'Unused keys can be listed for at most 400d'],
     ['list', { limit: 0 }, 'The length of the list must be a whole number from 1 to 1000.'],
     ['list', { limit: 1.5 }, 'The length of the list must be a whole number from 1 to 1000.'],
-    ['list', { after: 'k7Qm2XaB' }, 'The place in the list must be taken from an earlier answer.'],
+    ['list', { after: 'k7Qm2Xa' }, 'The place in the list must be the identifier of a key, or be taken'],
     ['approve', { permissions: ['api.write'] }, 'The permissions are api.lookup and api.leaderboard'],
     ['approve', { retireOldAtMs: -1 }, 'The end of the old key must be a span'],
     ['approve', { retireOldAtMs: 4_102_444_800_000 }, 'Key '],

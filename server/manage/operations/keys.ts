@@ -16,7 +16,7 @@ import { type Answered, type Call, personTokenOf } from '../call.ts';
 /** The path of all keys. */
 export const KEYS_PATH = '/manage/v1/keys';
 
-/** So many keys stand on one page. */
+/** So many keys stand on one page, unless told. */
 const PAGE_SIZE = 50;
 
 /** For so many days usage is told where nobody says for how many. */
@@ -85,11 +85,15 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
       throw new AppError('bad_parameter', 'unused is about Active keys; leave state out.');
     }
     const { keys, lastUses, next } = await namingParameters(() =>
-      performFor(call, OPERATIONS.list, { ...input, limit: PAGE_SIZE }),
+      performFor(call, OPERATIONS.list, { limit: PAGE_SIZE, ...input }),
     );
     return {
       headers: next === null ? {} : { Link: linkTo(call, next) },
-      body: { keys, lastUses: Object.fromEntries([...lastUses].map(([key, atMs]) => [key, isoTime(atMs)])) },
+      body: {
+        keys,
+        next: next === null ? null : keys.at(-1)?.identifier,
+        lastUses: Object.fromEntries([...lastUses].map(([key, atMs]) => [key, isoTime(atMs)])),
+      },
     };
   },
 };
@@ -127,7 +131,7 @@ async function namingParameters<T>(ask: () => Promise<T>): Promise<T> {
 
 /** The Link to the page of the list that begins after a place, with the same filters. */
 function linkTo({ access, query }: Call, after: string): string {
-  const parameters = new URLSearchParams([...query].filter(([name]) => name !== 'cursor'));
-  parameters.set('cursor', after);
+  const parameters = new URLSearchParams([...query].filter(([name]) => name !== 'after'));
+  parameters.set('after', after);
   return `<${access.config.publicUrl}${KEYS_PATH}?${parameters.toString()}>; rel="next"`;
 }

@@ -52,7 +52,7 @@ test('a request carries its token, its parameters one by one, and its body in th
       body: await request.text(),
     }),
   );
-  const query = { state: ['pending', 'Active'], profile: 'Ada & Bob', cursor: undefined };
+  const query = { state: ['pending', 'Active'], profile: 'Ada & Bob', after: undefined };
   expect((await ask(`${url}/prefix`, { path: '/keys', query })).body).toMatchObject({
     url: '/prefix/manage/v1/keys?state=pending&state=Active&profile=Ada+%26+Bob',
     method: 'GET',
@@ -316,7 +316,7 @@ describe('a list', () => {
     const url = serverOf((request) => {
       asked.push(new URL(request.url).search);
       const place = asked.length - 1;
-      const link = `<https://elsewhere.example.org/keys?state=pending&cursor=a%2B${place}>; rel="next"`;
+      const link = `<https://elsewhere.example.org/keys?state=pending&after=a%2B${place}>; rel="next"`;
       return json(pageAt(place), { headers: hasNext(place) ? { Link: link } : {} });
     });
     const pages: number[] = [];
@@ -335,7 +335,7 @@ describe('a list', () => {
     );
     await read();
     expect(pages).toEqual([0, 1, 2]);
-    expect(asked).toEqual(['?state=Active', '?state=Active&cursor=a%2B0', '?state=Active&cursor=a%2B1']);
+    expect(asked).toEqual(['?state=Active', '?state=Active&after=a%2B0', '?state=Active&after=a%2B1']);
   });
 
   test('without an end is refused, by its pages or its length', async () => {

@@ -29,10 +29,10 @@ test('a key that is decided between two pages is listed once, as it was seen las
     [{ identifier: 'older000', state: 'revoked' }],
   ];
   const host = serverOf((request) => {
-    const place = Number(new URL(request.url).searchParams.get('cursor'));
+    const place = Number(new URL(request.url).searchParams.get('after'));
     const keys = pages[place]?.map((key) => ({ ...KEY_ANSWER, ...key }));
-    const next = { Link: `<https://elsewhere.example.org/keys?cursor=${place + 1}>; rel="next"` };
-    return Response.json({ keys, lastUses: {} }, { headers: place < 2 ? next : {} });
+    const next = { Link: `<https://elsewhere.example.org/keys?after=${place + 1}>; rel="next"` };
+    return Response.json({ keys, lastUses: {}, next: null }, { headers: place < 2 ? next : {} });
   });
   const { keys } = await keysAt(host).perform(OPERATIONS.list, {});
   expect(keys.map(({ identifier, state }) => [identifier, state])).toEqual([
@@ -45,7 +45,7 @@ test('a key that is decided between two pages is listed once, as it was seen las
 test('the shell completes no word that is not an identifier, whatever a server calls its keys', async () => {
   const completed = (keys: unknown[]) =>
     keyNamesAt(
-      serverOf(() => Response.json({ keys, lastUses: {} })),
+      serverOf(() => Response.json({ keys, lastUses: {}, next: null })),
       [],
     );
   const others = [

@@ -251,6 +251,15 @@ describe('lists', () => {
     expect(pages.slice(0, -1).every(({ length }) => length === 50)).toBe(true);
     expect([pages.length > 1, new Set(all).size]).toEqual([true, all.length]);
     expect(made.filter((one) => !all.includes(one))).toEqual([]);
+    // By an identifier, as the body names it, from where that key stands now.
+    const { keys: two, next } = (await (await call(server, `${KEYS}?name=bot&limit=2`, grace)).json()) as List & {
+      next: string;
+    };
+    expect([two.length, next]).toEqual([2, two[1]?.identifier as string]);
+    const following = await read(`${KEYS}?name=BOT&limit=1&after=${next}`);
+    expect(following.keys.map(({ identifier }) => identifier)).toEqual([all[all.indexOf(next) + 1] as string]);
+    const bystander = await newOwner();
+    await expectRefused(await call(server, `${KEYS}?after=${next}`, bystander.token), 404, 'not_found');
     const active = await read(`${KEYS}?state=Active`);
     expect(active.lastUses[used]).toBe(new Date(clock.nowMs()).toISOString());
     const unused = await read(`${KEYS}?unused=90d`);
@@ -260,7 +269,18 @@ describe('lists', () => {
     const later = personTokenFor(access, (await signIn(access, await enrol(access, 'Hopper'))).signed);
     const { keys } = (await (await call(server, `${KEYS}?unused=90d`, later)).json()) as List;
     expect(keys.map(({ identifier }) => identifier)).toContain(used);
-    for (const query of ['state=lost', 'state=', 'unused=much', 'unused=9d&state=Active', 'cursor=1', 'unused=999d']) {
+    for (const query of [
+      'state=lost',
+      'state=',
+      'unused=much',
+      'unused=9d&state=Active',
+      'after=1',
+      'cursor=1',
+      'limit=0',
+      'limit=x',
+      'name=',
+      'unused=999d',
+    ]) {
       await expectRefused(await call(server, `${KEYS}?${query}`, later), 400, 'bad_parameter');
     }
     for (const days of ['0', '401', 'x', '1e1']) {

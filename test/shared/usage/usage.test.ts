@@ -148,7 +148,7 @@ test('unused keys are Active ones not asked with for so long; never used ones co
   deps.clock.advance(30 * DAY_MS);
   expect(unused(30).sort()).toEqual([old, never, young].sort());
   expect(unused(31)).toEqual([never]);
-  expect(unusedKeys(deps, DAY_MS, 2).map(({ identifier }) => identifier)).toEqual([young]);
+  expect(unusedKeys(deps, DAY_MS, { profileId: 2 }).map(({ identifier }) => identifier)).toEqual([young]);
   expect([...lastUses(deps).keys()]).toEqual([old]);
   await expect(keysListed(deps, { unusedForMs: 401 * DAY_MS })).rejects.toThrow('at most 400d');
 });

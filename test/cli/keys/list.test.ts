@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test';
+import { keysText } from '../../../cli/keys/print.ts';
+import { listKeys } from '../../../shared/keys/view.ts';
+import { profilectl } from '../../support/cli.ts';
+import { issue, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { openTerminal } from '../../support/terminal.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const clock = testClock(Date.parse('2026-11-03T12:00:00Z'));
+const deps = testDeps({ clock });
+const made: string[] = [];
+for (let id = 1; id <= 20; id++) {
+  insertProfile(deps.db, { id });
+  for (const name of ['Badge bot', 'The bridge between our chat and the one of our friends', `Board of user${id}`]) {
+    clock.advance(1_000);
+    made.push(await request(deps, { profile: `user${id}`, name }));
+  }
+}
+insertProfile(deps.db, { id: 21 });
+const { identifier: active } = await issue(deps, { profile: 'user21', name: 'Active one' });
+const all = [...made, active];
+
+const variables = { DATABASE_PATH: deps.config.databasePath };
+const list = (...words: string[]) => profilectl(['keys', 'list', ...words], { variables });
+const json = async (...words: string[]) => {
+  const { keys, next } = JSON.parse((await list('--json', ...words)).stdout);
+  return { keys: keys.map(({ identifier }: { identifier: string }) => identifier) as string[], next };
+};
+
+test('all are listed off a terminal; with --limit or --after so many, and the key after which the next ones come', async () => {
+  expect(await json()).toEqual({ keys: all, next: null });
+  expect(await json('--limit', '7')).toEqual({ keys: all.slice(0, 7), next: all[6] });
+  expect(await json('--limit', '7', '--after', all[6] as string)).toEqual({ keys: all.slice(7, 14), next: all[13] });
+  expect(await json('--after', all[0] as string)).toEqual({ keys: all.slice(1, 51), next: all[50] });
+  expect(await json('--after', all[58] as string)).toEqual({ keys: all.slice(59), next: null });
+  expect(await list('--after', '00000000')).toMatchObject({ code: 1, stdout: '' });
+  for (const limit of ['0', 'x', '1001']) expect(await list('--limit', limit)).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('--name leaves those whose name contains a part, whatever the case, and goes with the other filters', async () => {
+  const names = (...words: string[]) => json(...words).then(({ keys }) => keys.length);
+  expect(await names('--name', 'BOT')).toBe(20);
+  expect(await names('--name', 'user1')).toBe(11);
+  expect(await names('--name', '%')).toBe(0);
+  expect(await names('--name', 'bot', '--profile', 'user3')).toBe(1);
+  expect(await names('--name', 'one', '--unused', '100d')).toBe(0);
+  expect(await names('--name', 'one', '--state', 'Active')).toBe(1);
+});
+
+test('a terminal shows 50 at a time, with the command for the next', async () => {
+  const terminal = openTerminal([
+    'keys',
+    'list',
+    '--state',
+    'pending',
+    '--name',
+    "e's",
+    '--db',
+    variables.DATABASE_PATH,
+  ]);
+  await terminal.see('No keys.');
+  const first = openTerminal(['keys', 'list', '--state', 'pending', '--db', variables.DATABASE_PATH]);
+  await first.see(`The next: profilectl keys list --state pending --after ${all[49]} --db ${variables.DATABASE_PATH}`);
+  expect(await first.exited).toBe(0);
+  expect(all.filter((identifier) => first.screen().includes(`\n${identifier} `))).toEqual(all.slice(0, 50));
+  const words = ['keys', 'list', '--state', 'pending', '--after', all[49] as string];
+  const second = openTerminal(words, variables);
+  await second.see(all[59] as string);
+  expect(await second.exited).toBe(0);
+  expect(second.screen()).not.toContain('The next');
+});
+
+test('a narrow terminal gets fewer columns, and never a cut date', () => {
+  const keys = listKeys(deps, {});
+  const nowMs = clock.nowMs();
+  for (const columns of [40, 60, 72, 80, 100, 120, 200]) {
+    const lines = keysText(keys, nowMs, new Map([[active, nowMs]]), columns).split('\n');
+    expect([columns, Math.max(...lines.map((line) => Bun.stringWidth(line))) <= columns]).toEqual([columns, true]);
+    for (const line of lines.slice(1)) {
+      expect(line).toMatch(/^\w{8} {2,4}(pending|Active)\b/);
+      expect(line).not.toMatch(/\d{4}-[\d:T.-]*…/);
+    }
+  }
+  const widest = keysText(keys, nowMs, new Map([[active, nowMs]]), 200).split('\n', 1)[0];
+  expect(widest?.split(/ {2,}/).length).toBe(8);
+});
