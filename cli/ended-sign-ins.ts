@@ -1,4 +1,4 @@
-import type { EndedSignIns } from '../shared/access/end-all.ts';
+import type { EndedSignIns } from '../shared/sign-ins/sign-ins.ts';
 import { counted } from './output.ts';
 
 /** How many sessions and logins ended, in words: `2 sessions and 1 login of profilectl`. */

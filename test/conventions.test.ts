@@ -74,6 +74,7 @@ describe('who may import whom', () => {
       ),
       ...['rate-limit', 'ring', 'account'].map((name) => `shared/limits/${name}.ts`),
       ...['passkey-json', 'passkey-keys', 'passkey-answers', 'decision'].map((name) => `shared/access/${name}.ts`),
+      ...['shared/tickets/purposes.ts', 'shared/sign-ins/periods.ts'],
     ];
     const files = SOURCES.filter(({ path }) => [...pure, 'shared/profiles/name.ts', 'shared/text.ts'].includes(path));
     expect(files.length).toBe(pure.length + 2);
@@ -116,6 +117,8 @@ const ROOM_ORDER = [
   ['keys'],
   ['usage', 'api'],
   ['notices'],
+  ['sessions-file'],
+  ['tickets', 'sign-ins'],
   ['access'],
   ['erasure'],
   ['operations'],
@@ -248,7 +251,12 @@ describe('one owner each', () => {
     [
       'write transactions, each of which says what it changes; migrations, the sessions and the quota file have their own',
       /\.immediate\(|behavior: 'immediate'/,
-      ['shared/access/sessions-file.ts', 'shared/db/migrate.ts', 'shared/db/write.ts', 'shared/limits/file/store.ts'],
+      [
+        'shared/db/migrate.ts',
+        'shared/db/write.ts',
+        'shared/limits/file/store.ts',
+        'shared/sessions-file/sessions-file.ts',
+      ],
     ],
     [
       'changing keys for people: doors call perform()',
@@ -337,6 +345,15 @@ describe('time', () => {
 });
 
 describe('habits', () => {
+  test('who is signed in is asked by Drizzle’s builder: SQL as text stands only where the sessions file is opened and made', () => {
+    const files = filesWith(/\.(query|prepare|run|exec)(<[^(]*>)?\(\s*['"`]/);
+    const rooms = /^shared\/(sessions-file|sign-ins|tickets|access)\//;
+    expect(files.filter((path) => rooms.test(path)).sort()).toEqual([
+      'shared/sessions-file/sessions-file.ts',
+      'shared/sessions-file/tables.ts',
+    ]);
+  });
+
   test('sentences about files are marked when they are made: shared/db knows no rule of the product', () => {
     expect(filesWith(/AppError\(\s*'refused'/).filter((file) => file.startsWith('shared/db/'))).toEqual([]);
   });

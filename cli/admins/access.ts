@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Access } from '../../shared/access/access.ts';
-import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
+import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from '../database.ts';
 
 /** What the commands about admins work with: what every command does, and the sessions file. */

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
 import { lockForFeed } from '../../shared/db/import-lock.ts';
 import { effectsOfPlatform } from '../../shared/erasure/platform-effects.ts';
@@ -8,6 +7,7 @@ import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/write/
 import { importProfiles } from '../../shared/profiles/write/import.ts';
 import { checkBeginning } from '../../shared/profiles/write/import-source.ts';
 import { formatFault } from '../../shared/profiles/write/source-format.ts';
+import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from '../database.ts';
 import { giveWay } from '../give-way.ts';
 import { refuseOtherProgram } from '../same-program.ts';

@@ -1,7 +1,7 @@
-import { CODE_TRIES } from '../../shared/access/code-rows.ts';
 import { readCode } from '../../shared/access/code-text.ts';
 import { checkServerUrl } from '../../shared/config/remote.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
+import { PURPOSES } from '../../shared/tickets/purposes.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { notice } from '../output.ts';
 import { askText } from '../prompts.ts';
@@ -50,7 +50,7 @@ async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
 export async function getTokenByCode(url: string): Promise<string> {
   const pkce = createPkce();
   notice(`Open this page in a browser, and let this machine in there:\n${pageAddress(url, pkce, null)}`);
-  for (let triesLeft = CODE_TRIES; ; triesLeft--) {
+  for (let triesLeft: number = PURPOSES['sign-in code'].tries; ; triesLeft--) {
     const typed = await askText({
       message: 'The code that the page shows',
       hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',

@@ -1,9 +1,9 @@
 import type { Access } from '../../shared/access/access.ts';
-import { notePersonTokenUse, readPersonToken } from '../../shared/access/person-tokens.ts';
 import { readPlatformToken } from '../../shared/access/platform-tokens.ts';
 import { noteTokenUse } from '../../shared/access/token-uses.ts';
 import { onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
+import { noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { credentialsOf } from '../http/authenticate.ts';
 import { ARRIVED_HEADERS, JSON_BODY, ROUTE_HEADER, readText, targetOf } from '../http/forwarded.ts';
 import { queryParameters } from '../http/parameters.ts';
@@ -69,7 +69,7 @@ export function admitCaller(at: CallState, open: (request: Request) => Pages): v
   const caller = readCaller(access, sent);
   if (caller === null) throw BAD_TOKEN;
   const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be noted.', cause);
-  runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, caller)), onFault);
+  runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteCall(access, caller)), onFault);
   if (at.template === ANYTHING) throw new AppError('unknown_path');
   at.admitted = { pages, caller };
 }
@@ -77,15 +77,15 @@ export function admitCaller(at: CallState, open: (request: Request) => Pages): v
 function readCaller(access: Access, sent: string): Caller | null {
   const platform = readPlatformToken(access.db, sent);
   if (platform !== null) return { kind: 'platform', token: platform };
-  const person = readPersonToken(access, sent);
+  const person = readSignIn(access, 'profilectl', sent);
   return person === null ? null : { kind: 'person', token: person };
 }
 
 const NO_TOKEN = new AppError('no_credentials', 'A token is required, sent as "Authorization: Bearer <token>".');
 const BAD_TOKEN = new AppError('invalid_token', 'This token is not valid.');
 
-function noteUse(access: Access, { kind, token }: Caller): void {
-  if (kind === 'person') notePersonTokenUse(access, token);
+function noteCall(access: Access, { kind, token }: Caller): void {
+  if (kind === 'person') noteUse(access, token);
   else noteTokenUse(access.sessions, access.clock, token.identifier);
 }
 

@@ -1,14 +1,14 @@
 import type { Access } from '../../shared/access/access.ts';
-import type { PersonToken } from '../../shared/access/person-tokens.ts';
 import type { PlatformToken } from '../../shared/access/platform-tokens.ts';
 import type { PlatformRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
+import type { CliLogin } from '../../shared/sign-ins/row.ts';
 import type { Pages } from '../portal/requests/visit.ts';
 
 /** Who asks, by the token that the request has: a platform's backend, or a person's `profilectl`. */
 export type Caller =
   | { readonly kind: 'platform'; readonly token: PlatformToken }
-  | { readonly kind: 'person'; readonly token: PersonToken };
+  | { readonly kind: 'person'; readonly token: CliLogin };
 
 /** One request under `/manage/v1` that was let in, and what is known of it when its route is asked. */
 export type Call = {
@@ -58,7 +58,7 @@ export function platformTokenOf({ caller }: Pick<Call, 'caller'>): PlatformToken
 }
 
 /** The token of a person who asks. Throws `forbidden` where a platform does. */
-export function personTokenOf({ caller }: Pick<Call, 'caller'>): PersonToken {
+export function personTokenOf({ caller }: Pick<Call, 'caller'>): CliLogin {
   if (caller.kind === 'person') return caller.token;
   throw new AppError('forbidden', 'A platform’s token does not do this; it takes one of a person.');
 }

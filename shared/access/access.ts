@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { SessionsFile } from './sessions-file.ts';
+import type { SessionsFile } from '../sessions-file/sessions-file.ts';
 
 /** What the functions of this room need: the dependencies of all, and the sessions file. */
 export type Access = Deps & { sessions: SessionsFile };

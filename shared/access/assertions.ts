@@ -2,30 +2,28 @@ import type { Person } from '../actor.ts';
 import { whenUnlocked } from '../db/when-unlocked.ts';
 import { AppError } from '../errors.ts';
 import { refuseChangedKey } from '../keys/shown.ts';
+import { writeSessions } from '../sessions-file/sessions-file.ts';
+import type { SignedAdmin } from '../sessions-file/whose.ts';
+import { readAdminGeneration } from '../sign-ins/admin-binding.ts';
+import type { SignIn } from '../sign-ins/row.ts';
+import { beginSignIn } from '../sign-ins/sign-ins.ts';
 import type { Access, Client } from './access.ts';
-import { readAdminGeneration } from './admin-binding.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
 import { type Decision, decisionText } from './decision.ts';
 import { checkAssertion } from './passkey-answers.ts';
 import { type Answer, type Assertion, readAssertion } from './passkey-json.ts';
 import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
-import type { Session, Signed } from './session-row.ts';
-import { beginSession } from './sessions.ts';
-import { writeSessions } from './sessions-file.ts';
 import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
 
 // What admins do with a passkey: they sign in, and they let exactly one decision through. Functions throw `busy` where a lock
 // is held for too long, and `refused` where PUBLIC_URL can't have passkeys.
 
-/** An admin who is signed in. */
-export type SignedAdmin = Extract<Signed, { kind: 'admin' }>;
-
 /** What a browser needs to ask for a passkey. `credentialIds` (base64url) are those that may answer; any may where it is empty. */
 export type AssertionOptions = { challenge: string; party: RelyingParty; credentialIds: string[] };
 
 /** Begins a sign-in; nothing is stored of it. */
-export function beginSignIn(access: Access): AssertionOptions {
+export function beginPasskeySignIn(access: Access): AssertionOptions {
   const party = relyingPartyOf(access.config.publicUrl);
   return { challenge: makeSignInChallenge(access), party, credentialIds: [] };
 }
@@ -35,15 +33,17 @@ export async function signInByPasskey(
   access: Access,
   text: string,
   client: Client,
-): Promise<{ token: string; session: Session }> {
+): Promise<{ token: string; session: SignIn }> {
   const answer = readAssertion(text);
   const { challenge } = answer;
   checkSignInChallenge(access, challenge);
   const { name, generation } = await checkPasskey(access, answer);
   await whenUnlocked(access.sessions.sqlite);
-  return writeSessions(access.sessions, (sqlite) => {
-    useSignInChallenge(access, sqlite, challenge);
-    return beginSession(access, { kind: 'admin', name, generation }, client);
+  return writeSessions(access.sessions, (tables) => {
+    const admin = { kind: 'admin', name, generation } as const;
+    useSignInChallenge(access, tables, challenge, admin);
+    const { token, signIn: session } = beginSignIn(access, admin, { client });
+    return { token, session };
   });
 }
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { Random } from '../random.ts';
-import { fileKey, type SessionsFile } from './sessions-file.ts';
-import { keyedHash } from './tokens.ts';
+import { fileKey, type SessionsFile } from '../sessions-file/sessions-file.ts';
+import { keyedHash } from '../sessions-file/tokens.ts';
 
 // The secret of a browser that has asked for a code, by which the code is found. Its cookie holds it encrypted, with another
 // value after each ask, so that no cookie of somebody who asks several times tells whether an earlier code was replaced.

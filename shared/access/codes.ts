@@ -1,17 +1,17 @@
+import { fileKey, writeSessions } from '../sessions-file/sessions-file.ts';
+import { hashOf, keyedHash, newToken } from '../sessions-file/tokens.ts';
+import type { Binding, Owner } from '../sessions-file/whose.ts';
+import { isStillBound } from '../sign-ins/binding.ts';
+import { PURPOSES } from '../tickets/purposes.ts';
+import { dropTicket, makeTicket, readTicket, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import type { Access, Client } from './access.ts';
-import { isStillBound } from './binding.ts';
 import { openBrowserSecret, sealBrowserSecret } from './browser-secret.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './claim.ts';
-import { CODE_PERIOD_MS, dropCodeOf, dropOldCodes, insertCode, isAsking, takeCode } from './code-rows.ts';
 import { newCode, readCode, showCode } from './code-text.ts';
-import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
+import { isKnownBrowser } from './known-browsers.ts';
 import { countAsk, countedUnder, dropOldCounts, MAIL_LIMITS, roomFor } from './mail-limits.ts';
-import type { Session } from './session-row.ts';
-import { beginSession } from './sessions.ts';
-import { fileKey, writeSessions } from './sessions-file.ts';
+import { type SignedOwner, signOwnerIn } from './owner-sign-in.ts';
 import { signInMail } from './sign-in-mail.ts';
-import { keyedHash, newToken } from './tokens.ts';
-import { tellOfSignIn } from './untold.ts';
 
 // How owners sign in: a code is mailed to the stored address, and works once, for ten minutes and five tries, in the browser
 // that asked. Whatever name and address were typed, the same statements are run and the same number of rows is written;
@@ -42,29 +42,28 @@ export function askCode(access: Access, ask: Ask): Asked {
   const code = newCode(access.random);
   const { sessions, random, clock } = access;
   const secret = openBrowserSecret(sessions, ask.browserSecret) ?? newToken(random);
-  const made = writeSessions(sessions, (sqlite) => {
+  const made = writeSessions(sessions, (tables) => {
     const [nowMs, settledMs] = [clock.nowMs(), clock.settledMs()];
     const key = fileKey(sessions);
-    const isKnown = isKnownBrowser(sqlite, ask.knownBrowser, claim.binding, nowMs);
+    const isKnown = isKnownBrowser(tables, ask.knownBrowser, claim.binding, nowMs);
     const counted = countedUnder(key, {
       pair: [claim.profileId ?? claim.folded, claim.address],
       clientAddress: ask.client.address,
       knownBrowser: isKnown ? ask.knownBrowser : null,
     });
     // By what was typed, not by what that leads to: otherwise two names could be seen to belong together.
-    const askedFor = keyedHash(key, 'typed', claim.folded, claim.address);
-    const isSame = isAsking(sqlite, secret, askedFor, nowMs);
-    const room = roomFor(sqlite, counted, nowMs);
+    const about = keyedHash(key, 'typed', claim.folded, claim.address).toString('hex');
+    const isSame = readTicket(tables, codeOf(secret), nowMs)?.about === about;
+    const room = roomFor(tables, counted, nowMs);
     if (!room.toAsk) {
-      if (!isSame) dropCodeOf(sqlite, secret);
+      if (!isSame) dropTicket(tables, codeOf(secret));
       return { isAsked: false, isSent: false, nowMs };
     }
     const isSent = claim.mailTo !== null && room.toSend;
-    dropOldCounts(sqlite, settledMs);
-    dropOldCodes(sqlite, settledMs);
-    countAsk(sqlite, key, counted, isSent, nowMs);
-    dropCodeOf(sqlite, secret);
-    insertCode(sqlite, { secret, code, askedFor, owner: claim.mailTo === null ? NOBODY : claim.binding, nowMs });
+    if (settledMs !== null) dropOldCounts(tables, settledMs);
+    countAsk(tables, key, counted, isSent, nowMs);
+    const signed = ownedBy(claim.mailTo === null ? NOBODY : claim.binding);
+    makeTicket(tables, codeOf(secret, code), { signed, about }, nowMs);
     return { isAsked: true, isSent, nowMs };
   });
   return {
@@ -77,6 +76,17 @@ export function askCode(access: Access, ask: Ask): Asked {
   };
 }
 
+/** What the code of a browser is found by: its secret. Only both together prove that a code is right. */
+function codeOf(secret: string, code?: string): TicketKey {
+  const key = { purpose: 'sign-in code', foundBy: hashOf(secret) } as const;
+  return code === undefined ? key : { ...key, proof: hashOf(secret, code) };
+}
+
+/** Whose a code is, or the session that it becomes. */
+function ownedBy(binding: Binding): Owner {
+  return { kind: 'owner', ...binding, openedBy: null };
+}
+
 /** Stands in mails that are written and never sent. */
 const NOBODYS_ADDRESS = 'nobody@example.org';
 
@@ -84,15 +94,7 @@ const SENT_LIMIT_REACHED = `A sign-in mail was not sent: ${MAIL_LIMITS.sent[0].m
 
 /** What comes of a code that was entered. */
 export type Entered =
-  | {
-      isSignedIn: true;
-      token: string;
-      session: Session;
-      /** The new token of the cookie by which the browser is known. */
-      knownBrowser: string;
-      /** Whether the owner had not signed in with this browser in the last 90 days: then a mail tells him of it. */
-      isNewBrowser: boolean;
-    }
+  | ({ isSignedIn: true } & SignedOwner)
   /** `malformed`: no code looks like this, and no try was spent. `wrong`: it is wrong, used, too old or from another browser. */
   | { isSignedIn: false; why: 'malformed' | 'wrong' };
 
@@ -109,19 +111,11 @@ export function enterCode(access: Access, entry: Entry): Entered {
   if (code === null) return { isSignedIn: false, why: 'malformed' };
   const browserSecret = openBrowserSecret(access.sessions, entry.browserSecret);
   if (browserSecret === null) return { isSignedIn: false, why: 'wrong' };
-  return writeSessions(access.sessions, (sqlite): Entered => {
+  return writeSessions(access.sessions, (tables): Entered => {
     const nowMs = access.clock.nowMs();
-    const owner = takeCode(sqlite, browserSecret, code, nowMs);
-    if (owner === null || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
-    const isNewBrowser = !isKnownBrowser(sqlite, entry.knownBrowser, owner, nowMs);
-    if (isNewBrowser) tellOfSignIn(access, owner, entry.client, nowMs);
-    const knownBrowser = knowBrowser(sqlite, access.random, entry.knownBrowser, owner, nowMs);
-    return {
-      isSignedIn: true,
-      ...beginSession(access, { kind: 'owner', ...owner, openedBy: null }, entry.client),
-      knownBrowser,
-      isNewBrowser,
-    };
+    const owner = useTicket(tables, codeOf(browserSecret, code), nowMs)?.signed;
+    if (owner?.kind !== 'owner' || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
+    return { isSignedIn: true, ...signOwnerIn(access, tables, owner, entry, nowMs) };
   });
 }
 
@@ -146,7 +140,7 @@ async function sendCode(
       code,
       profile: claim.mailTo?.username ?? claim.folded,
       askedAtMs: nowMs,
-      endsAtMs: nowMs + CODE_PERIOD_MS,
+      endsAtMs: nowMs + PURPOSES['sign-in code'].lifetimeMs,
       clientAddress: client.address,
       publicUrl,
       contact,

@@ -1,8 +1,9 @@
+import { and, desc, inArray, lt } from 'drizzle-orm';
 import { actorText, type StoredActor } from '../actor.ts';
 import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import type { KeyEventDetail } from '../db/schema/keys.ts';
-import type { PeopleEventDetail } from '../db/schema/people.ts';
+import { type KeyEventDetail, keyEvents } from '../db/schema/keys.ts';
+import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
 
 /** Something that was decided: about a key, which is named by its identifier, or about an admin or a platform. */
 export type Decided = {
@@ -19,18 +20,10 @@ export type Decided = {
 };
 
 /** An entry as it is stored; its id counts up in the order in which entries are stored. */
-type Row = Pick<Decided, 'atMs' | 'kind' | 'name' | 'event'> & {
-  id: number;
-  by: string;
-  byKind: StoredActor['kind'];
-  detail: string | null;
-};
+type Row = Omit<Decided, 'by' | 'cursor'> & { id: number; by: string; byKind: StoredActor['kind'] };
 
-const OF_KEYS = `SELECT id, at AS atMs, by, by_kind AS byKind, 'key' AS kind, identifier AS name, event, detail
-  FROM key_events WHERE event IN ('approved', 'rejected', 'changed', 'suspended', 'resumed', 'revoked')`;
-
-const OF_PEOPLE =
-  'SELECT id, at AS atMs, by, by_kind AS byKind, kind, name, event, detail FROM people_events WHERE TRUE';
+/** The entries of a key's history that are decisions of somebody who may decide. */
+const DECISIONS = ['approved', 'rejected', 'changed', 'suspended', 'resumed', 'revoked'] as const;
 
 /** The last entry of keys and the last one of people that came before, by their ids. */
 const CURSOR = /^(\d{1,16})-(\d{1,16})$/;
@@ -45,14 +38,12 @@ export function isCursor(text: string): boolean {
  * cursor `before` where one is given. Each of the two histories is read backwards from a place in it, as far as needed, so
  * that a page costs the same however long they are. Throws `busy`.
  */
-export function listDecided({ $client: sqlite }: Db, limit: number, before: string | null = null): Decided[] {
+export function listDecided(db: Db, limit: number, before: string | null = null): Decided[] {
   const [, key = Number.MAX_SAFE_INTEGER, person = Number.MAX_SAFE_INTEGER] = CURSOR.exec(before ?? '') ?? [];
-  const newest = (source: string, id: number | string) =>
-    guardDatabase(sqlite.filename, () =>
-      sqlite.query<Row, [number, number]>(`${source} AND id < ? ORDER BY id DESC LIMIT ?`).all(Number(id), limit),
-    );
-  const keys = newest(OF_KEYS, key);
-  const people = newest(OF_PEOPLE, person);
+  const [keys, people] = guardDatabase(db.$client.filename, () => [
+    decidedOfKeys(db, Number(key), limit),
+    decidedOfPeople(db, Number(person), limit),
+  ]);
   const last = { key: Number(key), person: Number(person) };
   const decided: Decided[] = [];
   while (decided.length < limit) {
@@ -65,11 +56,30 @@ export function listDecided({ $client: sqlite }: Db, limit: number, before: stri
   return decided;
 }
 
-function decidedOf({ id: _id, by, byKind, detail, ...entry }: Row, cursor: string): Decided {
-  return {
-    ...entry,
-    by: actorText({ kind: byKind, name: by }, 'admin'),
-    detail: detail === null ? null : JSON.parse(detail),
-    cursor,
-  };
+/** The newest decisions on keys before an id. */
+function decidedOfKeys(db: Db, before: number, limit: number): Row[] {
+  return db
+    .select()
+    .from(keyEvents)
+    .where(and(inArray(keyEvents.event, DECISIONS), lt(keyEvents.id, before)))
+    .orderBy(desc(keyEvents.id))
+    .limit(limit)
+    .all()
+    .map(({ at, identifier, ...row }) => ({ ...row, atMs: at, kind: 'key', name: identifier }));
+}
+
+/** The newest entries about people before an id. */
+function decidedOfPeople(db: Db, before: number, limit: number): Row[] {
+  return db
+    .select()
+    .from(peopleEvents)
+    .where(lt(peopleEvents.id, before))
+    .orderBy(desc(peopleEvents.id))
+    .limit(limit)
+    .all()
+    .map(({ at, ...row }) => ({ ...row, atMs: at }));
+}
+
+function decidedOf({ atMs, by, byKind, kind, name, event, detail }: Row, cursor: string): Decided {
+  return { atMs, by: actorText({ kind: byKind, name: by }, 'admin'), kind, name, event, detail, cursor };
 }

@@ -1,7 +1,9 @@
+import { and, eq, isNull, max, ne, sql } from 'drizzle-orm';
+import { isLive } from '../sessions-file/live.ts';
+import { tickets } from '../sessions-file/schema.ts';
+import { readSessions } from '../sessions-file/sessions-file.ts';
 import type { Access } from './access.ts';
-import { LIVES_FOR_MS } from './challenges.ts';
 import type { Decision } from './decision.ts';
-import { readSessions } from './sessions-file.ts';
 
 /** Somebody who is about to decide on a key, since when (milliseconds since 1970), and what. */
 export type Deciding = { name: string; operation: Decision['operation']; sinceMs: number };
@@ -11,15 +13,22 @@ export type Deciding = { name: string; operation: Decision['operation']; sinceMs
  * five minutes, and has not done it yet. Throws `busy`.
  */
 export function othersDeciding(access: Access, identifier: string, admin: string): Deciding[] {
-  const nowMs = access.clock.nowMs();
-  return readSessions(access.sessions, (sqlite) =>
-    sqlite
-      .query<Deciding, [number, number, string, string]>(
-        `SELECT admin AS name, json_extract(about, '$.operation') AS operation, max(made_at) AS sinceMs FROM challenges
-           WHERE purpose = 'decision' AND is_used = 0 AND made_at > ? AND made_at <= ? AND admin <> ?
-             AND json_extract(about, '$.identifier') = ? AND json_extract(about, '$.operation') <> 'remove passkey'
-           GROUP BY admin ORDER BY sinceMs`,
-      )
-      .all(nowMs - LIVES_FOR_MS, nowMs, admin, identifier),
+  const said = (member: keyof Decision) => sql<string>`json_extract(${tickets.about}, ${`$.${member}`})`;
+  const isOpen = and(
+    isNull(tickets.usedAt),
+    isLive({ begunAt: tickets.madeAt, until: tickets.until }, access.clock.nowMs()),
+  );
+  const isOnKey = and(eq(said('identifier'), identifier), ne(said('operation'), 'remove passkey'));
+  const rows = readSessions(access.sessions, (tables) =>
+    tables
+      .select({ name: tickets.admin, operation: said('operation'), sinceMs: max(tickets.madeAt) })
+      .from(tickets)
+      .where(and(eq(tickets.purpose, 'decision'), ne(tickets.admin, admin), isOpen, isOnKey))
+      .groupBy(tickets.admin)
+      .orderBy(max(tickets.madeAt))
+      .all(),
+  );
+  return rows.flatMap(({ name, operation, sinceMs }) =>
+    name === null || sinceMs === null ? [] : [{ name, operation, sinceMs }],
   );
 }

@@ -1,15 +1,14 @@
-import type { Sqlite } from '../db/connect.ts';
+import { eq } from 'drizzle-orm';
+import type { Db } from '../db/connect.ts';
 import { findProfile, type ProfileRef } from '../profiles/find.ts';
+import { signIns, tickets } from '../sessions-file/schema.ts';
+import { flushSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
+import { isAnyOf, isTheirs, type Signed } from '../sessions-file/whose.ts';
+import { ownerToSign } from '../sign-ins/binding.ts';
+import { type EndedSignIns, endSignIns } from '../sign-ins/sign-ins.ts';
+import { endTickets } from '../tickets/tickets.ts';
 import type { Access } from './access.ts';
 import { forgetBrowsers } from './known-browsers.ts';
-import { PERSON_TOKENS } from './person-tokens.ts';
-import { everyRowOf, openedRows, personsRows, type Rows, type Signed, type Value } from './session-row.ts';
-import { ownerToSign, SESSIONS } from './sessions.ts';
-import { flushSessions, type SessionsFile, writeSessions } from './sessions-file.ts';
-import { endRows } from './signed-rows.ts';
-
-/** How many sessions, and logins of `profilectl`, let somebody in until they were ended. */
-export type EndedSignIns = { sessions: number; logins: number };
 
 /**
  * Ends everything that lets somebody in as this profile or admin, or soon could: sessions, logins of `profilectl`, codes and
@@ -22,21 +21,11 @@ export function endAllSignIns(
   signed: Signed,
   keptBrowser: string | null = null,
 ): EndedSignIns {
-  return end(sessions, (sqlite) => {
-    const nowMs = clock.nowMs();
-    const rows = everyRowOf(signed);
-    drop(sqlite, 'cli_codes', rows, 'AND token_made IS NULL');
-    if (signed.kind === 'owner') {
-      drop(sqlite, 'sign_in_codes', rows);
-      drop(sqlite, 'hand_overs', rows);
-      forgetBrowsers(sqlite, signed.profileId, keptBrowser);
-    }
+  return end(sessions, (tables) => {
+    endTickets(tables, isAnyOf(tickets, signed));
+    if (signed.kind === 'owner') forgetBrowsers(tables, signed.profileId, keptBrowser);
     // Those of an earlier address let nobody in before either.
-    const how = { rows, counted: personsRows(signed), nowMs };
-    return {
-      sessions: endRows(sqlite, SESSIONS, signed.kind, how),
-      logins: endRows(sqlite, PERSON_TOKENS, signed.kind, how),
-    };
+    return endSignIns(tables, isAnyOf(signIns, signed), clock.nowMs(), isTheirs(signIns, signed));
   });
 }
 
@@ -57,24 +46,14 @@ export function signOwnerOut(access: Access, username: string): ProfileRef & { e
  * logins of `profilectl` that were let in from these. None of them lets anybody in without the token anyway. Throws as above.
  */
 export function endOpenedBy({ sessions, clock }: Pick<Access, 'sessions' | 'clock'>, identifier: string): EndedSignIns {
-  return end(sessions, (sqlite) => {
-    const rows = openedRows(identifier);
-    drop(sqlite, 'cli_codes', rows, 'AND token_made IS NULL');
-    drop(sqlite, 'hand_overs', rows);
-    const how = { rows, nowMs: clock.nowMs() };
-    return {
-      sessions: endRows(sqlite, SESSIONS, 'owner', how),
-      logins: endRows(sqlite, PERSON_TOKENS, 'owner', how),
-    };
+  return end(sessions, (tables) => {
+    endTickets(tables, eq(tickets.openedBy, identifier));
+    return endSignIns(tables, eq(signIns.openedBy, identifier), clock.nowMs());
   });
 }
 
-function end(sessions: SessionsFile, act: (sqlite: Sqlite) => EndedSignIns): EndedSignIns {
+function end(sessions: SessionsFile, act: (tables: Db) => EndedSignIns): EndedSignIns {
   const ended = writeSessions(sessions, act);
   flushSessions(sessions);
   return ended;
-}
-
-function drop(sqlite: Sqlite, table: string, { sql, values }: Rows, more = ''): void {
-  sqlite.query<null, Value[]>(`DELETE FROM ${table} WHERE ${sql} ${more}`).run(...values);
 }

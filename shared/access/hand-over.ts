@@ -1,25 +1,22 @@
+import { eq } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
-import type { Opened, Sqlite } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
+import { readSessions, writeSessions } from '../sessions-file/sessions-file.ts';
+import { hashOf, newToken } from '../sessions-file/tokens.ts';
+import type { Owner } from '../sessions-file/whose.ts';
+import { readBinding } from '../sign-ins/binding.ts';
+import { isStillSigned } from '../sign-ins/still-signed.ts';
+import { makeTicket, readTicket, type Ticket, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import type { Access, Client } from './access.ts';
-import { readBinding } from './binding.ts';
-import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
-import { dropPast, isWithin } from './periods.ts';
-import type { Signed } from './session-row.ts';
-import { beginSession } from './sessions.ts';
-import { readSessions, writeSessions } from './sessions-file.ts';
-import { isStillSigned } from './signed-rows.ts';
-import { hashOf, newToken } from './tokens.ts';
-import { tellOfSignIn } from './untold.ts';
+import { signOwnerIn } from './owner-sign-in.ts';
 
 // The platform's backend knows its users. For one of them it is given an address, to which it sends the user's browser; there
 // the user becomes the owner of the profile by one click. An address works once, for a minute, and as long as the profile
 // is the same (its row and its e-mail address) and the backend's token is there. Stored is only the SHA-256 of its secret. Functions throw `busy` where a
 // lock is held for too long, and `refused` where a file can't be written.
-
-/** How long an address works, in milliseconds. */
-export const HAND_OVER_MS = 60_000;
 
 /** Whom a backend hands over: by UID or by auth ID. */
 export type HandedOver = { uid: number } | { authId: string };
@@ -33,8 +30,6 @@ export type OpenHandOver = { profileId: number; username: string };
 /** What using an address makes: the tokens of two cookies. */
 export type Entrance = { token: string; knownBrowser: string };
 
-type Row = Extract<Signed, { kind: 'owner' }> & { madeAt: number };
-
 /**
  * Makes an address for the owner of a profile, for the platform's token with the identifier `openedBy`. What it leads to ends
  * with that token. Throws `not_found`.
@@ -44,22 +39,21 @@ export function handOver(access: Access, who: HandedOver, openedBy: string): Han
   const binding = profileId === null ? null : readBinding(access.db, profileId);
   if (binding === null) throw new AppError('not_found');
   const secret = newToken(access.random);
-  const madeAtMs = writeSessions(access.sessions, (sqlite) => {
-    const nowMs = access.clock.nowMs();
-    dropOldHandOvers(sqlite, access.clock.settledMs());
-    sqlite
-      .query('INSERT INTO hand_overs VALUES (?, ?, ?, ?, ?, ?)')
-      .run(hashOf(secret), binding.profileId, binding.generation, binding.addressHash, openedBy, nowMs);
-    return nowMs;
-  });
+  const untilMs = writeSessions(access.sessions, (tables) =>
+    makeTicket(tables, keyOf(secret), { signed: { kind: 'owner', ...binding, openedBy } }, access.clock.nowMs()),
+  );
   const address = `${access.config.publicUrl}/developers/enter?ticket=${secret}`;
-  return { address, expiresAt: isoTime(madeAtMs + HAND_OVER_MS) };
+  return { address, expiresAt: isoTime(untilMs) };
 }
 
 /** Looks an address up by its secret and changes nothing. Throws `not_found`, with one sentence for all reasons. */
 export function readHandOver(access: Access, secret: string): OpenHandOver {
-  const row = readSessions(access.sessions, (sqlite) => find(sqlite, secret));
-  return { profileId: checkOpen(access, row).profileId, username: usernameOf(access.db, row?.profileId ?? 0) };
+  const nowMs = access.clock.nowMs();
+  const { profileId } = ownerOf(
+    access,
+    readSessions(access.sessions, (tables) => readTicket(tables, keyOf(secret), nowMs)),
+  );
+  return { profileId, username: usernameOf(access.db, profileId) };
 }
 
 /**
@@ -67,52 +61,36 @@ export function readHandOver(access: Access, secret: string): OpenHandOver {
  * that use one address only one gets in.
  */
 export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client): Entrance {
-  return writeSessions(access.sessions, (sqlite) => {
+  return writeSessions(access.sessions, (tables) => {
     const nowMs = access.clock.nowMs();
-    const row = find(sqlite, secret);
-    sqlite.query('DELETE FROM hand_overs WHERE secret_hash = ?').run(hashOf(secret));
-    const { madeAt: _madeAt, ...owner } = checkOpen(access, row);
-    if (!isKnownBrowser(sqlite, knownBrowser, owner, nowMs)) tellOfSignIn(access, owner, client, nowMs);
-    const next = knowBrowser(sqlite, access.random, knownBrowser, owner, nowMs);
-    const { token } = beginSession(access, owner, client);
-    return { token, knownBrowser: next };
+    const owner = ownerOf(access, useTicket(tables, keyOf(secret), nowMs));
+    return signOwnerIn(access, tables, owner, { knownBrowser, client }, nowMs);
   });
 }
 
-/** Deletes addresses whose time is over, inside a transaction of the caller. */
-export function dropOldHandOvers(sqlite: Sqlite, settledMs: number | null): void {
-  dropPast(sqlite, { table: 'hand_overs', column: 'made_at', lengthMs: HAND_OVER_MS }, settledMs);
+function keyOf(secret: string): TicketKey {
+  return { purpose: 'hand-over', foundBy: hashOf(secret) };
 }
 
-function find(sqlite: Sqlite, secret: string): Row | null {
-  const row = sqlite
-    .query<Omit<Row, 'kind'>, [Uint8Array]>(
-      `SELECT profile_id AS profileId, generation, address_hash AS addressHash, opened_by AS openedBy, made_at AS madeAt
-         FROM hand_overs WHERE secret_hash = ?`,
-    )
-    .get(hashOf(secret));
-  return row === null ? null : { kind: 'owner', ...row };
-}
-
-function checkOpen(access: Access, row: Row | null): Row {
-  const isOpen = row !== null && isWithin(row.madeAt, HAND_OVER_MS, access.clock.nowMs());
-  if (isOpen && isStillSigned(access, row)) return row;
+/** Whom an address signs in. Throws `not_found` where none does. */
+function ownerOf(access: Access, ticket: Ticket | null): Owner {
+  if (ticket?.signed.kind === 'owner' && isStillSigned(access, ticket.signed)) return ticket.signed;
   const sentence =
     'This address does not work, or not any more: it works once, for a minute. Go back to where it came from, and begin anew.';
   throw new AppError('not_found', sentence);
 }
 
-function findId({ $client }: Opened, who: HandedOver): number | null {
-  return guardDatabase($client.filename, () => {
-    if ('uid' in who) return who.uid;
-    const row = $client.query<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?').get(who.authId);
-    return row?.id ?? null;
-  });
+function findId(db: Db, who: HandedOver): number | null {
+  if ('uid' in who) return who.uid;
+  const row = guardDatabase(db.$client.filename, () =>
+    db.select({ id: profiles.id }).from(profiles).where(eq(profiles.authId, who.authId)).get(),
+  );
+  return row?.id ?? null;
 }
 
-function usernameOf({ $client }: Opened, id: number): string {
-  const row = guardDatabase($client.filename, () =>
-    $client.query<{ username: string }, [number]>('SELECT username FROM profiles WHERE id = ?').get(id),
+function usernameOf(db: Db, id: number): string {
+  const row = guardDatabase(db.$client.filename, () =>
+    db.select({ username: profiles.username }).from(profiles).where(eq(profiles.id, id)).get(),
   );
   return row?.username ?? '';
 }

@@ -1,8 +1,9 @@
+import { and, count, eq, gt, lt, lte, or } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
-import type { Sqlite } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import { networkOf } from '../net.ts';
-import { dropPast } from './periods.ts';
-import { keyedHash } from './tokens.ts';
+import { mailCounts } from '../sessions-file/schema.ts';
+import { keyedHash } from '../sessions-file/tokens.ts';
 
 // How many sign-in mails are sent. Each count is stored in the table mail_counts under a keyed hash: neither a name nor an
 // address can be read from the file. What is asked for counts, whether or not it leads to a mail, so that nobody learns
@@ -37,7 +38,7 @@ export const MAIL_LIMITS = {
 const LONGEST_WINDOW_MS = DAY_MS;
 
 /** What an ask is counted under for each limit: keyed hashes. */
-export type Counted = Record<keyof typeof MAIL_LIMITS, Uint8Array>;
+export type Counted = Record<keyof typeof MAIL_LIMITS, Buffer>;
 
 /**
  * Who asks: the profile (or the name that no profile has) with the address that was typed, the client's address, normalised,
@@ -60,47 +61,57 @@ export function countedUnder(key: Uint8Array, { pair, clientAddress, knownBrowse
 }
 
 /** Whether there is room for one more ask, and for one more mail that is really sent. */
-export function roomFor(sqlite: Sqlite, counted: Counted, nowMs: number): { toAsk: boolean; toSend: boolean } {
+export function roomFor(tables: Db, counted: Counted, nowMs: number): { toAsk: boolean; toSend: boolean } {
   const below = (limit: keyof Counted) =>
-    MAIL_LIMITS[limit].map((bound) => isBelow(sqlite, counted[limit], bound, nowMs));
+    MAIL_LIMITS[limit].map((bound) => isBelow(tables, counted[limit], bound, nowMs));
   const counts = [...below('pair'), ...below('network'), ...below('wideNetwork')];
   return { toAsk: counts.every(Boolean), toSend: below('sent').every(Boolean) };
 }
 
 /** How many mails were really sent in the last hour, but for those to owners whose browser is known. */
-export function countSent(sqlite: Sqlite, key: Uint8Array, nowMs: number): number {
-  return countWithin(sqlite, keyedHash(key, 'sent'), HOUR_MS, nowMs);
+export function countSent(tables: Db, key: Uint8Array, nowMs: number): number {
+  return countWithin(tables, keyedHash(key, 'sent'), HOUR_MS, nowMs);
 }
 
 /**
  * Counts an ask, and a mail where one is sent. Where none is sent, a row that nobody counts takes its place: what is written
  * does not tell whether the profile and the address belong together.
  */
-export function countAsk(sqlite: Sqlite, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
-  const insert = sqlite.query('INSERT INTO mail_counts (counted_under, at) VALUES (?, ?)');
+export function countAsk(tables: Db, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
   const sent = isSent ? counted.sent : keyedHash(key, 'not sent');
-  for (const under of [counted.pair, counted.network, counted.wideNetwork, sent]) insert.run(under, nowMs);
+  const rows = [counted.pair, counted.network, counted.wideNetwork, sent].map((countedUnder) => ({
+    countedUnder,
+    at: nowMs,
+  }));
+  tables.insert(mailCounts).values(rows).run();
 }
 
-/** Deletes what no limit counts any more. */
-export function dropOldCounts(sqlite: Sqlite, settledMs: number | null): void {
-  const lengthMs = LONGEST_WINDOW_MS;
-  dropPast(sqlite, { table: 'mail_counts', column: 'at', lengthMs, mostAheadMs: lengthMs }, settledMs);
+/**
+ * Deletes what no limit counts any more, inside a transaction of the caller, who has the settled time. Counts ahead of the clock are
+ * kept for as long as those behind it.
+ */
+export function dropOldCounts(tables: Db, settledMs: number): void {
+  const { at } = mailCounts;
+  tables
+    .delete(mailCounts)
+    .where(or(lte(at, settledMs - LONGEST_WINDOW_MS), gt(at, settledMs + LONGEST_WINDOW_MS)))
+    .run();
 }
 
-function isBelow(sqlite: Sqlite, under: Uint8Array, { most, windowMs }: MailLimit, nowMs: number): boolean {
-  return countWithin(sqlite, under, windowMs, nowMs) < most;
+function isBelow(tables: Db, under: Buffer, { most, windowMs }: MailLimit, nowMs: number): boolean {
+  return countWithin(tables, under, windowMs, nowMs) < most;
 }
 
 /**
  * How many were counted less than a window from now. Times ahead of the clock count too, so that setting the clock back
  * frees nothing; none counts for longer than twice its window.
  */
-function countWithin(sqlite: Sqlite, under: Uint8Array, windowMs: number, nowMs: number): number {
-  const row = sqlite
-    .query<{ counted: number }, [Uint8Array, number, number]>(
-      'SELECT count(*) AS counted FROM mail_counts WHERE counted_under = ? AND at > ? AND at < ?',
-    )
-    .get(under, nowMs - windowMs, nowMs + windowMs);
+function countWithin(tables: Db, under: Buffer, windowMs: number, nowMs: number): number {
+  const isWithin = and(gt(mailCounts.at, nowMs - windowMs), lt(mailCounts.at, nowMs + windowMs));
+  const row = tables
+    .select({ counted: count() })
+    .from(mailCounts)
+    .where(and(eq(mailCounts.countedUnder, under), isWithin))
+    .get();
   return row?.counted ?? 0;
 }

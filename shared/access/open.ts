@@ -2,8 +2,8 @@ import type { Config } from '../config/config.ts';
 import { closeDatabase, openDatabase } from '../db/open.ts';
 import { withTables } from '../db/tables.ts';
 import { createDeps } from '../deps.ts';
+import { closeSessionsFile, isInPlace, openSessionsFile, type SessionsFile } from '../sessions-file/sessions-file.ts';
 import type { Access } from './access.ts';
-import { closeSessionsFile, isInPlace, openSessionsFile, type SessionsFile } from './sessions-file.ts';
 
 /** How long a write holds up all pages for the lock of another process, in milliseconds; they wait by `whenUnlocked` first. */
 const BUSY_TIMEOUT_MS = 50;

@@ -7,12 +7,13 @@ import { platformTokens } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { foldName, nameFault } from '../profiles/name.ts';
+import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
+import type { EndedSignIns } from '../sign-ins/sign-ins.ts';
+import { newTokenText, readTokenText } from '../sign-ins/token-text.ts';
 import type { Access } from './access.ts';
-import { type EndedSignIns, endOpenedBy } from './end-all.ts';
+import { endOpenedBy } from './end-all.ts';
 import { addPeopleEvent } from './people-log.ts';
-import { newTokenText, readTokenText } from './token-text.ts';
 import { readUses } from './token-uses.ts';
-import { hashOf, isSameHash } from './tokens.ts';
 
 // Tokens of backends, as the operator makes and ends them, and as a request shows them. Functions throw `busy` where a lock
 // is held for too long, and `refused` with a sentence where something can't be done.

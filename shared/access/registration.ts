@@ -7,6 +7,8 @@ import { AppError } from '../errors.ts';
 import { textInput } from '../keys/input-rules.ts';
 import { parseInput } from '../keys/parse-input.ts';
 import { addEnrolmentNotice } from '../notices/people.ts';
+import { writeSessions } from '../sessions-file/sessions-file.ts';
+import { hashOf } from '../sessions-file/tokens.ts';
 import type { Access, Client } from './access.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
 import { enrolmentOver, findEnrolment, useEnrolment } from './enrolments.ts';
@@ -16,8 +18,6 @@ import { COSE_ALGORITHMS } from './passkey-keys.ts';
 import { type Admin, findPasskey, insertPasskey, listPasskeys } from './passkeys.ts';
 import { addPeopleEvent } from './people-log.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
-import { writeSessions } from './sessions-file.ts';
-import { hashOf } from './tokens.ts';
 
 // Registers passkeys at the addresses of enrolments.ts.
 
@@ -38,7 +38,7 @@ const PASSKEY_NAME = textInput({ label: 'name of the passkey', least: 1, most: 6
 export function beginRegistration(access: Access, secret: string): RegistrationOptions {
   const party = relyingPartyOf(access.config.publicUrl);
   const { admin } = findEnrolment(access, secret);
-  const challenge = makeChallenge(access, { purpose: 'enrolment', admin, about: aboutOf(secret) });
+  const challenge = makeChallenge(access, { purpose: 'registration', admin, about: aboutOf(secret) });
   const user = { handle: admin.userHandle.toString('base64url'), name: admin.name };
   const credentialIds = listPasskeys(access.db, admin.name).map(({ credentialId }) =>
     credentialId.toString('base64url'),
@@ -62,7 +62,7 @@ export async function register(
   const name = parseInput(PASSKEY_NAME, sent.name);
   const { admin: wanted } = findEnrolment(access, secret);
   const { sent: registration, challenge } = readRegistration(sent.credential);
-  consumeChallenge(access, challenge, { purpose: 'enrolment', admin: wanted, about: aboutOf(secret) });
+  consumeChallenge(access, challenge, { purpose: 'registration', admin: wanted, about: aboutOf(secret) });
   const credential = await checkRegistration(party, challenge, registration);
   if (findPasskey(access.db, credential.credentialId) !== null) {
     throw new AppError('forbidden', 'This passkey is registered already.');
@@ -70,8 +70,8 @@ export async function register(
   await whenUnlocked(access.sessions.sqlite);
   await whenUnlocked(access.db.$client);
   // One inside the other: where the database is locked, the address stays.
-  writeSessions(access.sessions, (sqlite) => {
-    const { admin: invited, generation } = useEnrolment(access, sqlite, secret);
+  writeSessions(access.sessions, (tables) => {
+    const { name: invited, generation } = useEnrolment(access, tables, secret);
     write(access.db, (tx) => {
       const isInvited = and(eq(admins.name, invited), eq(admins.generation, generation));
       const admin = tx.select().from(admins).where(isInvited).get();

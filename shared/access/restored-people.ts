@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Sqlite } from '../db/connect.ts';
+import { hasColumn } from '../db/has-column.ts';
 import { admins, passkeys, platformTokens } from '../db/schema/people.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
@@ -28,18 +29,13 @@ export const NOBODY: KnownPeople = { admins: new Set(), passkeys: new Set(), tok
 /** Reads who is in a database; nobody is in one of an older schema. Throws what SQLite throws. */
 export function readPeople(sqlite: Sqlite): KnownPeople {
   if (!hasPeople(sqlite)) return NOBODY;
-  const column = (sql: string) =>
-    new Set(
-      sqlite
-        .query<{ hex: string }, []>(sql)
-        .all()
-        .map(({ hex }) => hex.toLowerCase()),
-    );
+  const db = withTables({ $client: sqlite });
+  const known = (rows: { bytes: Buffer }[]) => new Set(rows.map(({ bytes }) => bytes.toString('hex')));
   return {
-    admins: column('SELECT hex(user_handle) AS hex FROM admins'),
-    passkeys: column('SELECT hex(credential_id) AS hex FROM passkeys'),
-    tokens: hasTable(sqlite, 'platform_tokens')
-      ? column('SELECT hex(token_hash) AS hex FROM platform_tokens')
+    admins: known(db.select({ bytes: admins.userHandle }).from(admins).all()),
+    passkeys: known(db.select({ bytes: passkeys.credentialId }).from(passkeys).all()),
+    tokens: hasTokens(sqlite)
+      ? known(db.select({ bytes: platformTokens.tokenHash }).from(platformTokens).all())
       : new Set(),
   };
 }
@@ -55,7 +51,7 @@ export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleD
   const db = withTables({ $client: copy });
   const { isPutIn, by, atMs } = decision;
   const event = eventOf(decision);
-  if (hasTable(copy, 'platform_tokens')) settleTokens(db, known, decision, found);
+  if (hasTokens(copy)) settleTokens(db, known, decision, found);
   const rows = db.select().from(admins).orderBy(admins.id).all();
   const held = db.select().from(passkeys).orderBy(passkeys.id).all();
   const newAdmins = rows.filter(({ userHandle }) => !known.admins.has(userHandle.toString('hex')));
@@ -103,9 +99,9 @@ function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, foun
 }
 
 function hasPeople(sqlite: Sqlite): boolean {
-  return hasTable(sqlite, 'people_events');
+  return hasColumn(sqlite, 'people_events', 'id');
 }
 
-function hasTable(sqlite: Sqlite, name: string): boolean {
-  return sqlite.query('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== null;
+function hasTokens(sqlite: Sqlite): boolean {
+  return hasColumn(sqlite, 'platform_tokens', 'token_hash');
 }

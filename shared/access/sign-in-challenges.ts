@@ -1,11 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
-import { DAY_MS } from '../clock.ts';
-import type { Sqlite } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
+import { MAX_BACK_MS } from '../sessions-file/live.ts';
+import { fileKey, readSessions, type SessionsFile } from '../sessions-file/sessions-file.ts';
+import { hashOf, keyedHash } from '../sessions-file/tokens.ts';
+import type { SignedAdmin } from '../sessions-file/whose.ts';
+import { PURPOSES } from '../tickets/purposes.ts';
+import { findTicket, makeTicket, type TicketKey } from '../tickets/tickets.ts';
 import type { Access } from './access.ts';
-import { challengeOver, LIVES_FOR_MS } from './challenges.ts';
-import { dropPast, isWithin } from './periods.ts';
-import { fileKey, readSessions, type SessionsFile } from './sessions-file.ts';
-import { hashOf, keyedHash } from './tokens.ts';
+import { challengeOver } from './challenges.ts';
 
 // Challenges that passkeys sign to sign in. Anybody may ask for one, so nothing is stored of it: it consists of random bytes,
 // the time and a keyed hash of both, by which the server knows it again. Strangers who ask for many take no admin's away. Only
@@ -14,8 +16,8 @@ import { hashOf, keyedHash } from './tokens.ts';
 const RANDOM_BYTES = 32;
 const TIME_BYTES = 6;
 
-/** Used ones are remembered for longer than they live: a clock that is set back revives none. */
-const REMEMBERED_MS = DAY_MS;
+/** It works as long as those that are stored. */
+const LIFETIME_MS = PURPOSES.decision.lifetimeMs;
 
 /** Makes a challenge, 94 characters of base64url. Throws `busy`. */
 export function makeSignInChallenge({ sessions, clock, random }: Access): string {
@@ -28,26 +30,27 @@ export function makeSignInChallenge({ sessions, clock, random }: Access): string
 /** Throws `forbidden` for a challenge that was not made here, was used or is older than five minutes, and `busy`. */
 export function checkSignInChallenge({ sessions, clock }: Access, challenge: string): void {
   const madeAt = readMadeAt(sessions, challenge);
-  if (madeAt === null || !isWithin(madeAt, LIVES_FOR_MS, clock.nowMs())) throw challengeOver();
-  const isUsed = readSessions(sessions, (sqlite) =>
-    sqlite.query('SELECT 1 FROM used_challenges WHERE challenge_hash = ?').get(hashOf(challenge)),
-  );
-  if (isUsed !== null) throw challengeOver();
+  if (madeAt === null || !isWithin(madeAt, LIFETIME_MS, clock.nowMs())) throw challengeOver();
+  const used = readSessions(sessions, (tables) => findTicket(tables, keyOf(challenge)));
+  if (used !== null) throw challengeOver();
 }
 
 /**
  * Uses a challenge up, inside a transaction of the caller: of several processes that are sent the same one, one can. Throws
  * what {@link checkSignInChallenge} throws.
  */
-export function useSignInChallenge(access: Access, sqlite: Sqlite, challenge: string): void {
+export function useSignInChallenge(access: Access, tables: Db, challenge: string, signed: SignedAdmin): void {
   checkSignInChallenge(access, challenge);
-  dropOldUses(sqlite, access.clock.settledMs());
-  sqlite.query('INSERT INTO used_challenges VALUES (?, ?)').run(hashOf(challenge), access.clock.nowMs());
+  makeTicket(tables, keyOf(challenge), { signed }, access.clock.nowMs());
 }
 
-/** Forgets those that were used long ago, inside a transaction of the caller. */
-export function dropOldUses(sqlite: Sqlite, settledMs: number | null): void {
-  dropPast(sqlite, { table: 'used_challenges', column: 'used_at', lengthMs: REMEMBERED_MS }, settledMs);
+function keyOf(challenge: string): TicketKey {
+  return { purpose: 'used challenge', foundBy: hashOf(challenge) };
+}
+
+/** Whether a challenge works now, as `isLive` says it of what is stored. */
+function isWithin(madeAt: number, lengthMs: number, nowMs: number): boolean {
+  return nowMs < madeAt + lengthMs && madeAt <= nowMs + MAX_BACK_MS;
 }
 
 /** When this challenge was made here, milliseconds since 1970; null where it was not. */

@@ -1,18 +1,9 @@
 import { existsSync } from 'node:fs';
+import { and, eq, gt, isNotNull, isNull, lte, or } from 'drizzle-orm';
 import type { Clock } from '../clock.ts';
-import type { Opened, Sqlite } from '../db/connect.ts';
-import { type Binding, isStillBound } from './binding.ts';
-import { dropOldChallenges } from './challenges.ts';
-import { dropOldCliCodes } from './cli-codes.ts';
-import { dropOldCodes } from './code-rows.ts';
-import { endOpenedBy } from './end-all.ts';
-import { dropOldEnrolments } from './enrolments.ts';
-import { dropOldHandOvers } from './hand-over.ts';
-import { dropOldBrowsers } from './known-browsers.ts';
-import { dropOldCounts } from './mail-limits.ts';
-import { dropOldPersonTokens } from './person-tokens.ts';
-import { isPlatformToken } from './platform-token-row.ts';
-import { dropOldSessions } from './sessions.ts';
+import type { Db, Opened } from '../db/connect.ts';
+import { MAX_BACK_MS } from '../sessions-file/live.ts';
+import { knownBrowsers, signIns, tickets, tokenUses, untoldSignIns } from '../sessions-file/schema.ts';
 import {
   closeSessionsFile,
   emptyLog,
@@ -21,40 +12,30 @@ import {
   type SessionsFile,
   sessionsPath,
   writeSessions,
-} from './sessions-file.ts';
-import { dropOldUses } from './sign-in-challenges.ts';
-import { dropUsesOfRemoved } from './token-uses.ts';
+} from '../sessions-file/sessions-file.ts';
+import { isStillBound } from '../sign-ins/binding.ts';
+import { SHOWN_AFTER_END_MS } from '../sign-ins/periods.ts';
+import { isPlatformToken } from '../sign-ins/platform-token-row.ts';
+import { isOverAt } from '../sign-ins/row.ts';
+import { endOpenedBy } from './end-all.ts';
+import { KNOWN_FOR_MS } from './known-browsers.ts';
+import { dropOldCounts } from './mail-limits.ts';
 
 /** The tables whose rows belong to an owner. */
-const OWNED = ['sessions', 'person_tokens', 'cli_codes', 'known_browsers', 'hand_overs', 'untold_sign_ins'] as const;
-
-/** The functions that delete outdated rows, each from one table; nothing while the clock is not settled. */
-const DROPS = [
-  dropOldCodes,
-  dropOldCounts,
-  dropOldBrowsers,
-  dropOldSessions,
-  dropOldPersonTokens,
-  dropOldCliCodes,
-  dropOldChallenges,
-  dropOldUses,
-  dropOldEnrolments,
-  dropOldHandOvers,
-] as const;
+const OWNED = [signIns, tickets, knownBrowsers, untoldSignIns] as const;
 
 /**
- * Deletes from the sessions file, its write-ahead log included, what is of no use any more: codes, counts, known browsers,
- * challenges and enrolments whose time is over, sessions and people's tokens that ended more than 30 days ago, and
- * everything of profiles that were erased or have another address and of platforms' tokens that were removed; what such a
- * token opened is marked as ended. What depends on the time is done only while the clock is settled. Throws `busy`, and
- * `refused` where the file can't be written.
+ * Deletes from the sessions file, its write-ahead log included, what is of no use any more: tickets, counts and known browsers
+ * whose time is over, sign-ins that ended more than 30 days ago, and everything of profiles that were erased or have another
+ * address and of platforms' tokens that were removed; what such a token opened is marked as ended. What depends on the time is
+ * done only while the clock is settled. Throws `busy`, and `refused` where the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
-  writeSessions(sessions, (sqlite) => {
+  writeSessions(sessions, (tables) => {
     const settledMs = clock.settledMs();
-    for (const drop of DROPS) drop(sqlite, settledMs);
-    for (const table of OWNED) dropUnbound(db, sqlite, table);
-    dropUsesOfRemoved(db, sqlite);
+    if (settledMs !== null) dropPast(tables, settledMs);
+    for (const table of OWNED) dropUnbound(db, tables, table);
+    dropUsesOfRemoved(db, tables);
   });
   for (const identifier of removedOpeners(db, sessions)) endOpenedBy({ sessions, clock }, identifier);
   emptyLog(sessions);
@@ -75,28 +56,59 @@ export function sweepBeside(db: Opened, clock: Clock): void {
   }
 }
 
-/** The platforms' tokens that were removed, as far as sessions or logins that they opened are not marked as ended. */
-function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
-  const openers = readSessions(sessions, (sqlite) =>
-    sqlite
-      .query<{ identifier: string }, []>(
-        `SELECT opened_by AS identifier FROM sessions WHERE opened_by IS NOT NULL AND ended_at IS NULL
-           UNION SELECT opened_by FROM person_tokens WHERE opened_by IS NOT NULL AND ended_at IS NULL`,
-      )
-      .all(),
-  );
-  return openers.map(({ identifier }) => identifier).filter((identifier) => !isPlatformToken(db, identifier));
+/**
+ * Deletes the rows whose time is over, and those that begin further ahead than the clock may have been set back. Whoever counts
+ * or uses such rows compares their times too, since nothing is deleted while the clock is not settled.
+ */
+function dropPast(tables: Db, settledMs: number): void {
+  const latestMs = settledMs + MAX_BACK_MS;
+  tables
+    .delete(tickets)
+    .where(or(lte(tickets.keptUntil, settledMs), gt(tickets.madeAt, latestMs)))
+    .run();
+  tables
+    .delete(signIns)
+    .where(isOverAt(settledMs - SHOWN_AFTER_END_MS))
+    .run();
+  tables
+    .delete(knownBrowsers)
+    .where(or(lte(knownBrowsers.signedInAt, settledMs - KNOWN_FOR_MS), gt(knownBrowsers.signedInAt, latestMs)))
+    .run();
+  dropOldCounts(tables, settledMs);
 }
 
-function dropUnbound(db: Opened, sqlite: Sqlite, table: (typeof OWNED)[number]): void {
-  const owners = sqlite
-    .query<Binding, []>(
-      `SELECT DISTINCT profile_id AS profileId, generation, address_hash AS addressHash FROM ${table}
-         WHERE profile_id IS NOT NULL`,
-    )
+/** The platforms' tokens that were removed, as far as sign-ins that they opened are not marked as ended. */
+function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
+  const rows = readSessions(sessions, (tables) =>
+    tables
+      .selectDistinct({ identifier: signIns.openedBy })
+      .from(signIns)
+      .where(and(isNotNull(signIns.openedBy), isNull(signIns.endedAt)))
+      .all(),
+  );
+  return rows.flatMap(({ identifier }) => (identifier === null || isPlatformToken(db, identifier) ? [] : [identifier]));
+}
+
+function dropUnbound(db: Opened, tables: Db, table: (typeof OWNED)[number]): void {
+  const { profileId, generation, addressHash } = table;
+  const owners = tables
+    .selectDistinct({ profileId, generation, addressHash })
+    .from(table)
+    .where(gt(profileId, 0))
     .all();
-  const drop = sqlite.query(`DELETE FROM ${table} WHERE profile_id = ? AND generation = ? AND address_hash = ?`);
   for (const owner of owners) {
-    if (!isStillBound(db, owner)) drop.run(owner.profileId, owner.generation, owner.addressHash);
+    const { profileId: id, addressHash: hash } = owner;
+    if (id === null || hash === null || isStillBound(db, { ...owner, profileId: id, addressHash: hash })) continue;
+    tables
+      .delete(table)
+      .where(and(eq(profileId, id), eq(generation, owner.generation), eq(addressHash, hash)))
+      .run();
+  }
+}
+
+/** Deletes when tokens were last used that were removed. */
+function dropUsesOfRemoved(db: Opened, tables: Db): void {
+  for (const { identifier } of tables.select().from(tokenUses).all()) {
+    if (!isPlatformToken(db, identifier)) tables.delete(tokenUses).where(eq(tokenUses.identifier, identifier)).run();
   }
 }

@@ -1,24 +1,26 @@
+import { asc, eq } from 'drizzle-orm';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
+import type { Db } from '../db/connect.ts';
 import { write } from '../db/write.ts';
 import { addSignInNotice } from '../notices/people.ts';
+import { untoldSignIns } from '../sessions-file/schema.ts';
+import { readSessions, writeSessions } from '../sessions-file/sessions-file.ts';
+import type { Binding } from '../sessions-file/whose.ts';
+import { isStillBound } from '../sign-ins/binding.ts';
 import type { Access, Client } from './access.ts';
-import { type Binding, isStillBound } from './binding.ts';
-import { readSessions, writeSessions } from './sessions-file.ts';
 
 // Owners are told by mail of sign-ins from browsers that they had not used. Mails wait in the main database, for whose lock
 // a sign-in does not wait: that there is somebody to tell is stored together with the session, in the sessions file, and
 // moved to the main database later.
 
-type Row = Binding & { id: number; at: number; address: string; agent: string };
-
 /** Stores that an owner is to be told of a sign-in, inside the transaction on the sessions file that signs him in. */
-export function tellOfSignIn({ sessions }: Access, owner: Binding, { address, agent }: Client, atMs: number): void {
-  sessions.sqlite
-    .query(
-      `INSERT INTO untold_sign_ins (profile_id, generation, address_hash, at, client_address, client_agent)
-         VALUES (?, ?, ?, ?, ?, ?)`,
-    )
-    .run(owner.profileId, owner.generation, owner.addressHash, atMs, address, agent.toWellFormed());
+export function tellOfSignIn(tables: Db, owner: Binding, { address, agent }: Client, at: number): void {
+  const { profileId, generation, addressHash } = owner;
+  const client = { clientAddress: address, clientAgent: agent.toWellFormed() };
+  tables
+    .insert(untoldSignIns)
+    .values({ profileId, generation, addressHash, at, ...client })
+    .run();
 }
 
 /**
@@ -27,22 +29,17 @@ export function tellOfSignIn({ sessions }: Access, owner: Binding, { address, ag
  * is locked, and `refused` where a file can't be written; what is left is moved the next time.
  */
 export function storeSignInNotices(access: Access): void {
-  const rows = readSessions(access.sessions, (sqlite) =>
-    sqlite
-      .query<Row, []>(
-        `SELECT id, profile_id AS profileId, generation, address_hash AS addressHash, at, client_address AS address,
-           client_agent AS agent FROM untold_sign_ins ORDER BY id`,
-      )
-      .all(),
+  const rows = readSessions(access.sessions, (tables) =>
+    tables.select().from(untoldSignIns).orderBy(asc(untoldSignIns.id)).all(),
   );
   for (const row of rows) {
     storeNotice(access, row);
-    writeSessions(access.sessions, (sqlite) => sqlite.query('DELETE FROM untold_sign_ins WHERE id = ?').run(row.id));
+    writeSessions(access.sessions, (tables) => tables.delete(untoldSignIns).where(eq(untoldSignIns.id, row.id)).run());
   }
 }
 
-function storeNotice({ db, config }: Access, { at: atMs, ...row }: Row): void {
-  const { profileId, address, agent } = row;
+function storeNotice({ db, config }: Access, row: typeof untoldSignIns.$inferSelect): void {
+  const { profileId, at: atMs, clientAddress: address, clientAgent: agent } = row;
   withBusyTimeout(db.$client, 0, () =>
     write(db, (tx) => {
       if (isStillBound(db, row)) addSignInNotice(tx, config, { profileId, atMs, address, agent });

@@ -22,19 +22,28 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
     .get() as { id: number; tables: number };
   if (tables === 0 && id === 0) return 'new';
   if (id !== APPLICATION_ID) throw fileRefusal(`${path} is not a Profile Lookup database.`);
-  const applied = sqlite.query('SELECT name, sha256 FROM migrations ORDER BY number').all() as {
-    name: string;
-    sha256: string;
-  }[];
-  if (applied.length > migrations.length) {
-    throw newerDatabase(path, applied.length, migrations.length);
-  }
-  for (const [index, row] of applied.entries()) {
-    if (row.sha256 !== sha256(migrations[index] as Migration)) {
-      throw fileRefusal(`The database ${path} has another migration ${row.name} than this version.`);
-    }
-  }
-  return applied.length < migrations.length ? 'older' : 'current';
+  const { applied, changed } = compareMigrations(sqlite, migrations);
+  if (applied > migrations.length) throw newerDatabase(path, applied, migrations.length);
+  if (changed !== null) throw fileRefusal(`The database ${path} has another migration ${changed} than this version.`);
+  return applied < migrations.length ? 'older' : 'current';
+}
+
+/**
+ * How many migrations a file has, and the name of the first that differs from the known one of its number; null where none
+ * does.
+ */
+export function compareMigrations(
+  sqlite: Sqlite,
+  migrations: readonly Migration[],
+): { applied: number; changed: string | null } {
+  const rows = sqlite
+    .query<{ name: string; sha256: string }, []>('SELECT name, sha256 FROM migrations ORDER BY number')
+    .all();
+  const changed = rows.find((row, at) => {
+    const known = migrations[at];
+    return known !== undefined && row.sha256 !== sha256(known);
+  });
+  return { applied: rows.length, changed: changed?.name ?? null };
 }
 
 function newerDatabase(path: string, applied: number, known: number): AppError {
@@ -97,23 +106,25 @@ function applyMissing(
   beforeUpgrade: (applied: number) => void,
 ): void {
   const state = schemaState(sqlite, path, migrations);
-  if (state === 'new') {
-    sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-    sqlite.run(
-      'CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
-    );
+  if (state === 'new') sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+  if (state === 'older') beforeUpgrade(appliedMigrations(sqlite));
+  applyMigrations(sqlite, migrations);
+  if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {
+    throw fileRefusal(`Migrating ${path} would break its foreign keys; nothing was changed.`);
   }
-  const done = appliedMigrations(sqlite);
-  if (state === 'older') beforeUpgrade(done);
-  for (const migration of migrations.slice(done)) {
+}
+
+/** Applies the migrations that a file has not, inside a transaction of the caller; a file without any gets all. */
+export function applyMigrations(sqlite: Sqlite, migrations: readonly Migration[]): void {
+  sqlite.run(
+    'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+  );
+  for (const migration of migrations.slice(appliedMigrations(sqlite))) {
     for (const statement of migration.sql.split('--> statement-breakpoint')) sqlite.run(statement);
     sqlite.run("INSERT INTO migrations (name, sha256, applied_at) VALUES (?, ?, unixepoch('now') * 1000)", [
       migration.name,
       sha256(migration),
     ]);
-  }
-  if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {
-    throw fileRefusal(`Migrating ${path} would break its foreign keys; nothing was changed.`);
   }
 }
 

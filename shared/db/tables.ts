@@ -16,7 +16,7 @@ export function withTables({ $client }: Opened): Db {
  */
 function keepingStatements(sqlite: Sqlite): Sqlite {
   const kept = {
-    prepare: sqlite.query.bind(sqlite),
+    prepare: (text: string) => sqlite.query(text),
     transaction: sqlite.transaction.bind(sqlite),
     exec: sqlite.exec.bind(sqlite),
   };

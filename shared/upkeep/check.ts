@@ -1,10 +1,10 @@
-import { sessionsFaults } from '../access/sessions-file.ts';
 import { type Opened, openInMemory, type Sqlite } from '../db/connect.ts';
 import { appliedMigrations, migrate } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { countRows, damages } from '../db/snapshot.ts';
 import { keyFaults } from '../keys/check.ts';
 import { profileFaults } from '../profiles/check.ts';
+import { sessionsFaults } from '../sessions-file/sessions-file.ts';
 
 /**
  * The result of a check. Each fault is a clause that holds nothing private; after the first 1000, a last one counts the

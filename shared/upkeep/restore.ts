@@ -7,7 +7,6 @@ import {
   readPeople,
   settlePeople,
 } from '../access/restored-people.ts';
-import { removeSessionsFile } from '../access/sessions-file.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { realPath } from '../db/disk.ts';
@@ -19,6 +18,7 @@ import { withTables } from '../db/tables.ts';
 import { withUnfinished } from '../db/unfinished.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
+import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
 import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown.ts';
 import { type KeptAside, setAside } from './old-database.ts';
 import {

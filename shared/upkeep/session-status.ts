@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { countSent, MAIL_LIMITS } from '../access/mail-limits.ts';
-import { countSessions } from '../access/sessions.ts';
-import { closeSessionsFile, fileKey, openSessionsFile, sessionsPath } from '../access/sessions-file.ts';
 import { AppError } from '../errors.ts';
+import { closeSessionsFile, fileKey, openSessionsFile, sessionsPath } from '../sessions-file/sessions-file.ts';
+import { countSignIns } from '../sign-ins/sign-ins.ts';
 
 /** Who is signed in to the Developer Platform: how many sessions are alive, and how many sign-in mails went out lately. */
 export type SessionStatus = {
@@ -23,9 +23,12 @@ export function readSessionStatus(
   try {
     const file = openSessionsFile(databasePath);
     try {
-      const mailsLastHour = countSent(file.sqlite, fileKey(file), nowMs);
+      const mailsLastHour = countSent(file.tables, fileKey(file), nowMs);
       const mailsPerHour = MAIL_LIMITS.sent[0].most;
-      return { status: { path, sessions: countSessions(file, nowMs), mailsLastHour, mailsPerHour }, fault: null };
+      return {
+        status: { path, sessions: countSignIns(file, 'browser', nowMs), mailsLastHour, mailsPerHour },
+        fault: null,
+      };
     } finally {
       closeSessionsFile(file);
     }

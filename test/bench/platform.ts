@@ -1,5 +1,6 @@
 import { closeAccess, openAccess } from '../../shared/access/open.ts';
-import { beginSession, ownerToSign } from '../../shared/access/sessions.ts';
+import { ownerToSign } from '../../shared/sign-ins/binding.ts';
+import { beginSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { profilectlWords } from '../support/cli.ts';
 import { testConfig } from '../support/world.ts';
 import { type Bench, CORE, moveTo } from './bench.ts';
@@ -153,7 +154,7 @@ function keysPages(database: string): Question[] {
     return Array.from({ length: OWNERS }, (_, at) => {
       const signed = ownerToSign(access, at + 1);
       if (signed === null) throw new Error(`there is no profile ${at + 1}`);
-      const { token } = beginSession(access, signed, { address: '127.0.0.1', agent: 'bench' });
+      const { token } = beginSignIn(access, signed, { client: { address: '127.0.0.1', agent: 'bench' } });
       const isRight: Question['isRight'] = ({ status, body }) => status === 200 && body.includes(`Bot ${3 * at}`);
       return { path: '/developers/keys', headers: { Cookie: `session=${token}`, Accept: 'text/html' }, isRight };
     });

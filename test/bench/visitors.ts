@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeAccess, openAccess } from '../../shared/access/open.ts';
-import { writeSessions } from '../../shared/access/sessions-file.ts';
 import { enrol, signIn } from '../support/admins.ts';
 import type { Authenticator } from '../support/authenticator.ts';
 import { DESCRIPTION } from '../support/keys.ts';
@@ -47,12 +46,12 @@ async function addSignedAdmin(): Promise<Admin> {
 
 /** Forgets how many mails were sent: in a real hour it would be 1 000 at most. */
 function forgetMails(): void {
-  writeSessions(access.sessions, (sqlite) => sqlite.run('DELETE FROM mail_counts'));
+  access.sessions.sqlite.run('DELETE FROM mail_counts');
 }
 
 /** Forgets the challenges of earlier rounds: all came from one address, which may have 30 in a minute. */
 function forgetChallenges(): void {
-  writeSessions(access.sessions, (sqlite) => sqlite.run('DELETE FROM challenges'));
+  access.sessions.sqlite.run("DELETE FROM tickets WHERE purpose IN ('registration', 'decision')");
 }
 
 /** Asks as a browser behind a proxy; with fields, sends a form. Throws where the answer is a refusal. */

@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../shared/access/admins.ts';
 import { exchangeCliCode, makeCliCode } from '../../shared/access/cli-codes.ts';
-import { CODE_PERIOD_MS } from '../../shared/access/code-rows.ts';
 import { askCode, enterCode } from '../../shared/access/codes.ts';
 import { invite, readEnrolment } from '../../shared/access/enrolments.ts';
-import { enterHandOver, HAND_OVER_MS, handOver } from '../../shared/access/hand-over.ts';
-import type { Signed } from '../../shared/access/session-row.ts';
-import { beginSession, listSessions, noteUse, ownerToSign, readSession } from '../../shared/access/sessions.ts';
+import { enterHandOver, handOver } from '../../shared/access/hand-over.ts';
 import { sweepSessions } from '../../shared/access/sweep.ts';
-import { hashOf } from '../../shared/access/tokens.ts';
 import { DAY_MS, SETTLE_MS } from '../../shared/clock.ts';
 import { dropErasedProfiles } from '../../shared/db/erasures.ts';
 import { expireKeys } from '../../shared/keys/expire.ts';
@@ -17,6 +13,11 @@ import { USAGE_DAYS } from '../../shared/keys/tally.ts';
 import { showKey } from '../../shared/keys/view.ts';
 import { sendNotices } from '../../shared/notices/deliver.ts';
 import { undeliveredNotices } from '../../shared/notices/undelivered.ts';
+import { hashOf } from '../../shared/sessions-file/tokens.ts';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../shared/sign-ins/binding.ts';
+import { beginSignIn, listSignIns, noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
+import { PURPOSES } from '../../shared/tickets/purposes.ts';
 import { openUsage, saveUsage } from '../../shared/usage/usage.ts';
 import { countUsage } from '../../shared/usage/usage-counter.ts';
 import { keyUsage } from '../../shared/usage/usage-view.ts';
@@ -114,13 +115,13 @@ const THINGS: Thing[] = [
     lifeMs: 31 * DAY_MS,
     make: ({ access }) => {
       const signed = ownerToSign(access, ADA.id) as Signed;
-      beginSession(access, signed, CLIENT);
-      return () => listSessions(access, signed).length === 1;
+      beginSignIn(access, signed, { client: CLIENT });
+      return () => listSignIns(access, signed, 'browser').length === 1;
     },
   },
   {
     name: 'a code that was mailed',
-    lifeMs: CODE_PERIOD_MS,
+    lifeMs: PURPOSES['sign-in code'].lifetimeMs,
     make: ({ access, codes }) => {
       const typed = { name: 'ada', address: ADA.email, client: CLIENT, knownBrowser: null };
       const { browserSecret } = askCode(access, { ...typed, browserSecret: null });
@@ -130,7 +131,7 @@ const THINGS: Thing[] = [
   },
   {
     name: 'the ticket of a hand-over',
-    lifeMs: HAND_OVER_MS,
+    lifeMs: PURPOSES['hand-over'].lifetimeMs,
     make: ({ access }) => {
       const { address } = handOver(access, { uid: ADA.id }, openerFor(access));
       const ticket = new URL(address).searchParams.get('ticket') ?? '';
@@ -139,7 +140,7 @@ const THINGS: Thing[] = [
   },
   {
     name: 'the code of a profilectl elsewhere',
-    lifeMs: CODE_PERIOD_MS,
+    lifeMs: PURPOSES['sign-in code'].lifetimeMs,
     make: ({ access }) => {
       const code = letIn(access, ADA.id);
       return () => works(() => exchangeCliCode(access, { code, redirectUri: null, verifier: VERIFIER }, CLIENT));
@@ -239,12 +240,12 @@ test.each(THINGS.filter(({ isStored }) => isStored !== true))('$name is refused 
 
 test('a session that is used while the clock is ahead is alive afterwards', async () => {
   const { access, clock } = await makeWorld();
-  const { token, session } = beginSession(access, ownerToSign(access, ADA.id) as Signed, CLIENT);
+  const { token, signIn } = beginSignIn(access, ownerToSign(access, ADA.id) as Signed, { client: CLIENT });
   clock.jump(3_600_000);
-  expect(readSession(access, token)?.id).toBe(session.id);
-  noteUse(access, session);
+  expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
+  noteUse(access, signIn);
   clock.jump(-3_600_000);
-  expect(readSession(access, token)?.id).toBe(session.id);
+  expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
 });
 
 describe('a reminder', () => {

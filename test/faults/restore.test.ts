@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps } from '../../shared/deps.ts';
+import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { enrol } from '../support/admins.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
 import { jsonLines } from '../support/import.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { Signed } from '../../shared/access/session-row.ts';
-import { ownerToSign } from '../../shared/access/sessions.ts';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { jsonLines } from '../support/import.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
 import { call, expectRefused, feedWordsFor, personTokenFor, sendLines, tokenFor } from '../support/manage.ts';

@@ -1,11 +1,11 @@
 import { afterAll } from 'bun:test';
 import type { Access } from '../../shared/access/access.ts';
-import { readAdminGeneration } from '../../shared/access/admin-binding.ts';
 import { handOver } from '../../shared/access/hand-over.ts';
 import { addToken } from '../../shared/access/platform-tokens.ts';
-import type { Signed } from '../../shared/access/session-row.ts';
-import { closeSessionsFile, openSessionsFile } from '../../shared/access/sessions-file.ts';
 import type { Deps } from '../../shared/deps.ts';
+import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { readAdminGeneration } from '../../shared/sign-ins/admin-binding.ts';
 import { onBox } from './actors.ts';
 import { notedRandom } from './secret-search.ts';
 import { testDeps } from './world.ts';

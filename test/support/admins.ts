@@ -1,8 +1,9 @@
 import type { Access } from '../../shared/access/access.ts';
 import { addAdmin, unconfirmedPasskey } from '../../shared/access/admins.ts';
-import { beginSignIn, type SignedAdmin, signInByPasskey } from '../../shared/access/assertions.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../shared/access/assertions.ts';
 import { confirmPasskey } from '../../shared/access/passkeys.ts';
 import { beginRegistration, register } from '../../shared/access/registration.ts';
+import type { SignedAdmin } from '../../shared/sessions-file/whose.ts';
 import { CLIENT } from './access.ts';
 import { onBox } from './actors.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
@@ -38,7 +39,7 @@ export async function signIn(
   access: Access,
   authenticator: Authenticator,
 ): Promise<{ token: string; signed: SignedAdmin }> {
-  const { challenge } = beginSignIn(access);
+  const { challenge } = beginPasskeySignIn(access);
   const { token, session } = await signInByPasskey(access, authenticator.assert(challenge), CLIENT);
   return { token, signed: session.signed as SignedAdmin };
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Signed } from '../../shared/access/session-row.ts';
-import { ownerToSign } from '../../shared/access/sessions.ts';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { testAccess } from './access.ts';
 import { hiddenIn, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
 import { get } from './http.ts';

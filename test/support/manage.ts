@@ -5,10 +5,10 @@ import { resolved } from '../../server/docs/openapi/read.ts';
 import { manageDocument } from '../../server/manage/document/document.ts';
 import { MANAGE_ROUTES } from '../../server/manage/routes.ts';
 import type { Access } from '../../shared/access/access.ts';
-import { beginPersonToken } from '../../shared/access/person-tokens.ts';
 import { addToken, type NewToken } from '../../shared/access/platform-tokens.ts';
-import type { Signed } from '../../shared/access/session-row.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { beginSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { CLIENT } from './access.ts';
 import { onBox } from './actors.ts';
 import { profilectlWords } from './cli.ts';
@@ -89,7 +89,7 @@ export async function expectRefused(answer: Response, status: number, code: Erro
 
 /** Makes a token of a person, as that person's `profilectl` gets it. */
 export function personTokenFor(access: Access, signed: Signed, machine = 'laptop'): string {
-  const { token } = beginPersonToken(access, signed, { machine, client: CLIENT });
+  const { token } = beginSignIn(access, signed, { machine, client: CLIENT });
   noteMail(token);
   return token;
 }

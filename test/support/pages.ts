@@ -6,9 +6,10 @@ import type { Portal } from '../../server/process/portal.ts';
 import { answerPort } from '../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../server/process/running-server.ts';
 import type { Access } from '../../shared/access/access.ts';
-import type { Signed } from '../../shared/access/session-row.ts';
-import { beginSession, ownerToSign } from '../../shared/access/sessions.ts';
 import { sendNotices } from '../../shared/notices/deliver.ts';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../shared/sign-ins/binding.ts';
+import { beginSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { testAccess } from './access.ts';
 import { serverOn, type TestServer } from './http.ts';
 import { noteCookies } from './secret-search.ts';
@@ -109,7 +110,7 @@ export function valuesOf({ headers }: PageAnswer, name: string): string[] {
 /** Signs the owner of a profile in, and returns the Cookie header that says so. */
 export function signInOwner(access: Access, profileId: number): string {
   const signed = ownerToSign(access, profileId) as Signed;
-  const { token } = beginSession(access, signed, { address: '192.0.2.7', agent: 'A test' });
+  const { token } = beginSignIn(access, signed, { client: { address: '192.0.2.7', agent: 'A test' } });
   return `${access.config.publicUrl.startsWith('https:') ? '__Host-' : ''}session=${token}`;
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
-import type { Signed } from '../../shared/access/session-row.ts';
-import { ownerToSign } from '../../shared/access/sessions.ts';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { adminWorld, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
 import { signIn } from './admins.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from './cli.ts';

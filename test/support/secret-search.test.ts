@@ -2,10 +2,10 @@ import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newTokenText } from '../../shared/access/token-text.ts';
-import { newToken } from '../../shared/access/tokens.ts';
 import { newSecret } from '../../shared/keys/secret.ts';
 import { systemRandom } from '../../shared/random.ts';
+import { newToken } from '../../shared/sessions-file/tokens.ts';
+import { newTokenText } from '../../shared/sign-ins/token-text.ts';
 import { searchForSecrets } from './secret-search.ts';
 
 const TOKEN = newToken(systemRandom);

@@ -1,8 +1,8 @@
 import type { Access } from '../../../shared/access/access.ts';
-import type { PersonToken } from '../../../shared/access/person-tokens.ts';
 import type { PlatformToken } from '../../../shared/access/platform-tokens.ts';
 import { isoTime } from '../../../shared/clock.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
+import type { CliLogin } from '../../../shared/sign-ins/row.ts';
 import type { Answered, Call } from '../call.ts';
 
 /** `GET /manage/v1/me`: whose token this is, and what it may do. */
@@ -15,7 +15,7 @@ function platformsView({ identifier, name, rights, isWithoutAddress, eraseLimit 
 }
 
 /** An owner has the username of today. */
-function personsView(access: Access, { identifier, person, endsAtMs }: PersonToken): object {
+function personsView(access: Access, { identifier, person, endsAtMs }: CliLogin): object {
   const token = { token: identifier, endsAt: isoTime(endsAtMs) };
   if (person.kind === 'admin') return { kind: 'admin', name: person.name, ...token };
   const { username } = readOwnerById(access.db, person.profileId);

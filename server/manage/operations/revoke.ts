@@ -1,6 +1,6 @@
-import { endShownToken } from '../../../shared/access/person-tokens.ts';
-import { readTokenText } from '../../../shared/access/token-text.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { endShownLogin } from '../../../shared/sign-ins/sign-ins.ts';
+import { readTokenText } from '../../../shared/sign-ins/token-text.ts';
 import type { Answered } from '../call.ts';
 import { type LoginCall, parameter } from '../login.ts';
 
@@ -14,6 +14,6 @@ export function revoke({ pages: { access }, parameters }: LoginCall): Answered {
     const sentence = 'The token of a platform is ended by its operator, with profilectl tokens remove.';
     throw new AppError('unsupported_token_type', sentence);
   }
-  endShownToken(access, sent);
+  endShownLogin(access, sent);
   return { body: {} };
 }

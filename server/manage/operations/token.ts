@@ -25,7 +25,7 @@ export function token({ pages, client, parameters }: LoginCall): Answered {
   const made = exchangeCliCode(access, { code, redirectUri: parameters.get('redirect_uri') ?? null, verifier }, client);
   const onFault = (cause: unknown) => report('error', 'A mail about a login of profilectl could not be stored.', cause);
   runInBackground(background, (signal) => tellOfSignIns(pages, signal), onFault);
-  const seconds = Math.round((made.endsAtMs - access.clock.nowMs()) / 1000);
+  const seconds = Math.round((made.signIn.endsAtMs - access.clock.nowMs()) / 1000);
   return {
     headers: { Pragma: 'no-cache' },
     body: { access_token: made.token, token_type: 'Bearer', expires_in: seconds },

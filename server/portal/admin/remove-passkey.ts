@@ -1,8 +1,9 @@
 import { findAdmin, viewOf } from '../../../shared/access/admins.ts';
-import { beginDecision, consumeAssertion, type SignedAdmin } from '../../../shared/access/assertions.ts';
+import { beginDecision, consumeAssertion } from '../../../shared/access/assertions.ts';
 import type { Decision } from '../../../shared/access/decision.ts';
 import { listPasskeys, removePasskey } from '../../../shared/access/passkeys.ts';
 import { AppError } from '../../../shared/errors.ts';
+import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';

@@ -1,4 +1,4 @@
-import { beginSignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -47,7 +47,7 @@ ${passkeyForm({
   parts: [hiddenField('next', nextOf(visit))],
   isAtOnce: true,
   passkey: 'get',
-  options: beginSignIn(access),
+  options: beginPasskeySignIn(access),
 })}`,
   };
 }

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { newToken } from '../../../shared/access/tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { factsOf } from '../../../shared/keys/input-facts.ts';
 import { KEY_REQUEST } from '../../../shared/keys/input-groups.ts';
@@ -9,6 +8,7 @@ import { checkProfile } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
 import type { Texts } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
+import { newToken } from '../../../shared/sessions-file/tokens.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import script from '../html/count.browser.js' with { type: 'text' };

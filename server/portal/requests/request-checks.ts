@@ -1,8 +1,8 @@
-import type { Session } from '../../../shared/access/session-row.ts';
-import { noteUse, readSession } from '../../../shared/access/sessions.ts';
 import type { Config } from '../../../shared/config/config.ts';
 import { onceUnlocked, whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
+import type { Session } from '../../../shared/sign-ins/row.ts';
+import { noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { ARRIVED_HEADERS, FORM, readText, targetOf } from '../../http/forwarded.ts';
 import { runInBackground } from '../background.ts';
 import { PAGE_ROUTES } from '../routes.ts';
@@ -128,7 +128,7 @@ function wantedPage({ isPage }: Pages, path: string, query: Visit['query']): str
 /** The session of the cookie. Its use is noted once the page is sent. */
 function sessionOf({ access, background, report }: Pages, cookie: string | undefined): Session | null {
   const token = readCookie(access.config, cookie, 'session');
-  const session = token === null ? null : readSession(access, token);
+  const session = token === null ? null : readSignIn(access, 'browser', token);
   if (session !== null) {
     const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be noted.', cause);
     runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session)), onFault);

@@ -1,7 +1,7 @@
 import { makeCliCode } from '../../../shared/access/cli-codes.ts';
-import { CODE_PERIOD_MS, CODE_TRIES } from '../../../shared/access/code-rows.ts';
 import { showCode } from '../../../shared/access/code-text.ts';
-import type { Session } from '../../../shared/access/session-row.ts';
+import type { Session } from '../../../shared/sign-ins/row.ts';
+import { PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { hiddenField } from '../html/fields.ts';
@@ -87,7 +87,7 @@ function codeToType(code: string, { machine }: CliRequest): Page {
     body: html`<h1>Type this code</h1>
 <p><code class="whole">${showCode(code)}</code></p>
 <p>Type it into the terminal in which <code>profilectl login</code> waits on ${written(machine)}. <strong>Only if you typed that command yourself; nobody will ask you for it.</strong></p>
-<p>It works once, for ${CODE_PERIOD_MS / 60_000} minutes and ${CODE_TRIES} tries, and only there.</p>`,
+<p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes and ${PURPOSES['sign-in code'].tries} tries, and only there.</p>`,
   };
 }
 

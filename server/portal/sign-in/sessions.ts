@@ -1,13 +1,7 @@
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import {
-  endPersonToken,
-  type ListedToken,
-  listPersonTokens,
-  MOST_TOKENS_LISTED,
-} from '../../../shared/access/person-tokens.ts';
-import type { ListedSession, Session } from '../../../shared/access/session-row.ts';
-import { endSession, listSessions, MOST_LISTED } from '../../../shared/access/sessions.ts';
 import { AppError } from '../../../shared/errors.ts';
+import type { Listed, Session } from '../../../shared/sign-ins/row.ts';
+import { endSignIn, listSignIns, MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { timeText } from '../html/time.ts';
@@ -18,8 +12,8 @@ import type { Outcome, Page, Visit } from '../requests/visit.ts';
 /** `GET /developers/sessions`: where this person is signed in, and was in the last 30 days; ends one or all. */
 export function sessions({ access, session }: Visit): Page {
   const own = session as Session;
-  const all = listSessions(access, own.signed);
-  const logins = listPersonTokens(access, own.signed);
+  const all = listSignIns(access, own.signed, 'browser');
+  const logins = listSignIns(access, own.signed, 'profilectl');
   const path = (rest: string) => publicPath(access.config, `/developers/sessions/${rest}`);
   const living = all
     .filter(isAlive)
@@ -37,7 +31,7 @@ export function sessions({ access, session }: Visit): Page {
     ...all.filter(isOver).map((one) => html`<li>${describe(one)} Ended ${timeText(one.endedAtMs)}.</li>`),
     ...logins.filter(isOver).map((one) => html`<li>${describeLogin(one)} Ended ${timeText(one.endedAtMs)}.</li>`),
   ];
-  const isCut = all.length >= MOST_LISTED || logins.length >= MOST_TOKENS_LISTED;
+  const isCut = Math.max(all.length, logins.length) >= MOST_LISTED;
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
@@ -63,11 +57,17 @@ function endForm(action: string, what: Html): Html {
 <form method="post" action="${action}"><button class="second">End<span class="unseen"> ${what}</span></button></form>`;
 }
 
-function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: ListedSession): Html {
+function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Listed<'browser'>): Html {
   return html`Signed in ${timeText(startedAtMs)} from ${address}, last used ${timeText(lastUsedAtMs)}${agent === '' ? '' : html`, with <q>${agent}</q>`}.`;
 }
 
-function describeLogin({ identifier, machine, startedAtMs, lastUsedAtMs, address }: ListedToken): Html {
+function describeLogin({
+  identifier,
+  machine,
+  startedAtMs,
+  lastUsedAtMs,
+  client: { address },
+}: Listed<'profilectl'>): Html {
   return html`profilectl on ${written(machine)}, let in ${timeText(startedAtMs)} from ${address}, last used ${timeText(lastUsedAtMs)}, token <code>${identifier}</code>.`;
 }
 
@@ -75,7 +75,7 @@ function describeLogin({ identifier, machine, startedAtMs, lastUsedAtMs, address
 export function endOne({ access, session, params }: Visit): Outcome {
   const own = session as Session;
   const id = Number(params.id);
-  if (!/^\d{1,15}$/.test(params.id ?? '') || !endSession(access, own.signed, id)) {
+  if (!/^\d{1,15}$/.test(params.id ?? '') || !endSignIn(access, own.signed, id)) {
     throw new AppError('not_found', 'There is no such session, or it has ended.');
   }
   if (id !== own.id) return { seeOther: '/developers/sessions', flash: 'session-ended' };
@@ -84,7 +84,7 @@ export function endOne({ access, session, params }: Visit): Outcome {
 
 /** `POST /developers/sessions/cli/:identifier/end`. Throws `not_found` where this person has no living token of this identifier. */
 export function endCliLogin({ access, session, params }: Visit): Outcome {
-  if (!endPersonToken(access, (session as Session).signed, params.identifier ?? '')) {
+  if (!endSignIn(access, (session as Session).signed, params.identifier ?? '')) {
     throw new AppError('not_found', 'There is no such login of profilectl, or it has ended.');
   }
   return { seeOther: '/developers/sessions', flash: 'cli-ended' };

@@ -1,5 +1,5 @@
-import { CODE_PERIOD_MS } from '../../../shared/access/code-rows.ts';
 import { askCode } from '../../../shared/access/codes.ts';
+import { PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
@@ -34,7 +34,7 @@ export function askForCode(visit: Visit): Outcome {
   const { browserSecret, mail } = askCode(access, { ...typed, ...browser, client });
   return {
     seeOther: withNext('/developers/sign-in/code', nextOf(visit)),
-    cookies: [setCookie(config, 'sign-in', browserSecret, CODE_PERIOD_MS / 1000)],
+    cookies: [setCookie(config, 'sign-in', browserSecret, PURPOSES['sign-in code'].lifetimeMs / 1000)],
     after: async () => {
       const fault = await mail();
       if (fault !== null) pages.report('warn', fault);

@@ -1,7 +1,7 @@
-import type { SignedAdmin } from '../../../shared/access/assertions.ts';
 import { KNOWN_FOR_MS } from '../../../shared/access/known-browsers.ts';
-import { SESSION_PERIODS } from '../../../shared/access/session-row.ts';
-import { endSession } from '../../../shared/access/sessions.ts';
+import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { PERIODS } from '../../../shared/sign-ins/periods.ts';
+import { endSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { removeCookie, setCookie } from '../requests/cookies.ts';
 import type { Outcome, Visit } from '../requests/visit.ts';
 import { tellOfSignIns } from './telling.ts';
@@ -26,7 +26,7 @@ export function goOnSignedIn(visit: Visit, { kind, token, knownBrowser }: Made, 
     seeOther,
     flash: 'signed-in',
     cookies: [
-      setCookie(config, 'session', token, SESSION_PERIODS[kind].mostMs / 1000),
+      setCookie(config, 'session', token, PERIODS.browser[kind].mostMs / 1000),
       ...known,
       removeCookie(config, 'sign-in'),
     ],
@@ -41,7 +41,7 @@ export function goOnSignedIn(visit: Visit, { kind, token, knownBrowser }: Made, 
 export function endOwnSession({ access, session, pages }: Visit): boolean {
   if (session === null) return true;
   try {
-    endSession(access, session.signed, session.id);
+    endSignIn(access, session.signed, session.id);
     return true;
   } catch (error) {
     pages.report('error', 'The end of a session could not be stored.', error);

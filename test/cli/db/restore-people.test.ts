@@ -5,12 +5,12 @@ import type { Access } from '../../../shared/access/access.ts';
 import { inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { listDecided } from '../../../shared/access/decided.ts';
 import { confirmPasskey } from '../../../shared/access/passkeys.ts';
-import { readSession } from '../../../shared/access/sessions.ts';
-import { closeSessionsFile, openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
+import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, registerAt, signIn } from '../../support/admins.ts';
 import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
@@ -82,7 +82,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
     { event: 'left out of a restore', name: 'Mallory', detail: null },
   ]);
   await withAccess(db, async (access) => {
-    expect(readSession(access, token)).toBeNull();
+    expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await refusal(signIn(access, mallory))).message).toContain('not registered here');
     expect((await signIn(access, laptop)).signed.name).toBe('Grace');
   });
@@ -94,7 +94,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
   expect((await logOf(db))[1]).toEqual({ event: 'put in by a restore', name: 'Mallory', detail: null });
   await withAccess(db, async (access) => {
-    expect(readSession(access, token)).toBeNull();
+    expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await signIn(access, mallory)).signed.name).toBe('Mallory');
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { beginPersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { profilectl } from '../../support/cli.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -13,9 +13,9 @@ function world() {
   insertProfile(access.db, { id: 8, username: 'bob' });
   const [ada, bob] = [7, 8].map((id) => {
     const owner = ownerToSign(access, id) as Signed;
-    const session = beginSession(access, owner, CLIENT).token;
-    const login = beginPersonToken(access, owner, { machine: 'laptop', client: CLIENT }).token;
-    return () => [readSession(access, session) !== null, readPersonToken(access, login) !== null];
+    const session = beginSignIn(access, owner, { client: CLIENT }).token;
+    const login = beginSignIn(access, owner, { machine: 'laptop', client: CLIENT }).token;
+    return () => [readSignIn(access, 'browser', session) !== null, readSignIn(access, 'profilectl', login) !== null];
   }) as [() => boolean[], () => boolean[]];
   const run = (...words: string[]) =>
     profilectl(['profiles', 'sign-out', ...words], { variables: { DATABASE_PATH: access.config.databasePath } });

@@ -12,6 +12,7 @@ import { issue, request } from '../../support/keys.ts';
 import { newDesktop } from '../../support/logins.ts';
 import { refusal } from '../../support/refusal.ts';
 import { confirming, DECISION_PAGE, profilectlAt, profilectlDeciding, remoteWorld } from '../../support/remote.ts';
+import { decisionRows } from '../../support/sessions-rows.ts';
 
 // What an admin wants to decide at a server elsewhere is a link to the key's page, and the command waits for the outcome.
 
@@ -31,7 +32,7 @@ const traces = () =>
     ...['api_keys', 'key_events', 'key_attempts'].map((table) =>
       access.db.$client.query(`SELECT * FROM ${table}`).all(),
     ),
-    access.sessions.sqlite.query('SELECT * FROM challenges').all(),
+    decisionRows(access.sessions),
   ]);
 
 test(

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { getTokenByBrowser } from '../../../cli/remote/letting-in.ts';
-import { listPersonTokens } from '../../../shared/access/person-tokens.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { exitCodeOf } from '../../../shared/errors.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { listSignIns } from '../../../shared/sign-ins/sign-ins.ts';
 import { signInAdmin } from '../../support/admin-pages.ts';
 import { profilectl } from '../../support/cli.ts';
 import { commandLines, decideOn, type Laptop, newDesktop, newLaptop, startLogin } from '../../support/logins.ts';
@@ -315,7 +315,7 @@ describe('login --with-token', () => {
 
 /** The identifiers of Ada's tokens that let somebody in. */
 function aliveTokens(): string[] {
-  const listed = listPersonTokens(world.access, ownerToSign(world.access, ADA.id) as Signed);
+  const listed = listSignIns(world.access, ownerToSign(world.access, ADA.id) as Signed, 'profilectl');
   return listed.filter(({ endedAtMs }) => endedAtMs === null).map(({ identifier }) => identifier);
 }
 

@@ -3,6 +3,7 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, issue, mailedSecrets, request } from '../../support/keys.ts';
 import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../support/remote.ts';
+import { decisionRows } from '../../support/sessions-rows.ts';
 import { type SmtpFailures, startSmtp } from '../../support/smtp.ts';
 import { KEY, openTerminal } from '../../support/terminal.ts';
 
@@ -77,7 +78,7 @@ describe('Ctrl-C says what stands', () => {
     'while a decision waits for the passkey: nothing was changed, and nothing of it is left at the server',
     async () => {
       const { identifier } = await issue(here.access, { profile: 'ada' });
-      const rows = () => JSON.stringify(here.access.sessions.sqlite.query('SELECT * FROM challenges').all());
+      const rows = () => decisionRows(here.access.sessions);
       const before = rows();
       const terminal = terminalOf(here.adminToken, 'keys', 'revoke', identifier);
       await terminal.see(DECISION_PAGE);

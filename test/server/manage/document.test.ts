@@ -5,7 +5,7 @@ import { toTemplate } from '../../../server/docs/openapi/builder.ts';
 import type { OpenApi, Operation } from '../../../server/docs/openapi/types.ts';
 import { manageDocument } from '../../../server/manage/document/document.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from '../../../server/manage/routes.ts';
-import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { startTestServer } from '../../support/http.ts';
 import { call, expectRefused, sendLines, tokenFor } from '../../support/manage.ts';

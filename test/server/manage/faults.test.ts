@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import type { ManageRoute } from '../../../server/manage/call.ts';
 import { FEED_PATH } from '../../../server/manage/operations/profiles.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { getRaw } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
 import { call, checkCall, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
@@ -72,7 +72,7 @@ for (const route of MANAGE_ROUTES) {
     }
     const tables = [
       [access.db.$client, 'platform_tokens'],
-      [access.sessions.sqlite, 'person_tokens'],
+      [access.sessions.sqlite, 'sign_ins'],
     ] as const;
     for (const [sqlite, table] of tables) sqlite.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
     const sentence = await expectRefused(await ask(route, token), 500, 'internal');

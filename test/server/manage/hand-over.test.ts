@@ -1,18 +1,20 @@
 import { expect, test } from 'bun:test';
 import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
-import { listPersonTokens, readPersonToken } from '../../../shared/access/person-tokens.ts';
 import { removeToken } from '../../../shared/access/platform-tokens.ts';
-import type { Session, Signed } from '../../../shared/access/session-row.ts';
-import { listSessions, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { hashOf } from '../../../shared/access/tokens.ts';
 import { openBare } from '../../../shared/db/connect.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import type { Session } from '../../../shared/sign-ins/row.ts';
+import { listSignIns, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, openerFor, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
 import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { countTickets } from '../../support/sessions-rows.ts';
 
 const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };
@@ -82,7 +84,7 @@ test('an address works for a minute, and ends with the profile’s address, its 
     () => {
       world.clock.advance(60_000);
       sweepSessions(world.access.db, world.access.clock, world.access.sessions);
-      expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM hand_overs').get()).toEqual({ n: 0 });
+      expect(countTickets(world.access.sessions, 'hand-over')).toBe(0);
     },
   ];
   for (const end of ends) {
@@ -139,7 +141,7 @@ test('a removed token ends the addresses, sessions and logins that it opened, an
   const begin = async (opener: string) => {
     const entered = await enter(world, ticketFor(access, 7, opener));
     const cookie = cookieIn(entered, 'session') as string;
-    const { signed } = readSession(access, cookie.split('=')[1] as string) as Session;
+    const { signed } = readSignIn(access, 'browser', cookie.split('=')[1] as string) as Session;
     const allow = () => makeCliCode(access, signed, { codeChallenge, redirectUri: null, machine: 'laptop' });
     const exchange = (code: string) => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT);
     const { token } = exchange(allow());
@@ -150,8 +152,8 @@ test('a removed token ends the addresses, sessions and logins that it opened, an
   const isIn = async (cookie: string) => (await visit(world, '/developers/sessions', { cookie })).status === 200;
   const isOpen = async (ticket: string) => (await open(world, ticket)).status === 200;
   const works = async () => [
-    ...[await isIn(one.cookie), readPersonToken(access, one.token) !== null, await isOpen(one.ticket)],
-    ...[await isIn(other.cookie), readPersonToken(access, other.token) !== null, await isOpen(other.ticket)],
+    ...[await isIn(one.cookie), readSignIn(access, 'profilectl', one.token) !== null, await isOpen(one.ticket)],
+    ...[await isIn(other.cookie), readSignIn(access, 'profilectl', other.token) !== null, await isOpen(other.ticket)],
     await isIn(own),
   ];
   expect(await works()).toEqual(Array(7).fill(true));
@@ -161,8 +163,8 @@ test('a removed token ends the addresses, sessions and logins that it opened, an
   expect(other.exchange(other.code).token).toStartWith('plt_');
   // Their owner sees that they have ended.
   const owner = ownerToSign(access, 7) as Signed;
-  expect(listSessions(access, owner).filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
-  expect(listPersonTokens(access, owner).filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
+  expect(listSignIns(access, owner, 'browser').filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
+  expect(listSignIns(access, owner, 'profilectl').filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
 });
 
 test('a removed token ends them while the sessions file is locked too, which the next sweep writes down', async () => {
@@ -178,7 +180,7 @@ test('a removed token ends them while the sessions file is locked too, which the
   other.run('ROLLBACK');
   other.close();
   sweepSessions(access.db, access.clock, access.sessions);
-  const listed = listSessions(access, ownerToSign(access, 7) as Signed);
+  const listed = listSignIns(access, ownerToSign(access, 7) as Signed, 'browser');
   expect(listed.map(({ endedAtMs }) => endedAtMs)).toEqual([access.clock.nowMs()]);
 });
 

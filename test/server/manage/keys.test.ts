@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/portal/background.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { showKey } from '../../../shared/keys/view.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { getRaw } from '../../support/http.ts';
 import { exchangeForm, sendLogin } from '../../support/login.ts';
 import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
@@ -48,10 +48,10 @@ for (const path of ['token', 'revoke'] as const) {
     expect(busy.headers.get('retry-after')).toBe('1');
     await expectRefused(busy, 503, 'busy');
     other.run('ROLLBACK');
-    for (const table of ['cli_codes', 'person_tokens']) sqlite.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
+    for (const table of ['tickets', 'sign_ins']) sqlite.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
     const sentence = await expectRefused(await send(), 500, 'internal');
     expect(sentence).not.toMatch(/profiles\.db|SQL|sessions file/);
-    for (const table of ['cli_codes', 'person_tokens']) sqlite.run(`ALTER TABLE no_${table} RENAME TO ${table}`);
+    for (const table of ['tickets', 'sign_ins']) sqlite.run(`ALTER TABLE no_${table} RENAME TO ${table}`);
   });
 }
 

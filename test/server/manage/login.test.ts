@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import { FAILURES } from '../../../server/http/throttle.ts';
 import { settleBackground } from '../../../server/portal/background.ts';
-import { readPersonToken } from '../../../shared/access/person-tokens.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
+import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { hiddenIn } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
 import { cliPath, consentTo, exchangeForm, goOnIn, REDIRECT_URI, sendLogin, VERIFIER } from '../../support/login.ts';
@@ -115,7 +115,7 @@ describe('POST /manage/v1/token', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect([answer.headers.get('cache-control'), answer.headers.get('pragma')]).toEqual(['no-store', 'no-cache']);
     const token = await tokenOf(answer);
-    expect(readPersonToken(access, token)).toMatchObject({
+    expect(readSignIn(access, 'profilectl', token)).toMatchObject({
       machine: 'laptop',
       person: { kind: 'owner', profileId: 7 },
     });

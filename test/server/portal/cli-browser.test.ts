@@ -3,7 +3,7 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../server/portal/background.ts';
 import { exchangeCliCode } from '../../../shared/access/cli-codes.ts';
-import { readPersonToken } from '../../../shared/access/person-tokens.ts';
+import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT } from '../../support/access.ts';
 import { type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
 import { testCertificate } from '../../support/certificates.ts';
@@ -13,6 +13,7 @@ import { ADA, ownerWorld } from '../../support/owner-pages.ts';
 import { serverOfPages } from '../../support/pages.ts';
 import { freePort } from '../../support/proxy.ts';
 import { noteMail, noteToken } from '../../support/secret-search.ts';
+import { countLogins } from '../../support/sessions-rows.ts';
 
 // A login of profilectl in a real Chromium: from the address that profilectl opens to the code that comes back to it. The
 // service speaks HTTPS, and profilectl listens without it on loopback.
@@ -107,7 +108,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     expect(troubles).toEqual([]);
     const { token } = exchangeCliCode(world.access, { code, redirectUri, verifier: VERIFIER }, CLIENT);
     noteMail(token);
-    expect(readPersonToken(world.access, token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
+    expect(readSignIn(world.access, 'profilectl', token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
   }, 60_000);
 
   test('tells profilectl that it is not let in, shows a code to type, and has nothing that axe finds', async () => {
@@ -146,7 +147,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
   test('is let in by no page of a sibling host, which sends the whole form or frames the page', async () => {
     const { page } = await openPage(SIBLING, WIDE);
     await keepCookie(page);
-    const codes = () => world.access.sessions.sqlite.query('SELECT count(*) AS n FROM cli_codes').get();
+    const codes = () => countLogins(world.access.sessions);
     const before = codes();
     const fields = { ...cliQuery(), shown: `owner ${ADA.id}`, decision: 'let in' };
     const [response] = await Promise.all([

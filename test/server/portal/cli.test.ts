@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { CLI_PARAMETERS } from '../../../server/portal/sign-in/cli-request.ts';
-import { listPersonTokens } from '../../../shared/access/person-tokens.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { listSignIns } from '../../../shared/sign-ins/sign-ins.ts';
 import { adminWorld, hiddenIn, signInAdmin } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
 import { cliPath, cliQuery, consentTo, exchangeForm, goOnIn, REDIRECT_URI, sendLogin } from '../../support/login.ts';
 import { personTokenFor } from '../../support/manage.ts';
 import { ADA, BEA, ownerWorld } from '../../support/owner-pages.ts';
 import { SAME_ORIGIN, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { countLogins } from '../../support/sessions-rows.ts';
 
 // The page that lets a profilectl in: what it shows, to whom, and that it sends nobody anywhere else.
 
@@ -16,7 +17,7 @@ const world = await ownerWorld();
 const { access, cookie } = world;
 const see = (changes: Record<string, string | null> = {}, as = cookie) =>
   visit(world, cliPath(changes), { cookie: as });
-const codes = () => access.sessions.sqlite.query('SELECT count(*) AS n FROM cli_codes').get() as { n: number };
+const codes = () => countLogins(access.sessions);
 
 /** Sends the form of the page with these parameters. */
 async function decide(decision: string, changes: Record<string, string | null> = {}, as = cookie) {
@@ -37,17 +38,17 @@ test('it names the machine, who is signed in, where from, and what the machine w
 });
 
 test('looking changes nothing, letting in makes a code, and not letting in makes none', async () => {
-  const before = codes().n;
+  const before = codes();
   await see();
   const refused = await decide('refuse');
-  expect([refused.status, codes().n]).toEqual([200, before]);
+  expect([refused.status, codes()]).toEqual([200, before]);
   const back = goOnIn(refused.body) as URL;
   expect(back.href).toBe(
     `${REDIRECT_URI}?error=access_denied&state=a+state&iss=${encodeURIComponent(access.config.publicUrl)}`,
   );
   const let_in = await decide('let in');
   const there = goOnIn(let_in.body) as URL;
-  expect([let_in.status, codes().n, there.origin + there.pathname]).toEqual([200, before + 1, REDIRECT_URI]);
+  expect([let_in.status, codes(), there.origin + there.pathname]).toEqual([200, before + 1, REDIRECT_URI]);
   expect(Object.fromEntries(there.searchParams)).toEqual({
     code: expect.stringMatching(/^[\w-]{43}$/),
     state: 'a state',
@@ -67,7 +68,7 @@ test('without an address to go back to it shows the code, and leads nowhere', as
 });
 
 test('a form without a decision, or shown to somebody else, asks again and makes nothing', async () => {
-  const before = codes().n;
+  const before = codes();
   const fields = hiddenIn(await see());
   const bea = signInOwner(access, BEA.id);
   for (const [form, as] of [
@@ -81,7 +82,7 @@ test('a form without a decision, or shown to somebody else, asks again and makes
   // Whoever is signed out meanwhile is offered to send it again, which asks again.
   const out = await visit(world, '/developers/cli', { form: [...fields, ['decision', 'let in']] });
   expect([out.status, out.refusal, out.body.includes('<textarea name="decision"')]).toEqual([403, 'signed_out', false]);
-  expect(codes().n).toBe(before);
+  expect(codes()).toBe(before);
 });
 
 describe('what profilectl does not send is a page that says so, and leads nowhere', () => {
@@ -137,7 +138,7 @@ describe('what profilectl does not send is a page that says so, and leads nowher
   };
   for (const [name, values] of Object.entries(cases)) {
     test(name, async () => {
-      const before = codes().n;
+      const before = codes();
       const fields = hiddenIn(await see());
       for (const value of values) {
         const others = fields.filter(([field]) => field !== name);
@@ -151,7 +152,7 @@ describe('what profilectl does not send is a page that says so, and leads nowher
           expect(answer.body).not.toMatch(/<a href="(?!\/|mailto:)/);
         }
       }
-      expect(codes().n).toBe(before);
+      expect(codes()).toBe(before);
     });
   }
 
@@ -182,7 +183,7 @@ test('what a machine calls itself is a text without control characters, on every
   const name = `[2J"'></bdi><script>mark()</script>`;
   const code = await consentTo(own, ada, { machine });
   expect((await sendLogin(server, 'token', exchangeForm(code))).status).toBe(200);
-  const [token] = listPersonTokens(own.access, ownerToSign(own.access, ADA.id) as Signed);
+  const [token] = listSignIns(own.access, ownerToSign(own.access, ADA.id) as Signed, 'profilectl');
   expect([token?.machine.startsWith(name), [...(token?.machine ?? '')].length]).toEqual([true, 64]);
   const sessions = await visit(own, '/developers/sessions', { cookie: ada });
   for (const { body } of [page, sessions]) {
@@ -230,14 +231,14 @@ test('whoever has to sign in first comes back with every parameter, as an owner 
 });
 
 test('no foreign page lets anything in, and none frames the page', async () => {
-  const before = codes().n;
+  const before = codes();
   const form: [string, string][] = [...hiddenIn(await see()), ['decision', 'let in']];
   for (const site of ['cross-site', 'same-site', 'none']) {
     const headers = { ...SAME_ORIGIN, 'sec-fetch-site': site };
     const answer = await visit(world, '/developers/cli', { form, cookie, headers });
     expect([answer.status, answer.refusal, goOnIn(answer.body)]).toEqual([403, 'cross_site', null]);
   }
-  expect(codes().n).toBe(before);
+  expect(codes()).toBe(before);
   expect(valuesOf(await see(), 'content-security-policy')[0]).toContain("frame-ancestors 'none'");
 });
 
@@ -267,7 +268,7 @@ test('the sessions of a person tell of each login, and end one or all, of nobody
   ]);
   await visit(own, '/developers/sessions/end-all', { form: {}, cookie: own.cookie });
   const alive = own.access.sessions.sqlite
-    .query('SELECT identifier FROM person_tokens WHERE ended_at IS NULL')
+    .query("SELECT identifier FROM sign_ins WHERE kind = 'profilectl' AND ended_at IS NULL")
     .values();
   expect(alive).toEqual([[others]]);
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { pageWorld, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { countUnended } from '../../support/sessions-rows.ts';
 
 // Every form of the table, from every kind of page that could send it. A browser always tells the site of a page that sends
 // a form over HTTPS, and its origin.
@@ -36,8 +37,7 @@ async function codeOf(path: string, headers: Record<string, string>): Promise<st
 
 for (const { path } of PAGE_ROUTES.filter(({ method }) => method === 'POST')) {
   describe(`POST ${path}`, () => {
-    const sessions = () =>
-      world.access.sessions.sqlite.query('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL').get();
+    const sessions = () => countUnended(world.access.sessions, 'browser');
 
     test('nothing but a page of this very origin is believed, signed in or not', async () => {
       const before = sessions();

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createPages } from '../../../server/portal/pages.ts';
-import { beginSignIn } from '../../../shared/access/assertions.ts';
-import { emptyLog } from '../../../shared/access/sessions-file.ts';
+import { beginPasskeySignIn } from '../../../shared/access/assertions.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
+import { emptyLog } from '../../../shared/sessions-file/sessions-file.ts';
 import { countingCodes, testAccess } from '../../support/access.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
@@ -104,7 +104,7 @@ test.skipIf(NO_MOUNT !== null)(
 
 test('a form with a secret is not repeated, and one with a passkey’s answer comes without that', async () => {
   const { world } = await withoutDisk();
-  world.access.sessions.sqlite.run('ALTER TABLE hand_overs RENAME TO gone');
+  world.access.sessions.sqlite.run('ALTER TABLE tickets RENAME TO gone');
   const ticket = 'a'.repeat(43);
   const entered = await visit(world, '/developers/enter', { form: { ticket } });
   expect([entered.status, entered.body.includes(ticket), entered.body.includes('Send again')]).toEqual([
@@ -113,8 +113,7 @@ test('a form with a secret is not repeated, and one with a passkey’s answer co
     false,
   ]);
   expect(entered.body).toContain('go back to the page before this one, and send it again');
-  const { challenge } = beginSignIn(world.access);
-  world.access.sessions.sqlite.run('ALTER TABLE used_challenges RENAME TO gone_too');
+  const { challenge } = beginPasskeySignIn(world.access);
   const clientDataJSON = Buffer.from(JSON.stringify({ challenge })).toString('base64url');
   const response = { clientDataJSON, authenticatorData: 'spentspentsp', signature: 'spentspentsp' };
   const answer = {

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/portal/background.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { startSweeping } from '../../../server/portal/sign-in/sweeping.ts';
-import { type Binding, readBinding } from '../../../shared/access/binding.ts';
 import { tellOfSignIn } from '../../../shared/access/untold.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { endFoundKey } from '../../../shared/keys/found.ts';
+import type { Binding } from '../../../shared/sessions-file/whose.ts';
+import { readBinding } from '../../../shared/sign-ins/binding.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { eraseProfile } from '../../support/erase.ts';
@@ -262,7 +263,12 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     const world = await ownerWorld();
     for (const { id } of [ADA, BEA]) {
       const owner = readBinding(world.access.db, id) as Binding;
-      tellOfSignIn(world.access, owner, { address: '192.0.2.7', agent: 'New browser' }, world.clock.nowMs());
+      tellOfSignIn(
+        world.access.sessions.tables,
+        owner,
+        { address: '192.0.2.7', agent: 'New browser' },
+        world.clock.nowMs(),
+      );
     }
     await importLines(world.access, [{ ...BEA, email: 'another@example.org' }]);
     clearInterval(startSweeping(world.pages));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createPages } from '../../../server/portal/pages.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { listKeys } from '../../../shared/keys/view.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand } from '../../support/import.ts';

@@ -3,12 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EMPTY_POLICY } from '../../../server/portal/html/layout.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
-import { MOST_LISTED } from '../../../shared/access/sessions.ts';
+import { MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal } from '../../support/requests.ts';
+import { countUnended } from '../../support/sessions-rows.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const POLICY =
@@ -104,7 +105,7 @@ describe('refusals are pages, with the sentence and status that a program would 
     await importLines(broken.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
     const cookie = signInOwner(broken.access, 7);
     const faulty = await serverOfPages(broken);
-    broken.access.sessions.sqlite.run('ALTER TABLE sessions RENAME TO gone');
+    broken.access.sessions.sqlite.run('ALTER TABLE sign_ins RENAME TO gone');
     const answer = await fetchPage(faulty, '/developers', { headers: { cookie } });
     const page = await answer.text();
     expect([answer.status, answer.headers.get('x-error-code')]).toEqual([500, 'internal']);
@@ -253,8 +254,7 @@ test('of ever so many sessions the newest are listed, and all can be ended', asy
   expect([body.split('Signed in <time').length - 1, body.includes(`the newest ${MOST_LISTED}`)]).toEqual([200, true]);
   expect(body).toContain('This browser.');
   await visit(at, '/developers/sessions/end-all', { form: {}, cookie });
-  const { sqlite } = at.access.sessions;
-  expect(sqlite.query('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL').get()).toEqual({ n: 0 });
+  expect(countUnended(at.access.sessions, 'browser')).toBe(0);
 });
 
 test('DEVELOPER_PLATFORM=off makes the pages unknown paths', async () => {

@@ -7,13 +7,18 @@ import { createBackground, runInBackground, stopBackground } from '../../../serv
 import { NICENESS } from '../../../server/process/give-way.ts';
 import { createPortal, type PortalParts } from '../../../server/process/portal.ts';
 import { startWaking } from '../../../server/process/waking.ts';
-import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { write } from '../../../shared/db/write.ts';
 import { addSignInNotice } from '../../../shared/notices/people.ts';
+import {
+  closeSessionsFile,
+  openSessionsFile,
+  removeSessionsFile,
+} from '../../../shared/sessions-file/sessions-file.ts';
 import { serverOn, startTestServer } from '../../support/http.ts';
 import { fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { countSignInRows, countTickets } from '../../support/sessions-rows.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 type Parts = Partial<PortalParts> & { answerMs?: number };
@@ -151,8 +156,7 @@ test('what waits too long is refused as something that may have been done, as it
     'The thread for pages took too long',
   );
   beside.sqlite.run('ROLLBACK');
-  const count = beside.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM sign_in_codes');
-  while (count.get()?.n !== 1) await Bun.sleep(10);
+  while (countTickets(beside, 'sign-in code') !== 1) await Bun.sleep(10);
   closeSessionsFile(beside);
 }, 20_000);
 
@@ -230,8 +234,7 @@ test('where nobody asks for a page the thread is woken to delete what belongs to
     startWaking({ wake: wakeOne }, deps.config.databasePath, 10),
   ];
   try {
-    const count = sessions.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM sessions');
-    while (count.get()?.n !== 0 || woken.withFile < 3) await Bun.sleep(10);
+    while (countSignInRows(sessions, 'browser') !== 0 || woken.withFile < 3) await Bun.sleep(10);
     expect([threads.length, woken.without]).toEqual([1, 0]);
   } finally {
     for (const timer of timers) clearInterval(timer);

@@ -2,9 +2,9 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
-import { closeSessionsFile, openSessionsFile } from '../../../shared/access/sessions-file.ts';
+import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { profilectl } from '../../support/cli.ts';
 import { serverOn } from '../../support/http.ts';
@@ -46,9 +46,9 @@ test('a session and a limit are those of the whole server, however many workers 
   await server.stop();
   using file = new Database(`${deps.config.databasePath}.sessions`, { readonly: true });
   // One ask a minute is counted, in four rows, and makes a code.
-  expect(
-    file.query('SELECT (SELECT count(*) FROM mail_counts), (SELECT count(*) FROM sign_in_codes)').values(),
-  ).toEqual([[4, 1]]);
+  expect(file.query('SELECT (SELECT count(*) FROM mail_counts), (SELECT count(*) FROM tickets)').values()).toEqual([
+    [4, 1],
+  ]);
 });
 
 test('a restore ends every session and every person’s token at the next request', async () => {

@@ -6,6 +6,7 @@ import { countingCodes, testAccess } from '../../support/access.ts';
 import { importLines } from '../../support/import.ts';
 import type { PageAnswer } from '../../support/pages.ts';
 import { type PageWorld, sentAgain, valuesOf, visit } from '../../support/pages.ts';
+import { countTickets } from '../../support/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
@@ -181,7 +182,7 @@ describe('where nobody can sign in, the page says what to set and no code is mad
       expect(page.body).toContain(`set ${variable}`);
       const asked = await visit(at, '/developers/sign-in', { form: TYPED, ...sent });
       expect([asked.status, asked.refusal, valuesOf(asked, 'set-cookie')]).toEqual([503, 'no_sign_in', []]);
-      expect(at.access.sessions.sqlite.query('SELECT count(*) AS n FROM sign_in_codes').get()).toEqual({ n: 0 });
+      expect(countTickets(at.access.sessions, 'sign-in code')).toBe(0);
     });
   }
 });
@@ -198,20 +199,20 @@ test('a fault loses nothing of what was typed: it can be sent again, a code too,
   const at = await world();
   const { sqlite } = at.access.sessions;
   const typed = { ...TYPED, next: '/developers/sessions' };
-  sqlite.run('ALTER TABLE sign_in_codes RENAME TO gone');
+  sqlite.run('ALTER TABLE tickets RENAME TO gone');
   const failed = await visit(at, '/developers/sign-in', { form: { ...typed, name: 'A & <b>' } });
   expect([failed.status, failed.refusal]).toEqual([500, 'internal']);
   expect(failed.body).toContain('<dd>A &amp; &lt;b&gt;</dd>');
   expect(failed.body).toContain('<button>Send again</button>');
   expect(Object.fromEntries(sentAgain(failed.body))).toEqual({ ...typed, name: 'A & <b>' });
-  sqlite.run('ALTER TABLE gone RENAME TO sign_in_codes');
+  sqlite.run('ALTER TABLE gone RENAME TO tickets');
   const asked = await visit(at, '/developers/sign-in', { form: typed });
   const cookie = cookiesOf(asked);
-  sqlite.run('ALTER TABLE sign_in_codes RENAME TO gone');
+  sqlite.run('ALTER TABLE tickets RENAME TO gone');
   const form = { code: at.lastCode(), next: typed.next };
   const entered = await visit(at, '/developers/sign-in/code', { form, cookie });
   expect([entered.status, Object.fromEntries(sentAgain(entered.body))]).toEqual([500, form]);
-  sqlite.run('ALTER TABLE gone RENAME TO sign_in_codes');
+  sqlite.run('ALTER TABLE gone RENAME TO tickets');
   const again = await visit(at, '/developers/sign-in/code', { form: sentAgain(entered.body), cookie });
   expect([again.status, valuesOf(again, 'location')]).toEqual([303, ['/developers/sessions']]);
 });

@@ -2,12 +2,13 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { startSweeping } from '../../../server/portal/sign-in/sweeping.ts';
 import { askCode } from '../../../shared/access/codes.ts';
-import { closeSessionsFile, openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { CLIENT } from '../../support/access.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { fetchPage, pageWorld, signInOwner } from '../../support/pages.ts';
+import { countSignInRows, countTickets } from '../../support/sessions-rows.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
@@ -32,7 +33,7 @@ test('a server with visitors deletes what belongs to nobody any more', async () 
   const server = await serverOn(deps);
   expect((await fetchPage(server, '/developers')).status).toBe(200);
   using file = new Database(`${databasePath}.sessions`, { readonly: true });
-  await until(() => count(file, 'sessions') === 0);
+  await until(() => countSignInRows(file, 'browser') === 0);
   await server.stop();
 });
 
@@ -45,14 +46,14 @@ test('what is over is deleted again and again, client addresses 30 days after a 
     askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
     signInOwner(access, ADA.id);
     clock.advance(600_000);
-    await until(() => count(sqlite, 'sign_in_codes') === 0);
-    expect([count(sqlite, 'sessions'), count(sqlite, 'mail_counts')]).toEqual([1, 4]);
+    await until(() => countTickets(sqlite, 'sign-in code') === 0);
+    expect([countSignInRows(sqlite, 'browser'), count(sqlite, 'mail_counts')]).toEqual([1, 4]);
     sqlite.run('ALTER TABLE mail_counts RENAME TO elsewhere');
     clock.advance(38 * DAY_MS);
     await until(() => events.length > 0);
     expect(events[0]).toEqual(['warn', 'Sessions that are over could not be deleted.']);
     sqlite.run('ALTER TABLE elsewhere RENAME TO mail_counts');
-    await until(() => count(sqlite, 'sessions') === 0);
+    await until(() => countSignInRows(sqlite, 'browser') === 0);
     const { size } = Bun.file(`${access.sessions.path}-wal`);
     expect(size).toBe(0);
   } finally {

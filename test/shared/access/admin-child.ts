@@ -1,10 +1,10 @@
 import { addAdmin, inviteAdmin } from '../../../shared/access/admins.ts';
-import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { onBox } from '../../support/actors.ts';
 import { notedRandom } from '../../support/secret-search.ts';
 

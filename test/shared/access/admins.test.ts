@@ -2,17 +2,17 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin, inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
-import { beginSignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { listDecided } from '../../../shared/access/decided.ts';
 import { readEnrolment } from '../../../shared/access/enrolments.ts';
 import { confirmPasskey, listPasskeys, removePasskey } from '../../../shared/access/passkeys.ts';
 import { beginRegistration, register } from '../../../shared/access/registration.ts';
 import { relyingPartyOf } from '../../../shared/access/relying-party.ts';
-import { readSession } from '../../../shared/access/sessions.ts';
-import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
+import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, registerAt, secretOf, signIn } from '../../support/admins.ts';
@@ -48,7 +48,7 @@ describe('an admin', () => {
     confirmPasskey(access, passkey.id, OPERATOR);
     expect((await refusal(() => confirmPasskey(access, passkey.id, OPERATOR))).code).toBe('refused');
     const { token, signed } = await signIn(access, authenticator);
-    expect(readSession(access, token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
+    expect(readSignIn(access, 'browser', token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
     expect(signed.name).toBe('Grace');
     expect(listAdmins(access)).toMatchObject([{ state: 'confirmed', passkeys: [{ lastUsedAt: expect.any(String) }] }]);
     expect(listDecided(access.db, 10).map(({ event, by }) => `${by}: ${event}`)).toEqual([
@@ -90,10 +90,10 @@ describe('an admin', () => {
     const authenticator = await enrol(access, 'Grace');
     const { token } = await signIn(access, authenticator);
     expect(removeAdmin(access, 'grace', OPERATOR)).toEqual({ endedPasskeys: 1 });
-    expect(readSession(access, token)).toBeNull();
+    expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await refusal(() => signIn(access, authenticator))).message).toContain('not registered here');
     await enrol(access, 'Grace');
-    expect(readSession(access, token)).toBeNull();
+    expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
     expect((await refusal(() => removeAdmin(access, 'nobody', OPERATOR))).message).toBe('There is no admin nobody.');
   });
@@ -104,14 +104,14 @@ describe('an admin', () => {
     const { token } = await signIn(access, first);
     const older = inviteAdmin(access, 'grace', { keepPasskeys: true }, OPERATOR);
     expect(older).toMatchObject({ name: 'Grace', endedPasskeys: 0 });
-    expect(readSession(access, token)).toBeNull();
+    expect(readSignIn(access, 'browser', token)).toBeNull();
     const { address } = inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR);
     expect((await refusal(() => readEnrolment(access, secretOf(older.address)))).code).toBe('forbidden');
     const unconfirmed = await registerAt(access, address, 'Telephone');
     const again = await signIn(access, first);
     // Registered and never confirmed: not kept.
     expect(inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).endedPasskeys).toBe(1);
-    expect(readSession(access, again.token)).toBeNull();
+    expect(readSignIn(access, 'browser', again.token)).toBeNull();
     expect((await refusal(() => signIn(access, unconfirmed))).message).toContain('not registered here');
     const last = inviteAdmin(access, 'Grace', { keepPasskeys: false }, OPERATOR);
     expect(last.endedPasskeys).toBe(1);
@@ -137,7 +137,7 @@ describe('an admin', () => {
     expect((await refusal(() => removePasskey(access, { ...by, name: 'Ada' }, firstId))).code).toBe('refused');
     const { token } = await signIn(access, first);
     removePasskey(access, by, firstId);
-    expect(readSession(access, token)).toBeNull();
+    expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await refusal(() => signIn(access, first))).message).toContain('not registered here');
     expect((await signIn(access, second)).signed.name).toBe('Grace');
     expect((await refusal(() => removePasskey(access, by, waiting))).message).toContain('last passkey');
@@ -179,7 +179,7 @@ describe('an address where a passkey is registered', () => {
     expect((await refusal(() => register(access, secret, { credential, name: 'x' }, CLIENT))).message).toContain(
       'sent twice',
     );
-    const signInChallenge = beginSignIn(access).challenge;
+    const signInChallenge = beginPasskeySignIn(access).challenge;
     const foreign = { credential: authenticator.register(signInChallenge, user.handle), name: 'x' };
     expect((await refusal(() => register(access, secret, foreign, CLIENT))).message).toContain('begin again');
     const address = (of: string) => `https://api.example.org/developers/enrol#${of}`;
@@ -259,7 +259,7 @@ test('neither database nor sessions file holds a secret, a challenge or a token 
   const { address } = addAdmin(access, 'Grace', OPERATOR);
   const { challenge } = beginRegistration(access, secretOf(address));
   await enrol(access, 'Ada');
-  const signInChallenge = beginSignIn(access).challenge;
+  const signInChallenge = beginPasskeySignIn(access).challenge;
   const { token } = await signIn(access, await enrol(access, 'Joan'));
   const texts = ['', '-wal', '.sessions', '.sessions-wal'].map((suffix) =>
     readFileSync(access.config.databasePath + suffix, 'latin1'),
@@ -275,13 +275,13 @@ test('a passkey that is not known, or answers another challenge, signs nobody in
   const authenticator = await enrol(access, 'Grace');
   const stranger = createAuthenticator(relyingPartyOf(variables.PUBLIC_URL));
   expect((await refusal(() => signIn(access, stranger))).message).toContain('not registered here');
-  const { challenge } = beginSignIn(access);
+  const { challenge } = beginPasskeySignIn(access);
   const sent = authenticator.assert(challenge);
   await signInByPasskey(access, sent, CLIENT);
   expect((await refusal(() => signInByPasskey(access, sent, CLIENT))).message).toContain('sent twice');
   const made = authenticator.assert(Buffer.alloc(32, 1).toString('base64url'));
   expect((await refusal(() => signInByPasskey(access, made, CLIENT))).code).toBe('forbidden');
-  const late = beginSignIn(access).challenge;
+  const late = beginPasskeySignIn(access).challenge;
   access.clock.advance(5 * 60_000);
   expect((await refusal(() => signInByPasskey(access, authenticator.assert(late), CLIENT))).message).toContain(
     'longer than five minutes',

@@ -1,10 +1,10 @@
 import { consumeAssertion, signInByPasskey } from '../../../shared/access/assertions.ts';
-import { openSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 
 // A process of its own that sends an assertion: its arguments are the database and, as JSON, the assertion with the admin and
 // the decision that it is for, or alone where it is to sign in. It says that it is ready, begins at the next line, and

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Access } from '../../../shared/access/access.ts';
 import { addAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
-import { beginSignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { COSE_ALGORITHMS } from '../../../shared/access/passkey-keys.ts';
 import { confirmPasskey } from '../../../shared/access/passkeys.ts';
 import { beginRegistration, register } from '../../../shared/access/registration.ts';
@@ -69,7 +69,7 @@ test.skipIf(!hasChromium)('a passkey that Chromium makes is registered and signs
     await register(access, secret, { credential, name: 'Virtual' }, CLIENT);
     confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
     for (let time = 0; time < 2; time++) {
-      const { session } = await signInByPasskey(access, await page.evaluate(get, beginSignIn(access)), CLIENT);
+      const { session } = await signInByPasskey(access, await page.evaluate(get, beginPasskeySignIn(access)), CLIENT);
       seen.push(session.person.name);
     }
     await tools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });

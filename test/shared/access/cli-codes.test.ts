@@ -2,22 +2,16 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Access } from '../../../shared/access/access.ts';
 import { removeAdmin } from '../../../shared/access/admins.ts';
-import {
-  CLI_CODE_MS,
-  type CliConsent,
-  exchangeCliCode,
-  MOST_CLI_CODES,
-  makeCliCode,
-} from '../../../shared/access/cli-codes.ts';
-import { CODE_PERIOD_MS, CODE_TRIES } from '../../../shared/access/code-rows.ts';
+import { type CliConsent, exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import { listPersonTokens, readPersonToken } from '../../../shared/access/person-tokens.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { hashOf } from '../../../shared/access/tokens.ts';
 import { storeSignInNotices } from '../../../shared/access/untold.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { listSignIns, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { MOST_LOGINS, PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
@@ -25,6 +19,7 @@ import { importLines } from '../../support/import.ts';
 import { refusal } from '../../support/refusal.ts';
 import { rounds } from '../../support/rounds.ts';
 import { noteMail } from '../../support/secret-search.ts';
+import { countLogins, forgetLogins } from '../../support/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 const VERIFIERS = ['a', 'b'].map((letter) => letter.repeat(43));
@@ -107,7 +102,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
   let reuses = 0;
   let spent = 0;
   const run = async (steps: readonly Step[]) => {
-    access.sessions.sqlite.run('DELETE FROM cli_codes');
+    forgetLogins(access.sessions);
     const known: Known[] = [];
     const lives = [0, 0, 0];
     const ofPerson = (one: Known, who: number) => one.profile === who && one.life === lives[who];
@@ -127,10 +122,16 @@ test('a code becomes one token, by one use with its own secret at its own addres
         });
         known.push({
           ...{ code: made, profile: who, life: lives[who] as number, redirect: at, verifier: by },
-          ...{ madeAt: clock.nowMs(), triesLeft: CODE_TRIES, token: null, isTokenOver: false, isDropped: false },
+          ...{
+            madeAt: clock.nowMs(),
+            triesLeft: PURPOSES['sign-in code'].tries,
+            token: null,
+            isTokenOver: false,
+            isDropped: false,
+          },
         });
         const open = known.filter((one) => ofPerson(one, who) && one.token === null && !one.isDropped);
-        for (const one of open.slice(0, -MOST_CLI_CODES.person)) one.isDropped = true;
+        for (const one of open.slice(0, -MOST_LOGINS.person)) one.isDropped = true;
       },
       exchange: ({ code: which, redirect: at, verifier: by }: Extract<Step, { do: 'exchange' }>) => {
         const one = known.at(-1 - which);
@@ -138,7 +139,9 @@ test('a code becomes one token, by one use with its own secret at its own addres
         const [place, secret] = [at === 'same' ? one.redirect : at, by === 'same' ? one.verifier : by];
         const isTyped = one.redirect === TYPED;
         const isRight = place === one.redirect && secret === one.verifier;
-        const isInTime = clock.nowMs() < one.madeAt + (isTyped ? CODE_PERIOD_MS : CLI_CODE_MS);
+        const isInTime =
+          clock.nowMs() <
+          one.madeAt + (isTyped ? PURPOSES['sign-in code'].lifetimeMs : PURPOSES['login redirect'].lifetimeMs);
         const isOpen = one.token === null && !one.isDropped && ofPerson(one, one.profile) && one.triesLeft > 0;
         const token = exchange(access, one.code, {
           redirectUri: REDIRECTS[place] as null,
@@ -183,7 +186,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
       for (const one of known) {
         if (one.token === null) continue;
         const isAlive = !one.isTokenOver && ofPerson(one, one.profile);
-        expect(readPersonToken(access, one.token) !== null).toBe(isAlive);
+        expect(readSignIn(access, 'profilectl', one.token) !== null).toBe(isAlive);
       }
     }
   };
@@ -199,8 +202,8 @@ test('a code becomes one token, by one use with its own secret at its own addres
 
 test('a code works until its fifth minute, or tenth where it is typed, and not where the clock was set back', async () => {
   for (const [redirectUri, lengthMs] of [
-    [REDIRECTS[1] as string, CLI_CODE_MS],
-    [null, CODE_PERIOD_MS],
+    [REDIRECTS[1] as string, PURPOSES['login redirect'].lifetimeMs],
+    [null, PURPOSES['sign-in code'].lifetimeMs],
   ] as const) {
     const { access, clock, ada } = await world();
     const [late, last, back] = [0, 0, 0].map(() => make(access, ada, { redirectUri })) as [string, string, string];
@@ -218,14 +221,14 @@ test('a code that was used is remembered for a day: until then a second use ends
   const redirectUri = REDIRECTS[1] as string;
   const [early, forgotten] = [make(access, ada, { redirectUri }), make(access, ada)];
   const tokens = [exchange(access, early, { redirectUri }), exchange(access, forgotten)] as string[];
-  const isAlive = () => tokens.map((token) => readPersonToken(access, token) !== null);
+  const isAlive = () => tokens.map((token) => readSignIn(access, 'profilectl', token) !== null);
   clock.advance(DAY_MS - 1);
   sweepSessions(access.db, clock, access.sessions);
   expect(exchange(access, early, { redirectUri, verifier: VERIFIERS[1] as string })).toBeNull();
   expect(isAlive()).toEqual([false, true]);
   clock.advance(1);
   sweepSessions(access.db, clock, access.sessions);
-  expect(access.sessions.sqlite.query('SELECT count(*) FROM cli_codes').values()).toEqual([[0]]);
+  expect(countLogins(access.sessions)).toBe(0);
   expect([exchange(access, forgotten), ...isAlive()]).toEqual([null, false, true]);
 });
 
@@ -242,7 +245,7 @@ test('an owner is told of each login by mail with the machine’s name, and none
   sqlite.run("CREATE TRIGGER untold BEFORE INSERT ON untold_sign_ins BEGIN SELECT RAISE(ABORT, 'no room'); END");
   expect(() => exchange(access, code)).toThrow();
   sqlite.run('DROP TRIGGER untold');
-  expect(listPersonTokens(access, ada)).toHaveLength(1);
+  expect(listSignIns(access, ada, 'profilectl')).toHaveLength(1);
   expect(exchange(access, code)).not.toBeNull();
 });
 
@@ -251,36 +254,35 @@ test('an admin’s code makes an admin’s token, and none once the admin was re
   const grace: Signed = (await signIn(access, await enrol(access, 'Grace'))).signed;
   const [first, second] = [make(access, grace), make(access, grace)];
   const token = exchange(access, first) as string;
-  expect(readPersonToken(access, token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
+  expect(readSignIn(access, 'profilectl', token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
   removeAdmin(access, 'Grace', onBox('root'));
   expect(exchange(access, second)).toBeNull();
 });
 
 test('one person has 5 open codes, of which the oldest gives way; all have 1 000', async () => {
   const { access, clock, ada, bob } = await world();
-  const codes = Array.from({ length: MOST_CLI_CODES.person + 1 }, () => {
+  const codes = Array.from({ length: MOST_LOGINS.person + 1 }, () => {
     clock.advance(1);
     return make(access, ada);
   });
   expect(codes.map((code) => exchange(access, code) !== null)).toEqual([false, ...Array(5).fill(true)]);
-  const insert = access.sessions.sqlite.query(
-    "INSERT INTO cli_codes SELECT randomblob(32), 'x', NULL, 'x', NULL, NULL, 'admin' || ?, 1, NULL, ?, NULL, 5",
-  );
-  for (let count = 0; count < MOST_CLI_CODES.all - 1; count++) insert.run(count, clock.nowMs());
+  for (let count = 0; count < MOST_LOGINS.all - 1; count++) {
+    make(access, { kind: 'admin', name: `admin${count}`, generation: 1 });
+  }
   make(access, bob);
   expect(await refusal(() => make(access, ada))).toMatchObject({ code: 'too_many_pages' });
-  clock.advance(CODE_PERIOD_MS);
+  clock.advance(PURPOSES['sign-in code'].lifetimeMs);
   expect(exchange(access, make(access, ada))).not.toBeNull();
 });
 
 test('one person logs in 20 times a day at most, and others do not wait for it', async () => {
   const { access, clock, ada, bob } = await world();
-  for (let count = 0; count < MOST_CLI_CODES.day; count++) {
+  for (let count = 0; count < MOST_LOGINS.day; count++) {
     expect(exchange(access, make(access, ada))).not.toBeNull();
     clock.advance(60_000);
   }
   const late = await refusal(() => make(access, ada));
-  const firstIsForgottenIn = DAY_MS / 1000 - MOST_CLI_CODES.day * 60;
+  const firstIsForgottenIn = DAY_MS / 1000 - MOST_LOGINS.day * 60;
   expect(late).toMatchObject({ code: 'too_many_requests', details: { retryAfterSeconds: firstIsForgottenIn } });
   expect(exchange(access, make(access, bob))).not.toBeNull();
   clock.advance(firstIsForgottenIn * 1000);

@@ -3,15 +3,21 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import { endSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
-import { closeSessionsFile, openSessionsFile, removeSessionsFile } from '../../../shared/access/sessions-file.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
+import {
+  closeSessionsFile,
+  openSessionsFile,
+  removeSessionsFile,
+} from '../../../shared/sessions-file/sessions-file.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { endSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { startLineChild } from '../../support/line-child.ts';
 import { rounds } from '../../support/rounds.ts';
+import { countSignInRows } from '../../support/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -127,9 +133,9 @@ function createRun(
       const now = clock.nowMs();
       const one = sessions.findLast((session) => session.profile === of && isAlive(session, now));
       const owner = ownerToSign(access, of);
-      const session = one === undefined ? null : readSession(access, one.token);
+      const session = one === undefined ? null : readSignIn(access, 'browser', one.token);
       if (one === undefined || owner === null || session === null) return;
-      expect(endSession(access, owner, session.id)).toBe(true);
+      expect(endSignIn(access, owner, session.id)).toBe(true);
       one.isEnded = true;
     },
     'end all': ({ profile: of }: { profile: number }) => {
@@ -151,7 +157,7 @@ function createRun(
     act: async (step: Step) => {
       await (steps[step.do] as (of: Step) => unknown)(step);
       for (const one of sessions) {
-        expect(readSession(access, one.token)?.person.kind === 'owner').toBe(isAlive(one, clock.nowMs()));
+        expect(readSignIn(access, 'browser', one.token)?.person.kind === 'owner').toBe(isAlive(one, clock.nowMs()));
       }
     },
     close: () => closeSessionsFile(access.sessions),
@@ -202,6 +208,5 @@ test('of two processes that enter the same code at once one signs in', async () 
     const said = await Promise.all(children.map(({ next }) => next()));
     expect(said.sort()).toEqual(['false', 'true']);
   }
-  const { n } = access.sessions.sqlite.query('SELECT count(*) AS n FROM sessions').get() as { n: number };
-  expect(n).toBe(30);
+  expect(countSignInRows(access.sessions, 'browser')).toBe(30);
 }, 30_000);

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Access } from '../../../shared/access/access.ts';
 import { newCode, readCode, showCode } from '../../../shared/access/code-text.ts';
 import { askCode, type Entered, enterCode } from '../../../shared/access/codes.ts';
-import { readSession } from '../../../shared/access/sessions.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { systemRandom } from '../../../shared/random.ts';
+import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
@@ -58,7 +58,11 @@ describe('a code', () => {
     const { browserSecret } = ask();
     const entered = enter(browserSecret, lastCode());
     if (!entered.isSignedIn) throw new Error('not signed in');
-    expect(readSession(access, entered.token)?.person).toMatchObject({ kind: 'owner', name: 'owner', profileId: 1 });
+    expect(readSignIn(access, 'browser', entered.token)?.person).toMatchObject({
+      kind: 'owner',
+      name: 'owner',
+      profileId: 1,
+    });
     expect(entered.isNewBrowser).toBe(true);
     expect(enter(browserSecret, lastCode())).toEqual({ isSignedIn: false, why: 'wrong' });
   });

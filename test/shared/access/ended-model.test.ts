@@ -1,17 +1,16 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readBinding } from '../../../shared/access/binding.ts';
 import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
 import { enterHandOver } from '../../../shared/access/hand-over.ts';
 import { isKnownBrowser } from '../../../shared/access/known-browsers.ts';
-import { beginPersonToken, readPersonToken } from '../../../shared/access/person-tokens.ts';
 import { removeToken } from '../../../shared/access/platform-tokens.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { hashOf, newToken } from '../../../shared/access/tokens.ts';
+import { hashOf, newToken } from '../../../shared/sessions-file/tokens.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign, readBinding } from '../../../shared/sign-ins/binding.ts';
+import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
@@ -93,27 +92,28 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
   const signed = (id: number) => ownerToSign(access, id) as Signed;
   const begin: Record<Thing['kind'], (id: number) => () => boolean> = {
     session: (id) => {
-      const { token } = beginSession(access, signed(id), CLIENT);
-      return () => readSession(access, token) !== null;
+      const { token } = beginSignIn(access, signed(id), { client: CLIENT });
+      return () => readSignIn(access, 'browser', token) !== null;
     },
     'session of a hand-over': (id) => {
       const token = handedOver(id);
-      return () => readSession(access, token) !== null;
+      return () => readSignIn(access, 'browser', token) !== null;
     },
     token: (id) => {
-      const { token } = beginPersonToken(access, signed(id), { machine: 'laptop', client: CLIENT });
-      return () => readPersonToken(access, token) !== null;
+      const { token } = beginSignIn(access, signed(id), { machine: 'laptop', client: CLIENT });
+      return () => readSignIn(access, 'profilectl', token) !== null;
     },
     'token of a hand-over': (id) => {
-      const by = readSession(access, handedOver(id))?.signed as Signed;
-      const { token } = beginPersonToken(access, by, { machine: 'laptop', client: CLIENT });
-      return () => readPersonToken(access, token) !== null;
+      const by = readSignIn(access, 'browser', handedOver(id))?.signed as Signed;
+      const { token } = beginSignIn(access, by, { machine: 'laptop', client: CLIENT });
+      return () => readSignIn(access, 'profilectl', token) !== null;
     },
     'known browser': (id) => {
       const ticket = ticketFor(access, id, opener);
       const { knownBrowser, token } = enterHandOver(access, ticket, null, CLIENT);
-      expect(readSession(access, token)).not.toBeNull();
-      return () => isKnownBrowser(sqlite, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
+      expect(readSignIn(access, 'browser', token)).not.toBeNull();
+      return () =>
+        isKnownBrowser(access.sessions.tables, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
     },
     code: (id) => {
       sqlite.run('DELETE FROM mail_counts');
@@ -125,7 +125,7 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
     },
     'code for profilectl': (id) => {
       // Used ones count for a day.
-      sqlite.run('DELETE FROM cli_codes WHERE token_made IS NOT NULL');
+      sqlite.run('DELETE FROM tickets WHERE made_into IS NOT NULL');
       // A wrong code is a try of all that wait for the same secret.
       const verifier = newToken(access.random);
       const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
@@ -181,18 +181,14 @@ test('what was ended lets nobody in again, and a change of case ends nothing: a 
       'end all': ({ profile: of }: { profile: number }) => {
         endAllSignIns(access, signed(of));
         for (const one of things) if (one.profile === of) one.isOver = true;
-        for (const table of ['sessions', 'person_tokens']) {
-          const alive = `SELECT count(*) FROM ${table} WHERE profile_id = ? AND ended_at IS NULL`;
-          expect(sqlite.query(alive).values(of)).toEqual([[0]]);
-        }
+        const alive = 'SELECT count(*) FROM sign_ins WHERE profile_id = ? AND ended_at IS NULL';
+        expect(sqlite.query(alive).values(of)).toEqual([[0]]);
       },
       'remove token': () => {
         removeToken(access, opener, onBox('root'));
         for (const one of things) if (OPENED.includes(one.kind)) one.isOver = true;
-        for (const table of ['sessions', 'person_tokens']) {
-          const alive = `SELECT count(*) FROM ${table} WHERE opened_by = ? AND ended_at IS NULL`;
-          expect(sqlite.query(alive).values(opener)).toEqual([[0]]);
-        }
+        const alive = 'SELECT count(*) FROM sign_ins WHERE opened_by = ? AND ended_at IS NULL';
+        expect(sqlite.query(alive).values(opener)).toEqual([[0]]);
         opener = openerFor(access);
       },
       sweep: () => sweepSessions(access.db, access.clock, access.sessions),

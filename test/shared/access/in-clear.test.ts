@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Access } from '../../../shared/access/access.ts';
 import { addAdmin } from '../../../shared/access/admins.ts';
-import { beginSignIn } from '../../../shared/access/assertions.ts';
+import { beginPasskeySignIn } from '../../../shared/access/assertions.ts';
 import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
 import { newCode, showCode } from '../../../shared/access/code-text.ts';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
-import { endSession, readSession } from '../../../shared/access/sessions.ts';
-import { hashOf } from '../../../shared/access/tokens.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
+import { endSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
@@ -79,7 +79,7 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   // One admin signs in, and another is invited; a challenge stays open.
   const signed = await signIn(access, await enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
-  beginSignIn(access);
+  beginPasskeySignIn(access);
   // Three profilectl are let in; one code becomes a token, whose random bytes stand in no code.
   const { signed: ada } = entered.session;
   const redirectUri = 'http://127.0.0.1:4711/callback';
@@ -90,8 +90,8 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   const exchange = { code: used, redirectUri, verifier: 'v' };
   const { token } = exchangeCliCode({ ...access, random: notedRandom }, exchange, CLIENT);
   noteMail(token);
-  endSession(access, ada, entered.session.id);
-  expect(readSession(access, signed.token)).not.toBeNull();
+  endSignIn(access, ada, entered.session.id);
+  expect(readSignIn(access, 'browser', signed.token)).not.toBeNull();
 
   const files = bytesOfFiles(access.folder);
   // The search would find what is there: the session is stored by its hash.

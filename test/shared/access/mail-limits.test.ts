@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { openBrowserSecret } from '../../../shared/access/browser-secret.ts';
 import { askCode, enterCode } from '../../../shared/access/codes.ts';
-import { hashOf } from '../../../shared/access/tokens.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
 import { importLines } from '../../support/import.ts';
 import { createMailCounter } from '../../support/mail-counter.ts';
@@ -64,7 +64,7 @@ async function world() {
   /** Whether an ask was admitted: then there is a code, though perhaps nobody knows it. */
   const isAdmitted = ({ browserSecret }: { browserSecret: string }) => {
     const secret = openBrowserSecret(access.sessions, browserSecret) as string;
-    return sqlite.query('SELECT 1 FROM sign_in_codes WHERE secret_hash = ?').get(hashOf(secret)) !== null;
+    return sqlite.query('SELECT 1 FROM tickets WHERE used_at IS NULL AND found_by = ?').get(hashOf(secret)) !== null;
   };
   const mails = () => {
     try {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { readFlags } from '../../../cli/keys/command.ts';
 import { fieldsOf, readDecision } from '../../../server/portal/passkeys/decision-form.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { GRANT } from '../../../shared/keys/input-groups.ts';
 import { FIELDS } from '../../../shared/keys/inputs.ts';
 import { parseInput } from '../../../shared/keys/parse-input.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';

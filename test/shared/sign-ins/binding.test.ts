@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isSameBinding, readBinding } from '../../../shared/access/binding.ts';
+import { isSameBinding, readBinding } from '../../../shared/sign-ins/binding.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { exportText, importLines } from '../../support/import.ts';
@@ -51,9 +51,9 @@ test('a generation is no part of an export', async () => {
 });
 
 test('a binding is of one profile, row and address', () => {
-  const one = { profileId: 1, generation: 7, addressHash: new Uint8Array([1, 2]) };
-  expect(isSameBinding(one, { ...one, addressHash: new Uint8Array([1, 2]) })).toBe(true);
-  for (const other of [{ profileId: 2 }, { generation: 8 }, { addressHash: new Uint8Array([1, 3]) }]) {
+  const one = { profileId: 1, generation: 7, addressHash: Buffer.from([1, 2]) };
+  expect(isSameBinding(one, { ...one, addressHash: Buffer.from([1, 2]) })).toBe(true);
+  for (const other of [{ profileId: 2 }, { generation: 8 }, { addressHash: Buffer.from([1, 3]) }]) {
     expect(isSameBinding(one, { ...one, ...other })).toBe(false);
   }
 });

@@ -1,27 +1,28 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import type { Access } from '../../../shared/access/access.ts';
-import { type Binding, readBinding } from '../../../shared/access/binding.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
 import { enterHandOver } from '../../../shared/access/hand-over.ts';
 import { isKnownBrowser } from '../../../shared/access/known-browsers.ts';
-import { SESSION_PERIODS, type Signed } from '../../../shared/access/session-row.ts';
-import {
-  beginSession,
-  countSessions,
-  endSession,
-  listSessions,
-  MOST_LISTED,
-  noteUse,
-  ownerToSign,
-  readSession,
-} from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import type { Binding, Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign, readBinding } from '../../../shared/sign-ins/binding.ts';
+import { PERIODS } from '../../../shared/sign-ins/periods.ts';
+import {
+  beginSignIn,
+  countSignIns,
+  endSignIn,
+  listSignIns,
+  MOST_LISTED,
+  noteUse,
+  readSignIn,
+} from '../../../shared/sign-ins/sign-ins.ts';
 import { testAccess, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
+import { countSignInRows } from '../../support/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,7 +36,7 @@ async function world() {
   const clock = testClock();
   const access = testAccess({ clock });
   await importLines(access, [ADA, BOB]);
-  return { access, clock, signIn: (id = 1) => beginSession(access, signed(access, id), CLIENT) };
+  return { access, clock, signIn: (id = 1) => beginSignIn(access, signed(access, id), { client: CLIENT }) };
 }
 
 function signed(access: Access, id: number): Signed {
@@ -47,11 +48,15 @@ test('a session is found by its token and by nothing else, and names whose it is
   const one = signIn();
   const two = signIn(2);
   expect(one.token).toMatch(/^[\w-]{43}$/);
-  expect(readSession(access, one.token)?.person).toMatchObject({ kind: 'owner', name: 'owner', profileId: 1 });
-  expect(readSession(access, two.token)?.person).toMatchObject({ profileId: 2 });
-  expect(readSession(access, one.token)?.client).toEqual(CLIENT);
+  expect(readSignIn(access, 'browser', one.token)?.person).toMatchObject({
+    kind: 'owner',
+    name: 'owner',
+    profileId: 1,
+  });
+  expect(readSignIn(access, 'browser', two.token)?.person).toMatchObject({ profileId: 2 });
+  expect(readSignIn(access, 'browser', one.token)?.client).toEqual(CLIENT);
   for (const wrong of ['', one.token.slice(1), `${one.token} `, one.token.toLowerCase()]) {
-    expect(readSession(access, wrong)).toBeNull();
+    expect(readSignIn(access, 'browser', wrong)).toBeNull();
   }
 });
 
@@ -61,14 +66,14 @@ test('a session ends unused after a day, and used after seven days', async () =>
   const used = signIn().token;
   for (let hours = 1; hours <= 7 * 24; hours++) {
     clock.advance(HOUR_MS - 1);
-    const session = readSession(access, used);
+    const session = readSignIn(access, 'browser', used);
     expect(session).not.toBeNull();
     if (session !== null) noteUse(access, session);
-    expect(readSession(access, unused) === null).toBe(hours > 24);
+    expect(readSignIn(access, 'browser', unused) === null).toBe(hours > 24);
     clock.advance(1);
   }
-  expect(readSession(access, used)).toBeNull();
-  expect(SESSION_PERIODS.admin).toEqual({ idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS });
+  expect(readSignIn(access, 'browser', used)).toBeNull();
+  expect(PERIODS.browser.admin).toEqual({ idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS });
 });
 
 test('the last use is written at most once a minute', async () => {
@@ -78,7 +83,7 @@ test('the last use is written at most once a minute', async () => {
   const before = changes();
   for (let second = 0; second < 600; second++) {
     clock.advance(1_000);
-    const session = readSession(access, token);
+    const session = readSignIn(access, 'browser', token);
     if (session !== null) noteUse(access, session);
   }
   expect(changes() - before).toBe(10);
@@ -107,10 +112,10 @@ describe('at the next look a session is over where', () => {
       const ada = signIn().token;
       const bob = signIn(2).token;
       await act(access);
-      expect(readSession(access, ada)).toBeNull();
-      expect(readSession(access, bob)).not.toBeNull();
+      expect(readSignIn(access, 'browser', ada)).toBeNull();
+      expect(readSignIn(access, 'browser', bob)).not.toBeNull();
       const now = ownerToSign(access, 1);
-      if (now !== null) expect(listSessions(access, now)).toEqual([]);
+      if (now !== null) expect(listSignIns(access, now, 'browser')).toEqual([]);
     });
   }
 });
@@ -119,23 +124,23 @@ test('a new username, text or ban leaves a session alone', async () => {
   const { access, signIn } = await world();
   const { token } = signIn();
   await importLines(access, [{ ...ADA, username: 'lovelace', displayName: 'Countess', banned: true }]);
-  expect(readSession(access, token)).not.toBeNull();
+  expect(readSignIn(access, 'browser', token)).not.toBeNull();
 });
 
 test('people see and end their own sessions only, one or all', async () => {
   const { access, clock, signIn } = await world();
   const [first, second, third, others] = [signIn(), signIn(), signIn(), signIn(2)];
   const ada = signed(access, 1);
-  expect(listSessions(access, ada).map(({ id }) => id)).toEqual(
-    [third, second, first].map(({ session }) => session.id),
+  expect(listSignIns(access, ada, 'browser').map(({ id }) => id)).toEqual(
+    [third, second, first].map(({ signIn }) => signIn.id),
   );
-  expect(endSession(access, ada, others.session.id)).toBe(false);
+  expect(endSignIn(access, ada, others.signIn.id)).toBe(false);
   clock.advance(MINUTE_MS);
-  expect(endSession(access, ada, second.session.id)).toBe(true);
-  expect(endSession(access, ada, second.session.id)).toBe(false);
-  const alive = () => [first, second, third, others].map(({ token }) => readSession(access, token) !== null);
+  expect(endSignIn(access, ada, second.signIn.id)).toBe(true);
+  expect(endSignIn(access, ada, second.signIn.id)).toBe(false);
+  const alive = () => [first, second, third, others].map(({ token }) => readSignIn(access, 'browser', token) !== null);
   expect(alive()).toEqual([true, false, true, true]);
-  expect(listSessions(access, ada).map(({ endedAtMs }) => endedAtMs !== null)).toEqual([false, false, true]);
+  expect(listSignIns(access, ada, 'browser').map(({ endedAtMs }) => endedAtMs !== null)).toEqual([false, false, true]);
   expect(endAllSignIns(access, ada)).toEqual({ sessions: 2, logins: 0 });
   expect(alive()).toEqual([false, false, false, true]);
   expect(endAllSignIns(access, ada)).toEqual({ sessions: 0, logins: 0 });
@@ -147,7 +152,7 @@ test('ending everything forgets the browsers that the owner has used, but for th
   const enter = (uid: number) => enterHandOver(access, ticketFor(access, uid), null, CLIENT).knownBrowser;
   const [mine, others, bobs] = [enter(1), enter(1), enter(2)];
   const isKnown = (cookie: string, id: number) =>
-    isKnownBrowser(access.sessions.sqlite, cookie, readBinding(access.db, id) as Binding, nowMs);
+    isKnownBrowser(access.sessions.tables, cookie, readBinding(access.db, id) as Binding, nowMs);
   endAllSignIns(access, signed(access, 1), mine);
   expect([isKnown(mine, 1), isKnown(others, 1), isKnown(bobs, 2)]).toEqual([true, false, true]);
   endAllSignIns(access, signed(access, 1));
@@ -156,34 +161,34 @@ test('ending everything forgets the browsers that the owner has used, but for th
 
 test('however many sessions were ended since, one that lives is listed', async () => {
   const { access, signIn } = await world();
-  const { session } = signIn();
+  const { signIn: session } = signIn();
   const ada = signed(access, 1);
-  for (let count = 0; count < MOST_LISTED; count++) endSession(access, ada, signIn().session.id);
-  expect(listSessions(access, ada)[0]).toMatchObject({ id: session.id, endedAtMs: null });
+  for (let count = 0; count < MOST_LISTED; count++) endSignIn(access, ada, signIn().signIn.id);
+  expect(listSignIns(access, ada, 'browser')[0]).toMatchObject({ id: session.id, endedAtMs: null });
 });
 
 test('an ended session is shown for 30 days with time and client address', async () => {
   const { access, clock, signIn } = await world();
-  const { session } = signIn();
+  const { signIn: session } = signIn();
   const ada = signed(access, 1);
-  endSession(access, ada, session.id);
+  endSignIn(access, ada, session.id);
   clock.advance(30 * DAY_MS - 1);
-  expect(listSessions(access, ada)).toMatchObject([{ client: CLIENT, endedAtMs: session.startedAtMs }]);
+  expect(listSignIns(access, ada, 'browser')).toMatchObject([{ client: CLIENT, endedAtMs: session.startedAtMs }]);
   clock.advance(1);
-  expect(listSessions(access, ada)).toEqual([]);
+  expect(listSignIns(access, ada, 'browser')).toEqual([]);
 });
 
 test('however the clock jumps, a session is never alive at a time outside its period', async () => {
   const { access, clock, signIn } = await world();
-  const { token, session } = signIn();
+  const { token, signIn: session } = signIn();
   clock.advance(-30_000);
-  expect(readSession(access, token)).not.toBeNull();
+  expect(readSignIn(access, 'browser', token)).not.toBeNull();
   clock.advance(-DAY_MS);
-  expect(readSession(access, token)).toBeNull();
+  expect(readSignIn(access, 'browser', token)).toBeNull();
   clock.advance(DAY_MS + 30_000 + 8 * DAY_MS);
-  expect(readSession(access, token)).toBeNull();
+  expect(readSignIn(access, 'browser', token)).toBeNull();
   clock.advance(-8 * DAY_MS);
-  expect(readSession(access, token)?.id).toBe(session.id);
+  expect(readSignIn(access, 'browser', token)?.id).toBe(session.id);
 });
 
 test('the file is for its owner alone and holds no token', async () => {
@@ -206,30 +211,30 @@ test('with 10 000 sessions each is found by its own token, one person’s are en
   const [bobs, owner] = [signIn(2), signed(access, 1)];
   const more = sqlite.query(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
-       INSERT INTO sessions (token_hash, profile_id, address_hash, generation, started_at, last_used_at, client_address,
-         client_agent)
-       SELECT randomblob(32), profile_id, address_hash, generation, started_at, last_used_at, client_address, client_agent
-         FROM n, sessions WHERE id = ?`,
+       INSERT INTO sign_ins (kind, token_hash, profile_id, address_hash, generation, started_at, last_used_at, idle_until,
+         ends_at, client_address, client_agent)
+       SELECT kind, randomblob(32), profile_id, address_hash, generation, started_at, last_used_at, idle_until,
+         ends_at, client_address, client_agent FROM n, sign_ins WHERE id = ?`,
   );
-  for (const { session } of [mine, bobs]) more.run(session.id);
+  for (const { signIn } of [mine, bobs]) more.run(signIn.id);
   const nowMs = clock.nowMs();
-  expect(countSessions(access.sessions, nowMs)).toBe(10_000);
+  expect(countSignIns(access.sessions, 'browser', nowMs)).toBe(10_000);
   const last = signIn();
-  for (const { token, session } of [mine, bobs, last]) expect(readSession(access, token)?.id).toBe(session.id);
-  expect(listSessions(access, owner)).toHaveLength(MOST_LISTED);
-  expect(listSessions(access, owner)[0]?.id).toBe(last.session.id);
+  for (const { token, signIn } of [mine, bobs, last]) expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
+  expect(listSignIns(access, owner, 'browser')).toHaveLength(MOST_LISTED);
+  expect(listSignIns(access, owner, 'browser')[0]?.id).toBe(last.signIn.id);
   sweepSessions(access.db, clock, access.sessions);
   expect(endAllSignIns(access, owner).sessions).toBe(5_001);
-  expect([mine, last, bobs].map(({ token }) => readSession(access, token)?.id ?? null)).toEqual([
+  expect([mine, last, bobs].map(({ token }) => readSignIn(access, 'browser', token)?.id ?? null)).toEqual([
     null,
     null,
-    bobs.session.id,
+    bobs.signIn.id,
   ]);
-  expect(countSessions(access.sessions, nowMs)).toBe(5_000);
+  expect(countSignIns(access.sessions, 'browser', nowMs)).toBe(5_000);
   clock.advance(30 * DAY_MS);
   sweepSessions(access.db, clock, access.sessions);
-  expect(sqlite.query('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 5_000 });
+  expect(countSignInRows(sqlite, 'browser')).toBe(5_000);
   clock.advance(DAY_MS);
   sweepSessions(access.db, clock, access.sessions);
-  expect(sqlite.query('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 0 });
+  expect(countSignInRows(sqlite, 'browser')).toBe(0);
 });

@@ -2,26 +2,27 @@ import { describe, expect, test } from 'bun:test';
 import type { Access } from '../../../shared/access/access.ts';
 import { inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
 import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import {
-  beginPersonToken,
-  endPersonToken,
-  endShownToken,
-  listPersonTokens,
-  MOST_TOKENS_LISTED,
-  notePersonTokenUse,
-  readPersonToken,
-} from '../../../shared/access/person-tokens.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { ownerToSign } from '../../../shared/access/sessions.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { newTokenText, readTokenText } from '../../../shared/access/token-text.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import {
+  beginSignIn,
+  endShownLogin,
+  endSignIn,
+  listSignIns,
+  MOST_LISTED,
+  noteUse,
+  readSignIn,
+} from '../../../shared/sign-ins/sign-ins.ts';
+import { newTokenText, readTokenText } from '../../../shared/sign-ins/token-text.ts';
 import { testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { notedRandom } from '../../support/secret-search.ts';
+import { countSignInRows } from '../../support/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,9 +36,11 @@ async function world() {
   await importLines(access, [ADA, BOB]);
   const [ada, bob] = [ownerOf(access, 1), ownerOf(access, 2)];
   const grace: Signed = (await signIn(access, await enrol(access, 'Grace'))).signed;
-  const begin = (signed: Signed, machine = 'laptop') =>
-    beginPersonToken(access, signed, { machine, client: { address: '192.0.2.7' } });
-  const isAlive = ({ token }: { token: string }) => readPersonToken(access, token) !== null;
+  const begin = (signed: Signed, machine = 'laptop') => {
+    const { token, signIn } = beginSignIn(access, signed, { machine, client: { address: '192.0.2.7' } });
+    return { token, identifier: readTokenText(token)?.identifier ?? '', endsAtMs: signIn.endsAtMs };
+  };
+  const isAlive = ({ token }: { token: string }) => readSignIn(access, 'profilectl', token) !== null;
   return { access, clock, ada, bob, grace, begin, isAlive };
 }
 
@@ -49,7 +52,7 @@ test('a token says whose it is and where it was given, and no other text does', 
   const { access, ada, grace, begin } = await world();
   const [one, two] = [begin(ada, 'desk'), begin(grace)];
   expect(readTokenText(one.token)).toEqual({ prefix: 'plt', identifier: one.identifier });
-  expect(readPersonToken(access, one.token)).toMatchObject({
+  expect(readSignIn(access, 'profilectl', one.token)).toMatchObject({
     identifier: one.identifier,
     signed: { kind: 'owner', profileId: 1, generation: ada.generation },
     person: { kind: 'owner', name: 'owner', profileId: 1 },
@@ -57,10 +60,10 @@ test('a token says whose it is and where it was given, and no other text does', 
     endsAtMs: one.endsAtMs,
   });
   const admin = { kind: 'admin', name: 'Grace', hasAsserted: false } as const;
-  expect(readPersonToken(access, two.token)?.person).toEqual(admin);
+  expect(readSignIn(access, 'profilectl', two.token)?.person).toEqual(admin);
   const stranger = newTokenText('plt', notedRandom).token;
   for (const wrong of ['', one.token.slice(1), one.token.replace('plt', 'plp'), `${one.token} `, stranger]) {
-    expect(readPersonToken(access, wrong)).toBeNull();
+    expect(readSignIn(access, 'profilectl', wrong)).toBeNull();
   }
 });
 
@@ -81,9 +84,9 @@ test('an owner’s token ends unused after 30 days, and used after 90', async ()
   expect(used.endsAtMs).toBe(clock.nowMs() + 90 * DAY_MS);
   for (let day = 1; day <= 90; day++) {
     clock.advance(DAY_MS - 1);
-    const token = readPersonToken(access, used.token);
+    const token = readSignIn(access, 'profilectl', used.token);
     expect(token).not.toBeNull();
-    if (token !== null) notePersonTokenUse(access, token);
+    if (token !== null) noteUse(access, token);
     expect(isAlive(unused)).toBe(day <= 30);
     clock.advance(1);
   }
@@ -96,9 +99,9 @@ test('an admin’s token ends after 12 hours, however much it is used', async ()
   expect(one.endsAtMs).toBe(clock.nowMs() + 12 * HOUR_MS);
   for (let hour = 1; hour <= 12; hour++) {
     clock.advance(HOUR_MS - 1);
-    const token = readPersonToken(access, one.token);
+    const token = readSignIn(access, 'profilectl', one.token);
     expect(token).not.toBeNull();
-    if (token !== null) notePersonTokenUse(access, token);
+    if (token !== null) noteUse(access, token);
     clock.advance(1);
   }
   expect(isAlive(one)).toBe(false);
@@ -111,11 +114,11 @@ test('the last use is written at most once a minute', async () => {
   const before = changes();
   for (let second = 0; second < 300; second++) {
     clock.advance(1_000);
-    const read = readPersonToken(access, token);
-    if (read !== null) notePersonTokenUse(access, read);
+    const read = readSignIn(access, 'profilectl', token);
+    if (read !== null) noteUse(access, read);
   }
   expect(changes() - before).toBe(5);
-  expect(listPersonTokens(access, ada)[0]?.lastUsedAtMs).toBe(clock.nowMs());
+  expect(listSignIns(access, ada, 'profilectl')[0]?.lastUsedAtMs).toBe(clock.nowMs());
 });
 
 describe('at the next look an owner’s tokens are over where', () => {
@@ -135,10 +138,12 @@ describe('at the next look an owner’s tokens are over where', () => {
       await act(access);
       expect([isAlive(ofAda), isAlive(ofBob)]).toEqual([false, true]);
       const now = ownerToSign(access, 1);
-      if (now !== null) expect(listPersonTokens(access, now)).toEqual([]);
+      if (now !== null) expect(listSignIns(access, now, 'profilectl')).toEqual([]);
       // The sweep leaves nothing of it in the file.
       sweepSessions(access.db, clock, access.sessions);
-      const rows = access.sessions.sqlite.query('SELECT profile_id FROM person_tokens').values();
+      const rows = access.sessions.sqlite
+        .query('SELECT profile_id FROM sign_ins WHERE profile_id IS NOT NULL')
+        .values();
       expect(rows).toEqual([[2]]);
     });
   }
@@ -167,42 +172,45 @@ test('people see and end their own tokens only, one or all', async () => {
   const first = begin(ada, 'first');
   clock.advance(1_000);
   const [second, other] = [begin(ada, 'second'), begin(bob)];
-  expect(listPersonTokens(access, ada).map(({ machine }) => machine)).toEqual(['second', 'first']);
-  expect(endPersonToken(access, ada, other.identifier)).toBe(false);
-  expect(endPersonToken(access, ada, first.identifier)).toBe(true);
-  expect(endPersonToken(access, ada, first.identifier)).toBe(false);
+  expect(listSignIns(access, ada, 'profilectl').map(({ machine }) => machine)).toEqual(['second', 'first']);
+  expect(endSignIn(access, ada, other.identifier)).toBe(false);
+  expect(endSignIn(access, ada, first.identifier)).toBe(true);
+  expect(endSignIn(access, ada, first.identifier)).toBe(false);
   expect([first, second, other].map(isAlive)).toEqual([false, true, true]);
   expect(endAllSignIns(access, ada)).toEqual({ sessions: 0, logins: 1 });
   expect([second, other].map(isAlive)).toEqual([false, true]);
-  expect(listPersonTokens(access, ada).map(({ endedAtMs }) => endedAtMs)).toEqual([clock.nowMs(), clock.nowMs()]);
+  expect(listSignIns(access, ada, 'profilectl').map(({ endedAtMs }) => endedAtMs)).toEqual([
+    clock.nowMs(),
+    clock.nowMs(),
+  ]);
 });
 
 test('an ended token is shown for 30 days, and however many ended since, one that lives is listed', async () => {
   const { access, clock, ada, begin } = await world();
   const { identifier } = begin(ada);
-  for (let count = 0; count < MOST_TOKENS_LISTED; count++) endPersonToken(access, ada, begin(ada).identifier);
-  expect(listPersonTokens(access, ada)[0]).toMatchObject({ identifier, endedAtMs: null });
+  for (let count = 0; count < MOST_LISTED; count++) endSignIn(access, ada, begin(ada).identifier);
+  expect(listSignIns(access, ada, 'profilectl')[0]).toMatchObject({ identifier, endedAtMs: null });
   endAllSignIns(access, ada);
   clock.advance(30 * DAY_MS - 1);
-  expect(listPersonTokens(access, ada)).toHaveLength(MOST_TOKENS_LISTED);
+  expect(listSignIns(access, ada, 'profilectl')).toHaveLength(MOST_LISTED);
   clock.advance(1);
-  expect(listPersonTokens(access, ada)).toEqual([]);
+  expect(listSignIns(access, ada, 'profilectl')).toEqual([]);
   sweepSessions(access.db, clock, access.sessions);
-  expect(access.sessions.sqlite.query('SELECT count(*) FROM person_tokens').values()).toEqual([[0]]);
+  expect(countSignInRows(access.sessions, 'profilectl')).toBe(0);
 });
 
 test('a token that was given back stays ended, also where it was not alive at that moment', async () => {
   const { access, clock, ada, bob, begin, isAlive } = await world();
   const [early, moved, other] = [begin(ada), begin(bob), begin(ada)];
   clock.advance(-HOUR_MS);
-  endShownToken(access, early.token);
+  endShownLogin(access, early.token);
   clock.advance(HOUR_MS);
   await importLines(access, [{ ...BOB, email: 'new@example.org' }]);
-  endShownToken(access, moved.token);
+  endShownLogin(access, moved.token);
   await importLines(access, [BOB]);
   // The identifier is no secret: it alone ends nothing.
   for (const wrong of [other.identifier, `${other.token.slice(0, -1)}~`, newTokenText('plt', notedRandom).token, '']) {
-    endShownToken(access, wrong);
+    endShownLogin(access, wrong);
   }
   expect([early, moved, other].map(isAlive)).toEqual([false, false, true]);
 });

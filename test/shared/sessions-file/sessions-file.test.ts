@@ -2,19 +2,20 @@ import { expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { askCode } from '../../../shared/access/codes.ts';
-import type { Signed } from '../../../shared/access/session-row.ts';
-import { beginSession, ownerToSign, readSession } from '../../../shared/access/sessions.ts';
-import {
-  closeSessionsFile,
-  openSessionsFile,
-  removeSessionsFile,
-  sessionsPath,
-} from '../../../shared/access/sessions-file.ts';
 import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { looseModes } from '../../../shared/db/loose-modes.ts';
 import { AppError } from '../../../shared/errors.ts';
+import {
+  closeSessionsFile,
+  openSessionsFile,
+  removeSessionsFile,
+  sessionsPath,
+} from '../../../shared/sessions-file/sessions-file.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { prepareRestore } from '../../../shared/upkeep/restore.ts';
@@ -23,6 +24,7 @@ import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
+import { countSignInRows, countTickets } from '../../support/sessions-rows.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
@@ -36,7 +38,7 @@ async function world() {
   const signIn = () => {
     const owner = ownerToSign(access, 1);
     if (owner === null) throw new Error('no such profile');
-    return beginSession(access, owner, CLIENT);
+    return beginSignIn(access, owner, { client: CLIENT });
   };
   return { access, clock, signIn, token: signIn().token, databasePath: access.config.databasePath };
 }
@@ -81,12 +83,12 @@ test('the file of an earlier version is emptied: everybody signs in again, and n
   former.close();
   const access = { ...testDeps(), sessions: openSessionsFile(config.databasePath) };
   await importLines(access, [ADA]);
-  const { token } = beginSession(access, ownerToSign(access, 1) as Signed, CLIENT);
+  const { token } = beginSignIn(access, ownerToSign(access, 1) as Signed, { client: CLIENT });
   sweepSessions(access.db, access.clock, access.sessions);
   expect([path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join('')).not.toContain('192.0.2.99');
   closeSessionsFile(access.sessions);
   const again = { ...access, sessions: openSessionsFile(config.databasePath) };
-  expect(readSession(again, token)).not.toBeNull();
+  expect(readSignIn(again, 'browser', token)).not.toBeNull();
   closeSessionsFile(again.sessions);
 });
 
@@ -118,10 +120,10 @@ test('while another process holds the lock a sign-in is told to come again, and 
   const ask = () =>
     askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   expect(refusalOf(ask).code).toBe('busy');
-  expect(readSession(access, token)).not.toBeNull();
+  expect(readSignIn(access, 'browser', token)).not.toBeNull();
   other.run('ROLLBACK');
   ask();
-  expect(other.query('SELECT count(*) AS n FROM sign_in_codes').get()).toEqual({ n: 1 });
+  expect(countTickets(other, 'sign-in code')).toBe(1);
   other.close();
 });
 
@@ -136,15 +138,15 @@ test.skipIf(NO_MOUNT !== null)(
     const full = { ...access, sessions };
     const owner = ownerToSign(full, 1);
     if (owner === null) throw new Error('no such profile');
-    const { token } = beginSession(full, owner, CLIENT);
+    const { token } = beginSignIn(full, owner, { client: CLIENT });
     disk.fill();
     const begin = () => {
-      for (let turn = 0; turn < 2_000; turn++) beginSession(full, owner, CLIENT);
+      for (let turn = 0; turn < 2_000; turn++) beginSignIn(full, owner, { client: CLIENT });
     };
     expect(refusalOf(begin).message).toContain('no room left on the disk');
-    expect(readSession(full, token)).not.toBeNull();
+    expect(readSignIn(full, 'browser', token)).not.toBeNull();
     disk.empty();
-    expect(readSession(full, beginSession(full, owner, CLIENT).token)).not.toBeNull();
+    expect(readSignIn(full, 'browser', beginSignIn(full, owner, { client: CLIENT }).token)).not.toBeNull();
     closeSessionsFile(sessions);
   },
 );
@@ -155,10 +157,10 @@ test('without the file everybody is signed out, and nothing else is lost', async
   removeSessionsFile(databasePath);
   const sessions = openSessionsFile(databasePath);
   const anew = { ...access, sessions };
-  expect(readSession(anew, token)).toBeNull();
+  expect(readSignIn(anew, 'browser', token)).toBeNull();
   const owner = ownerToSign(anew, 1);
   if (owner === null) throw new Error('no such profile');
-  expect(readSession(anew, beginSession(anew, owner, CLIENT).token)).not.toBeNull();
+  expect(readSignIn(anew, 'browser', beginSignIn(anew, owner, { client: CLIENT }).token)).not.toBeNull();
   closeSessionsFile(sessions);
 });
 
@@ -191,7 +193,7 @@ test('"db check" looks at it, "status" tells of it, and neither makes one', asyn
   await importLines(access, [ADA]);
   const owner = ownerToSign(access, 1);
   if (owner === null) throw new Error('no such profile');
-  beginSession(access, owner, CLIENT);
+  beginSignIn(access, owner, { client: CLIENT });
   askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   askCode(access, { name: 'eve', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   expect(checkDatabase(db).faults).toEqual([]);
@@ -214,16 +216,17 @@ test('sweeping leaves what is alive or shown, and nothing of erased profiles', a
   await importLines(access, [{ id: 2, username: 'bob', email: 'bob@example.org' }]);
   const bob = ownerToSign(access, 2);
   if (bob === null) throw new Error('no such profile');
-  beginSession(access, bob, { ...CLIENT, address: '192.0.2.99' });
+  beginSignIn(access, bob, { client: { ...CLIENT, address: '192.0.2.99' } });
   askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
-  const rows = (table: string) =>
-    (access.sessions.sqlite.query(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
+  const { sqlite } = access.sessions;
+  const rows = () => [countSignInRows(sqlite, 'browser'), countTickets(sqlite, 'sign-in code')];
+  const mails = () => (sqlite.query('SELECT count(*) AS n FROM mail_counts').get() as { n: number }).n;
   sweepSessions(access.db, clock, access.sessions);
-  expect([rows('sessions'), rows('sign_in_codes'), rows('mail_counts')]).toEqual([2, 1, 4]);
+  expect([...rows(), mails()]).toEqual([2, 1, 4]);
   const variables = { DATABASE_PATH: access.config.databasePath };
   await profilectl(['profiles', 'erase', 'bob', '--yes'], { variables });
   expect((await profilectl(['db', 'vacuum'], { variables })).stderr).toBe('');
-  expect([rows('sessions'), rows('sign_in_codes')]).toEqual([1, 1]);
+  expect(rows()).toEqual([1, 1]);
   const { path } = access.sessions;
   const stored = [path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join('');
   expect([stored.includes('192.0.2.99'), stored.includes(CLIENT.address)]).toEqual([false, true]);
@@ -231,9 +234,9 @@ test('sweeping leaves what is alive or shown, and nothing of erased profiles', a
   signIn();
   clock.advance(30 * DAY_MS - 1);
   sweepSessions(access.db, clock, access.sessions);
-  expect([rows('sessions'), rows('sign_in_codes'), rows('mail_counts')]).toEqual([2, 0, 0]);
-  expect(readSession(access, token)).toBeNull();
+  expect([...rows(), mails()]).toEqual([2, 0, 0]);
+  expect(readSignIn(access, 'browser', token)).toBeNull();
   clock.advance(1);
   sweepSessions(access.db, clock, access.sessions);
-  expect(rows('sessions')).toBe(1);
+  expect(rows()[0]).toBe(1);
 });

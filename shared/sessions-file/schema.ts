@@ -1,0 +1,200 @@
+import { type SQL, sql } from 'drizzle-orm';
+import {
+  type AnySQLiteColumn,
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+
+// The tables of the sessions file. Times are milliseconds since 1970 (UTC). No token, code, challenge or address that lets
+// anybody in is stored in clear, only its SHA-256. The migrations add what drizzle-kit can't say: STRICT and WITHOUT ROWID.
+
+/** What a one-time secret is for. */
+export type Purpose =
+  | 'sign-in code'
+  | 'login code'
+  | 'login redirect'
+  | 'hand-over'
+  | 'enrolment'
+  | 'registration'
+  | 'decision'
+  | 'used challenge';
+
+/** What is signed in: a browser, or the `profilectl` of another machine. */
+export type SignInKind = 'browser' | 'profilectl';
+
+/** Values of the file itself: `key` is its random key (`fileKey`). */
+export const settings = sqliteTable('settings', {
+  name: text().primaryKey(),
+  value: blob({ mode: 'buffer' }).notNull(),
+});
+
+/** Browsers in which an owner has signed in, by the SHA-256 of a cookie; a browser may know several owners. */
+export const knownBrowsers = sqliteTable(
+  'known_browsers',
+  {
+    tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
+    profileId: integer('profile_id').notNull(),
+    generation: integer().notNull(),
+    addressHash: blob('address_hash', { mode: 'buffer' }).notNull(),
+    signedInAt: integer('signed_in_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tokenHash, t.profileId] }),
+    index('known_browsers_signed_in').on(t.signedInAt),
+    check('known_browsers_token_hash', sql`length(${t.tokenHash}) = 32`),
+    check('known_browsers_address_hash', sql`length(${t.addressHash}) = 32`),
+  ],
+);
+
+/** When sign-in mails were asked for, by keyed hash of what they are counted under. */
+export const mailCounts = sqliteTable(
+  'mail_counts',
+  {
+    id: integer().primaryKey(),
+    countedUnder: blob('counted_under', { mode: 'buffer' }).notNull(),
+    at: integer().notNull(),
+  },
+  (t) => [
+    index('mail_counts_under').on(t.countedUnder, t.at),
+    index('mail_counts_at').on(t.at),
+    check('mail_counts_counted_under', sql`length(${t.countedUnder}) = 32`),
+  ],
+);
+
+/** When tokens of platforms were last used, to the minute. */
+export const tokenUses = sqliteTable('token_uses', {
+  identifier: text().primaryKey(),
+  usedAt: integer('used_at').notNull(),
+});
+
+/**
+ * Sign-ins of which an owner is to be told, from their session's transaction until the main database has them, mostly for
+ * milliseconds.
+ */
+export const untoldSignIns = sqliteTable(
+  'untold_sign_ins',
+  {
+    id: integer().primaryKey(),
+    profileId: integer('profile_id').notNull(),
+    generation: integer().notNull(),
+    addressHash: blob('address_hash', { mode: 'buffer' }).notNull(),
+    at: integer().notNull(),
+    clientAddress: text('client_address').notNull(),
+    clientAgent: text('client_agent').notNull(),
+  },
+  (t) => [check('untold_sign_ins_address_hash', sql`length(${t.addressHash}) = 32`)],
+);
+
+/**
+ * Whose a ticket or a sign-in is: an owner's (`profileId`, `generation` and `addressHash`) or an admin's (`admin` and
+ * `generation`). `openedBy` is the identifier of the backend's token whose hand-over led to it.
+ */
+const WHOSE = () => ({
+  profileId: integer('profile_id'),
+  addressHash: blob('address_hash', { mode: 'buffer' }),
+  admin: text(),
+  generation: integer().notNull(),
+  openedBy: text('opened_by'),
+});
+
+/** What the columns of {@link WHOSE} are in a table. */
+type WhoseColumns = Record<'profileId' | 'addressHash' | 'admin', AnySQLiteColumn>;
+
+function isSomebodys({ profileId, addressHash, admin }: WhoseColumns): SQL {
+  return sql`(${profileId} IS NULL) = (${addressHash} IS NULL) AND (${profileId} IS NULL) <> (${admin} IS NULL)`;
+}
+
+/**
+ * One-time secrets, found by the SHA-256 of what the bearer has; what each purpose means by the columns, and for how long it
+ * works, is in `shared/tickets/purposes.ts`. `profile_id` is 0 where a code was asked for whose name and address belong to no
+ * profile: then nobody knows the code.
+ */
+export const tickets = sqliteTable(
+  'tickets',
+  {
+    id: integer().primaryKey(),
+    purpose: text().$type<Purpose>().notNull(),
+    foundBy: blob('found_by', { mode: 'buffer' }).notNull(),
+    /** SHA-256 of what the ticket is found by and a code together, so that whoever reads the file can't try all codes. */
+    proof: blob({ mode: 'buffer' }),
+    ...WHOSE(),
+    /** What it is for, as text; empty where the purpose says it all. */
+    about: text().notNull(),
+    madeAt: integer('made_at').notNull(),
+    /** From then on it does not work any more. */
+    until: integer().notNull(),
+    /** From then on nobody needs the row. */
+    keptUntil: integer('kept_until').notNull(),
+    usedAt: integer('used_at'),
+    /** Null where it can't be guessed. */
+    triesLeft: integer('tries_left'),
+    /** The sign-in that it became. */
+    madeInto: integer('made_into'),
+  },
+  (t) => [
+    index('tickets_found_by').on(t.purpose, t.foundBy),
+    // Several people may consent to one login of `profilectl`, and nobody's code takes another's place.
+    uniqueIndex('tickets_one_each').on(t.purpose, t.foundBy).where(sql`purpose <> 'login code'`),
+    index('tickets_kept_until').on(t.keptUntil),
+    index('tickets_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
+    index('tickets_admin').on(t.admin).where(sql`admin IS NOT NULL`),
+    check(
+      'tickets_purpose',
+      sql`${t.purpose} IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'decision', 'used challenge')`,
+    ),
+    check('tickets_found_by', sql`length(${t.foundBy}) = 32`),
+    check('tickets_proof', sql`length(${t.proof}) = 32`),
+    check('tickets_address_hash', sql`length(${t.addressHash}) = 32`),
+    check('tickets_whose', isSomebodys(t)),
+    check('tickets_tries_left', sql`${t.triesLeft} >= 0`),
+  ],
+);
+
+/**
+ * Who is signed in: a browser, or the `profilectl` of another machine. One that was ended, or whose time is over, stays for 30
+ * days, so that people see from where they were signed in.
+ */
+export const signIns = sqliteTable(
+  'sign_ins',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    kind: text().$type<SignInKind>().notNull(),
+    tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
+    /** The eight characters in the middle of a token of `profilectl`, which are no secret, and what its machine calls itself. */
+    identifier: text(),
+    machine: text(),
+    ...WHOSE(),
+    startedAt: integer('started_at').notNull(),
+    lastUsedAt: integer('last_used_at').notNull(),
+    /** When it ends unless it is used before; never later than `endsAt`. */
+    idleUntil: integer('idle_until').notNull(),
+    /** When it ends at the latest, however much it is used. */
+    endsAt: integer('ends_at').notNull(),
+    /** When somebody ended it; null where nobody has. */
+    endedAt: integer('ended_at'),
+    clientAddress: text('client_address').notNull(),
+    clientAgent: text('client_agent').notNull(),
+  },
+  (t) => [
+    uniqueIndex('sign_ins_token_hash').on(t.tokenHash),
+    uniqueIndex('sign_ins_identifier').on(t.identifier),
+    index('sign_ins_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
+    index('sign_ins_admin').on(t.admin).where(sql`admin IS NOT NULL`),
+    index('sign_ins_idle_until').on(t.idleUntil),
+    check('sign_ins_kind', sql`${t.kind} IN ('browser', 'profilectl')`),
+    check(
+      'sign_ins_machine',
+      sql`(${t.kind} = 'profilectl') = (${t.identifier} IS NOT NULL) AND (${t.identifier} IS NULL) = (${t.machine} IS NULL)`,
+    ),
+    check('sign_ins_token_hash', sql`length(${t.tokenHash}) = 32`),
+    check('sign_ins_address_hash', sql`length(${t.addressHash}) = 32`),
+    check('sign_ins_whose', isSomebodys(t)),
+    check('sign_ins_idle', sql`${t.idleUntil} <= ${t.endsAt}`),
+  ],
+);

@@ -1,0 +1,25 @@
+import { and, eq, exists, isNotNull, sql } from 'drizzle-orm';
+import type { Opened } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { keepQuery } from '../db/kept-query.ts';
+import { admins, passkeys } from '../db/schema/people.ts';
+import { withTables } from '../db/tables.ts';
+
+const generationByName = keepQuery((db) => {
+  const isTheirs = and(eq(passkeys.adminId, admins.id), isNotNull(passkeys.confirmedAt));
+  const confirmed = db.select({ id: passkeys.id }).from(passkeys).where(isTheirs);
+  return db
+    .select({ generation: admins.generation })
+    .from(admins)
+    .where(and(eq(admins.name, sql.placeholder('name')), exists(confirmed)))
+    .prepare();
+});
+
+/**
+ * What an admin's sessions are bound to besides the name: a number that changes when they all have to end. Null where there
+ * is no admin of this name, or none with a confirmed passkey. Throws `busy`.
+ */
+export function readAdminGeneration(db: Opened, name: string): number | null {
+  const row = guardDatabase(db.$client.filename, () => generationByName(withTables(db)).get({ name }));
+  return row?.generation ?? null;
+}

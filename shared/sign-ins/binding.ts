@@ -1,0 +1,60 @@
+import { eq, sql } from 'drizzle-orm';
+import type { Opened } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { keepQuery } from '../db/kept-query.ts';
+import { profiles } from '../db/schema/profiles.ts';
+import { withTables } from '../db/tables.ts';
+import { foldAddress } from '../mail/address.ts';
+import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
+import type { Binding, Signed } from '../sessions-file/whose.ts';
+
+/** The columns of a profile's row that a binding is made of. */
+export const BOUND_COLUMNS = {
+  id: profiles.id,
+  generation: profiles.generation,
+  email: profiles.email,
+  addressChanges: profiles.addressChanges,
+};
+
+/** What these columns hold. */
+export type BoundColumns = Pick<typeof profiles.$inferSelect, keyof typeof BOUND_COLUMNS>;
+
+const boundById = keepQuery((db) =>
+  db
+    .select(BOUND_COLUMNS)
+    .from(profiles)
+    .where(eq(profiles.id, sql.placeholder('id')))
+    .prepare(),
+);
+
+/** What a sign-in is bound to whose profile has this row. */
+export function bindingOf({ id, generation, email, addressChanges }: BoundColumns): Binding {
+  return { profileId: id, generation, addressHash: hashOf(foldAddress(email ?? ''), String(addressChanges)) };
+}
+
+/** What a sign-in of this profile would be bound to now; null where there is no such profile. Throws `busy`. */
+export function readBinding(db: Opened, profileId: number): Binding | null {
+  const row = guardDatabase(db.$client.filename, () => boundById(withTables(db)).get({ id: profileId }));
+  return row === undefined ? null : bindingOf(row);
+}
+
+/** Whether the profile is still the one that a sign-in was bound to. Throws `busy`. */
+export function isStillBound(db: Opened, bound: Binding): boolean {
+  const now = readBinding(db, bound.profileId);
+  return now !== null && isSameBinding(now, bound);
+}
+
+/** Whether two bindings are of the same profile, row and address. */
+export function isSameBinding(one: Binding, other: Binding): boolean {
+  return (
+    one.profileId === other.profileId &&
+    one.generation === other.generation &&
+    isSameHash(one.addressHash, other.addressHash)
+  );
+}
+
+/** Who an owner is for a sign-in that begins now; null where there is no such profile. Throws `busy`. */
+export function ownerToSign({ db }: { db: Opened }, profileId: number): Signed | null {
+  const binding = readBinding(db, profileId);
+  return binding === null ? null : { kind: 'owner', ...binding, openedBy: null };
+}

@@ -1,0 +1,23 @@
+import { DAY_MS } from '../clock.ts';
+import type { SignInKind } from '../sessions-file/schema.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/**
+ * How long a sign-in lives unused (`idleMs`), and how long at most (`mostMs`), in milliseconds. A `profilectl` of an admin lives as
+ * long as a session at most, however much it is used.
+ */
+export const PERIODS = {
+  browser: {
+    owner: { idleMs: 24 * HOUR_MS, mostMs: 7 * DAY_MS },
+    admin: { idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS },
+  },
+  profilectl: {
+    owner: { idleMs: 30 * DAY_MS, mostMs: 90 * DAY_MS },
+    admin: { idleMs: 12 * HOUR_MS, mostMs: 12 * HOUR_MS },
+  },
+} as const satisfies Record<SignInKind, Record<'owner' | 'admin', { idleMs: number; mostMs: number }>>;
+
+/** How long a sign-in is still shown after its end, in milliseconds. */
+export const SHOWN_AFTER_END_MS = 30 * DAY_MS;

@@ -1,0 +1,90 @@
+import { and, getTableColumns, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { Person } from '../actor.ts';
+import { isLive } from '../sessions-file/live.ts';
+import { type SignInKind, signIns } from '../sessions-file/schema.ts';
+import { type Signed, signedOf } from '../sessions-file/whose.ts';
+
+// What a row of the table of sign-ins means: whose it is, and when it ends. Nothing here reads or writes a file.
+
+/** The person that pages act as: an owner, or an admin who has asserted nothing. */
+export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
+
+/** What the kinds have of their own: a `profilectl` the eight characters in the middle of its token, which are no secret. */
+type OfKind = {
+  browser: { kind: 'browser' };
+  profilectl: { kind: 'profilectl'; identifier: string; machine: string };
+};
+
+/** A sign-in that is alive. Times are milliseconds since 1970. */
+export type SignIn<Kind extends SignInKind = SignInKind> = OfKind[Kind] & {
+  id: number;
+  /** As whom its requests act. */
+  person: SignedInPerson;
+  /** What it is bound to; sign-ins of the same are listed and ended together. */
+  signed: Signed;
+  startedAtMs: number;
+  lastUsedAtMs: number;
+  /** When it ends at the latest, however much it is used. */
+  endsAtMs: number;
+  /** From where it began: the client's address, normalised, and what a browser calls itself. */
+  client: { address: string; agent: string };
+};
+
+/** A sign-in of a browser. */
+export type Session = SignIn<'browser'>;
+
+/** A sign-in of a `profilectl` on another machine. */
+export type CliLogin = SignIn<'profilectl'>;
+
+/** A sign-in as it is listed: `endedAtMs` is null while it is alive. */
+export type Listed<Kind extends SignInKind = SignInKind> = SignIn<Kind> & { endedAtMs: number | null };
+
+/** A row as it is read. */
+export type Row = typeof signIns.$inferSelect & { isAlive: boolean };
+
+/** The columns of a {@link Row}, for a statement that is run at a time in milliseconds since 1970. */
+export function columnsAt(nowMs: number | Placeholder) {
+  return { ...getTableColumns(signIns), isAlive: sql<boolean>`${isAlive(nowMs)}`.mapWith(Boolean) };
+}
+
+/** Whether nobody has ended a sign-in, and its time is not over. */
+export function isAlive(nowMs: number | Placeholder): SQL | undefined {
+  // A use may be noted with a time that lies before the beginning, where the clock was set back by seconds.
+  const begunAt = sql`max(${signIns.startedAt}, ${signIns.lastUsedAt})`;
+  return and(isNull(signIns.endedAt), isLive({ begunAt, until: signIns.idleUntil }, nowMs));
+}
+
+/** Whether a sign-in had ended at a time, or its time was over then. */
+export function isOverAt(atMs: number): SQL | undefined {
+  return or(lte(signIns.endedAt, atMs), lte(signIns.idleUntil, atMs));
+}
+
+/** When the sign-in of a row ended, or ends by itself before now; null while it is alive. */
+export function endOf({ endedAt, idleUntil, isAlive }: Row, nowMs: number): number | null {
+  return endedAt ?? (isAlive ? null : Math.min(nowMs, idleUntil));
+}
+
+/** A row as a sign-in, alive or not. */
+export function signInOf(row: Row): SignIn {
+  const { id, identifier, machine, startedAt, lastUsedAt, endsAt, clientAddress, clientAgent } = row;
+  const signed = signedOf(row);
+  const common = {
+    ...{ id, signed, person: personOf(signed) },
+    ...{ startedAtMs: startedAt, lastUsedAtMs: lastUsedAt, endsAtMs: endsAt },
+    client: { address: clientAddress, agent: clientAgent },
+  };
+  if (identifier === null || machine === null) return { kind: 'browser', ...common };
+  return { kind: 'profilectl', identifier, machine, ...common };
+}
+
+/** Whether a sign-in is of this kind. */
+export function isOfKind<Kind extends SignInKind>(one: SignIn, kind: Kind): one is SignIn & SignIn<Kind> {
+  return one.kind === kind;
+}
+
+/** As whom somebody acts who is signed in so. */
+function personOf(signed: Signed): SignedInPerson {
+  return signed.kind === 'owner'
+    ? { kind: 'owner', name: 'owner', profileId: signed.profileId }
+    : { kind: 'admin', name: signed.name, hasAsserted: false };
+}

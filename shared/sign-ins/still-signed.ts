@@ -1,0 +1,11 @@
+import type { Opened } from '../db/connect.ts';
+import type { Signed } from '../sessions-file/whose.ts';
+import { readAdminGeneration } from './admin-binding.ts';
+import { isStillBound } from './binding.ts';
+import { isPlatformToken } from './platform-token-row.ts';
+
+/** Whether the person to whom something was bound is still the same, and the platform's token that opened it is there. Throws `busy`. */
+export function isStillSigned({ db }: { db: Opened }, signed: Signed): boolean {
+  if (signed.kind === 'admin') return readAdminGeneration(db, signed.name) === signed.generation;
+  return isStillBound(db, signed) && (signed.openedBy === null || isPlatformToken(db, signed.openedBy));
+}

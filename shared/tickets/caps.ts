@@ -1,0 +1,54 @@
+import { and, count, desc, inArray, isNotNull, isNull, min, sql } from 'drizzle-orm';
+import type { Db } from '../db/connect.ts';
+import { AppError } from '../errors.ts';
+import { isLive } from '../sessions-file/live.ts';
+import { type Purpose, tickets } from '../sessions-file/schema.ts';
+import { isTheirs, type Signed } from '../sessions-file/whose.ts';
+import { type Cap, purposesWith, rulesOf } from './purposes.ts';
+
+const COUNTED = { made: undefined, open: isNull(tickets.usedAt), spent: isNotNull(tickets.madeInto) };
+
+/**
+ * Makes room for one more ticket of somebody: the oldest open ones give way where a person may have so many. Throws the refusal
+ * of a cap that is reached. Inside a transaction of the caller, which is to end then.
+ */
+export function makeRoom(tables: Db, purpose: Purpose, signed: Signed, nowMs: number): void {
+  const { caps = [], mostOpen } = rulesOf(purpose);
+  const isCounted = inArray(tickets.purpose, sharing(purpose));
+  if (mostOpen !== undefined) {
+    const oldest = tables
+      .select({ id: tickets.id })
+      .from(tickets)
+      .where(and(isCounted, isNull(tickets.usedAt), isTheirs(tickets, signed)))
+      .orderBy(desc(tickets.madeAt), desc(tickets.id))
+      // SQLite has no OFFSET without a LIMIT.
+      .limit(Number.MAX_SAFE_INTEGER)
+      .offset(mostOpen - 1);
+    tables.delete(tickets).where(inArray(tickets.id, oldest)).run();
+  }
+  for (const cap of caps) {
+    const life = { begunAt: tickets.madeAt, until: sql`${tickets.madeAt} + ${cap.withinMs}` };
+    const whose = cap.of === 'person' ? isTheirs(tickets, signed) : undefined;
+    const [found] = tables
+      .select({ tickets: count(), firstMadeAt: min(tickets.madeAt) })
+      .from(tickets)
+      .where(and(isCounted, COUNTED[cap.counted], whose, isLive(life, nowMs)))
+      .all();
+    if (found !== undefined && found.tickets >= cap.most) throw refusalOf(cap, found.firstMadeAt ?? nowMs, nowMs);
+  }
+}
+
+/** The purposes that are counted together with one, which is among them. */
+function sharing(purpose: Purpose): Purpose[] {
+  const { together } = rulesOf(purpose);
+  return together === undefined ? [purpose] : purposesWith((rules) => rules.together === together);
+}
+
+function refusalOf(cap: Cap, firstMadeAt: number, nowMs: number): AppError {
+  const { withinMs, retryAfterSeconds } = cap;
+  const seconds = retryAfterSeconds ?? Math.ceil((firstMadeAt + withinMs - nowMs) / 1000);
+  const details = { retryAfterSeconds: seconds };
+  return cap.sentence === null
+    ? new AppError(cap.refusal, null, details)
+    : new AppError(cap.refusal, cap.sentence, details);
+}

@@ -1,0 +1,136 @@
+import { and, desc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../db/connect.ts';
+import { isLive } from '../sessions-file/live.ts';
+import { type Purpose, tickets } from '../sessions-file/schema.ts';
+import { columnsOf, isTheirs, type Signed, signedOf } from '../sessions-file/whose.ts';
+import { makeRoom } from './caps.ts';
+import { purposesWith, rulesOf } from './purposes.ts';
+
+// One-time secrets of all kinds: what somebody has who may do one thing once. Stored is only the SHA-256 of each. Functions work
+// inside a transaction of the caller on the sessions file, who has the time from within it.
+
+/**
+ * What a ticket is found by: the SHA-256 of what the bearer has, and where a code belongs to it, `proof`, the SHA-256 of both
+ * together. A guess is tried only against what is found.
+ */
+export type TicketKey = { purpose: Purpose; foundBy: Buffer; proof?: Buffer };
+
+/** A ticket: whose it is, what it is for, until when it works (milliseconds since 1970), and the id of the sign-in that it became. */
+export type Ticket = { id: number; signed: Signed; about: string; untilMs: number; madeInto: number | null };
+
+const TICKET = {
+  id: tickets.id,
+  profileId: tickets.profileId,
+  addressHash: tickets.addressHash,
+  admin: tickets.admin,
+  generation: tickets.generation,
+  openedBy: tickets.openedBy,
+  about: tickets.about,
+  until: tickets.until,
+  madeInto: tickets.madeInto,
+};
+
+/**
+ * Makes a ticket for somebody. Returns until when it works, in milliseconds since 1970. Throws the refusals of its purpose's caps;
+ * the transaction is to end then.
+ */
+export function makeTicket(
+  tables: Db,
+  { purpose, foundBy, proof }: TicketKey,
+  { signed, about = '' }: { signed: Signed; about?: string },
+  nowMs: number,
+): number {
+  const { lifetimeMs, tries, isReplaced } = rulesOf(purpose);
+  makeRoom(tables, purpose, signed, nowMs);
+  if (isReplaced === true) dropTicket(tables, { purpose, foundBy });
+  const until = nowMs + lifetimeMs;
+  const life = { madeAt: nowMs, until, keptUntil: until, triesLeft: tries };
+  const row = { purpose, foundBy, proof: proof ?? null, about, ...columnsOf(signed), ...life };
+  tables.insert(tickets).values(row).run();
+  return until;
+}
+
+/** The ticket that is found so and works, without using it; null where there is none. */
+export function readTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
+  return readOne(tables, and(isFoundBy(key), works(nowMs)));
+}
+
+/** The ticket that is found so, also where it was used or its time is over; null where there is none. */
+export function findTicket(tables: Db, key: TicketKey): Ticket | null {
+  return readOne(tables, isFoundBy(key));
+}
+
+/** The newest ticket of somebody for a purpose that works; null where there is none. */
+export function readTicketOf(tables: Db, purpose: Purpose, signed: Signed, nowMs: number): Ticket | null {
+  return readOne(tables, and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), works(nowMs)));
+}
+
+/**
+ * Uses a ticket up and returns it: of several that try, one can. Where none that works is found so, spends a try of those that
+ * are found without the proof, and returns null.
+ */
+export function useTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
+  const { keptMs = 0 } = rulesOf(key.purpose);
+  const keptUntil = sql`max(${tickets.keptUntil}, ${tickets.madeAt} + ${keptMs})`;
+  const isProven = key.proof === undefined ? isNull(tickets.proof) : undefined;
+  const [row] = tables
+    .update(tickets)
+    .set({ usedAt: nowMs, keptUntil })
+    .where(and(isFoundBy(key), isProven, works(nowMs)))
+    .returning(TICKET)
+    .all();
+  if (row !== undefined) return ticketOf(row);
+  spendTry(tables, key);
+  return null;
+}
+
+/** Spends a try of all tickets that are found by the same, whatever their proof. */
+export function spendTry(tables: Db, { purpose, foundBy }: TicketKey): void {
+  tables
+    .update(tickets)
+    .set({ triesLeft: sql`${tickets.triesLeft} - 1` })
+    .where(and(isFoundBy({ purpose, foundBy }), isNull(tickets.usedAt), gt(tickets.triesLeft, 0)))
+    .run();
+}
+
+/** Stores which sign-in a ticket became. */
+export function noteMadeInto(tables: Db, { id }: Ticket, signInId: number): void {
+  tables.update(tickets).set({ madeInto: signInId }).where(eq(tickets.id, id)).run();
+}
+
+/** Deletes the ticket that is found so. */
+export function dropTicket(tables: Db, key: TicketKey): void {
+  tables.delete(tickets).where(isFoundBy(key)).run();
+}
+
+/** Deletes the tickets that would let somebody in and were not used, as far as they are among `whose`. */
+export function endTickets(tables: Db, whose: SQL): void {
+  const letIn = purposesWith(({ letsIn }) => letsIn === true);
+  tables
+    .delete(tickets)
+    .where(and(whose, inArray(tickets.purpose, letIn), isNull(tickets.usedAt)))
+    .run();
+}
+
+function isFoundBy({ purpose, foundBy, proof }: TicketKey): SQL | undefined {
+  const isRight = proof === undefined ? undefined : eq(tickets.proof, proof);
+  return and(eq(tickets.purpose, purpose), eq(tickets.foundBy, foundBy), isRight);
+}
+
+/** Whether a ticket was not used, nor tried too often, and its time is not over. */
+function works(nowMs: number): SQL | undefined {
+  const hasTries = or(isNull(tickets.triesLeft), gt(tickets.triesLeft, 0));
+  return and(isNull(tickets.usedAt), hasTries, isLive({ begunAt: tickets.madeAt, until: tickets.until }, nowMs));
+}
+
+function readOne(tables: Db, isWanted: SQL | undefined): Ticket | null {
+  const row = tables.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).get();
+  return row === undefined ? null : ticketOf(row);
+}
+
+type Row = Omit<Ticket, 'signed' | 'untilMs'> & Parameters<typeof signedOf>[0] & { until: number };
+
+function ticketOf(row: Row): Ticket {
+  const { id, about, until, madeInto } = row;
+  return { id, signed: signedOf(row), about, untilMs: until, madeInto };
+}
