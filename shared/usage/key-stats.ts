@@ -1,5 +1,7 @@
+import { and, count, eq, inArray, lte, min, sql } from 'drizzle-orm';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import {
   ATTEMPT_RESULTS,
   type AttemptResult,
@@ -8,7 +10,10 @@ import {
   NOTICE_RESULTS,
   type NoticeResult,
 } from '../db/key-columns.ts';
-import { attemptResultAt } from '../keys/key.ts';
+import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
+import { notices } from '../db/schema/notices.ts';
+import { withTables } from '../db/tables.ts';
+import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
 
 /** How many keys, approvals and reminders there are in each state, for `status` and the metrics. */
 export type KeyStats = {
@@ -22,44 +27,61 @@ export type KeyStats = {
   notices: Record<NoticeResult, number>;
 };
 
+const NOW = sql.placeholder('now');
+
+const statesOfKeys = keepQuery((db) => {
+  const isOver = and(inArray(apiKeys.state, SECRET_HOLDERS), lte(apiKeys.expiresAt, NOW));
+  const name = sql<KeyState>`iif(${isOver}, 'expired', ${apiKeys.state})`;
+  return db.select({ name, count: count() }).from(apiKeys).groupBy(sql`1`).prepare();
+});
+
+const oldestPending = keepQuery((db) =>
+  db
+    .select({ at: min(apiKeys.requestedAt) })
+    .from(apiKeys)
+    .where(eq(apiKeys.state, 'pending'))
+    .prepare(),
+);
+
+const openAttempts = keepQuery((db) =>
+  db
+    .select({ leaseEndsAt: keyAttempts.leaseEndsAt })
+    .from(keyAttempts)
+    .where(eq(keyAttempts.result, 'open').inlineParams())
+    .prepare(),
+);
+
+const attemptsByResult = keepQuery((db) =>
+  db.select({ name: keyAttempts.result, count: count() }).from(keyAttempts).groupBy(keyAttempts.result).prepare(),
+);
+
+const noticesByResult = keepQuery((db) =>
+  db.select({ name: notices.result, count: count() }).from(notices).groupBy(notices.result).prepare(),
+);
+
 /** Reads the numbers as they are at this time. A thousand keys take about a millisecond. Throws `busy`. */
-export function readKeyStats({ $client: sqlite }: Opened, nowMs: number): KeyStats {
-  return guardDatabase(sqlite.filename, () => {
-    const states = countedBy(
-      KEY_STATES,
-      sqlite
-        .query(
-          `SELECT iif(state IN ('Active', 'suspended') AND expires_at <= ?, 'expired', state) AS name, count(*) AS count
-             FROM api_keys GROUP BY 1`,
-        )
-        .all(nowMs),
-    );
-    const open = sqlite.query("SELECT lease_ends_at AS leaseEndsAt FROM key_attempts WHERE result = 'open'").all() as {
-      leaseEndsAt: number;
-    }[];
-    const attempts = countedBy(
-      ATTEMPT_RESULTS,
-      sqlite.query('SELECT result AS name, count(*) AS count FROM key_attempts GROUP BY 1').all(),
-    );
-    for (const { leaseEndsAt } of open) {
+export function readKeyStats(opened: Opened, nowMs: number): KeyStats {
+  const db = withTables(opened);
+  return guardDatabase(db.$client.filename, () => {
+    const attempts = countedBy(ATTEMPT_RESULTS, attemptsByResult(db).all());
+    for (const { leaseEndsAt } of openAttempts(db).all()) {
       attempts.open--;
       attempts[attemptResultAt('open', leaseEndsAt, nowMs)]++;
     }
-    const oldest = sqlite.query("SELECT min(requested_at) AS at FROM api_keys WHERE state = 'pending'").get();
     return {
-      states,
-      oldestPendingAt: (oldest as { at: number | null }).at,
+      states: countedBy(KEY_STATES, statesOfKeys(db).all({ now: nowMs })),
+      oldestPendingAt: oldestPending(db).get()?.at ?? null,
       attempts,
-      notices: countedBy(
-        NOTICE_RESULTS,
-        sqlite.query('SELECT result AS name, count(*) AS count FROM notices GROUP BY 1').all(),
-      ),
+      notices: countedBy(NOTICE_RESULTS, noticesByResult(db).all()),
     };
   });
 }
 
-function countedBy<Name extends string>(names: readonly Name[], rows: unknown[]): Record<Name, number> {
+function countedBy<Name extends string>(
+  names: readonly Name[],
+  rows: readonly { name: Name; count: number }[],
+): Record<Name, number> {
   const counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
-  for (const { name, count } of rows as { name: Name; count: number }[]) counts[name] = count;
+  for (const { name, count } of rows) counts[name] = count;
   return counts;
 }

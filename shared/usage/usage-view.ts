@@ -1,7 +1,9 @@
-import { sql } from 'drizzle-orm';
+import { and, between, eq, max, type SQL, sql } from 'drizzle-orm';
 import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
-import { apiKeys } from '../db/schema/keys.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
+import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { KeyFilter, Part } from '../keys/part.ts';
 import { readKey } from '../keys/record.ts';
@@ -27,12 +29,11 @@ export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string,
   readKey(reader.db, identifier);
   const today = dayOf(reader.clock.nowMs());
   const first = today - days + 1;
-  const rows = reader.db.$client
-    .query(
-      `SELECT day, ok, not_found AS notFound, forbidden, malformed, limited, failed FROM key_usage
-         WHERE identifier = ? AND day BETWEEN ? AND ?`,
-    )
-    .all(identifier, first, today) as ({ day: number } & Record<UsageOutcome, number>)[];
+  const rows = reader.db
+    .select()
+    .from(usage)
+    .where(and(eq(usage.identifier, identifier), between(usage.day, first, today)))
+    .all();
   const byDay = new Map(rows.map((row) => [row.day, row]));
   const lastUsedAt = lastUses(reader, [identifier]).get(identifier);
   return {
@@ -51,16 +52,25 @@ export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string,
  * only these keys are wanted, no row of another key is read.
  */
 export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers?: readonly string[]): Map<string, number> {
-  const days = keptDays(reader.clock.nowMs());
-  const sql = 'SELECT identifier, max(last_used_at) AS at FROM key_usage WHERE day BETWEEN ? AND ?';
-  const rows = (
+  const [first, today] = keptDays(reader.clock.nowMs());
+  const rows =
     identifiers === undefined
-      ? reader.db.$client.query(`${sql} GROUP BY identifier`).all(...days)
-      : identifiers.flatMap((one) =>
-          reader.db.$client.query(`${sql} AND identifier = ? GROUP BY identifier`).all(...days, one),
-        )
-  ) as { identifier: string; at: number }[];
+      ? selectLastUses(reader.db, between(usage.day, first, today)).all()
+      : identifiers.flatMap((identifier) => lastUseOf(reader.db).all({ identifier, first, today }));
   return new Map(rows.map(({ identifier, at }) => [identifier, at]));
+}
+
+const lastUseOf = keepQuery((db) => {
+  const isShown = between(usage.day, sql.placeholder('first'), sql.placeholder('today'));
+  return selectLastUses(db, and(eq(usage.identifier, sql.placeholder('identifier')), isShown)).prepare();
+});
+
+function selectLastUses(db: Db | Tx, where: SQL | undefined) {
+  return db
+    .select({ identifier: usage.identifier, at: sql<number>`max(${usage.lastUsedAt})` })
+    .from(usage)
+    .where(where)
+    .groupBy(usage.identifier);
 }
 
 /** The first and the last day of those that are shown; what lies after today was counted while the clock was ahead. */
@@ -82,8 +92,10 @@ export function unusedKeys(
 ): KeyView[] {
   const nowMs = reader.clock.nowMs();
   const [first, today] = keptDays(nowMs);
-  const lastUse = sql`SELECT max(last_used_at) FROM key_usage
-    WHERE key_usage.identifier = ${apiKeys.identifier} AND day BETWEEN ${first} AND ${today}`;
-  const also = sql`ifnull((${lastUse}), ${apiKeys.decidedAt}) <= ${nowMs - spanMs}`;
+  const lastUse = reader.db
+    .select({ at: max(usage.lastUsedAt) })
+    .from(usage)
+    .where(and(eq(usage.identifier, apiKeys.identifier), between(usage.day, first, today)));
+  const also = sql`ifnull(${lastUse}, ${apiKeys.decidedAt}) <= ${nowMs - spanMs}`;
   return listKeys(reader, { ...filter, states: ['Active'], also }, viewer, part);
 }
