@@ -1,6 +1,7 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { hasSecret, isExpired } from '../keys/key.ts';
@@ -13,7 +14,7 @@ import { addEvent, moveKey, readKey } from '../keys/record.ts';
  */
 export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
-  for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
+  for (const key of keysOf(tx).all({ profileId })) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
     // The key ends here in any case, so this needs no settled clock.
     if (hasSecret(key.state)) moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
@@ -28,5 +29,22 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
     addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
   }
   // Those that are about the profile and not about a key.
-  tx.delete(notices).where(eq(notices.profileId, profileId)).run();
+  deletionOfNotices(tx).run({ profileId });
 }
+
+// An import may erase very many profiles, most of which have no key.
+
+const keysOf = keepQuery((db) =>
+  db
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.profileId, sql.placeholder('profileId')))
+    .prepare(),
+);
+
+const deletionOfNotices = keepQuery((db) =>
+  db
+    .delete(notices)
+    .where(eq(notices.profileId, sql.placeholder('profileId')))
+    .prepare(),
+);

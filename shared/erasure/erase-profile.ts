@@ -1,9 +1,10 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { noteChanges } from '../db/changes.ts';
 import type { Tx } from '../db/connect.ts';
 import { emptyLog } from '../db/empty-log.ts';
 import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { writeProfiles } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
@@ -62,14 +63,22 @@ export function eraseProfiles(
  */
 export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);
-  return tx.delete(profiles).where(eq(profiles.id, id)).returning({ id: profiles.id }).all().length > 0;
+  return deletionOf(tx).all({ id }).length > 0;
 }
+
+const deletionOf = keepQuery((db) =>
+  db
+    .delete(profiles)
+    .where(eq(profiles.id, sql.placeholder('id')))
+    .returning({ id: profiles.id })
+    .prepare(),
+);
 
 /** What imports and commands that change profiles do to their keys; the keys' histories name `by`. */
 export function effectsOnKeys(by: Actor): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
-    readdress: (tx, sqlite, change, nowMs) => noteAddressChange(tx, sqlite, change, { by, atMs: nowMs }),
-    ban: (tx, sqlite, change, nowMs) => noteBan(tx, sqlite, change, { by, atMs: nowMs }),
+    readdress: (tx, change, nowMs) => noteAddressChange(tx, change, { by, atMs: nowMs }),
+    ban: (tx, change, nowMs) => noteBan(tx, change, { by, atMs: nowMs }),
   };
 }

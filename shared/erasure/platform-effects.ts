@@ -1,5 +1,8 @@
+import { and, eq, ne, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
-import type { Sqlite } from '../db/connect.ts';
+import type { Tx } from '../db/connect.ts';
+import { platformErasures } from '../db/schema/people.ts';
+import { profiles } from '../db/schema/profiles.ts';
 import { isSameAddress } from '../mail/address.ts';
 import { foldName } from '../profiles/name.ts';
 import type { EffectsOnKeys } from '../profiles/write/pass.ts';
@@ -26,12 +29,12 @@ export function effectsOfPlatform(limits: PlatformLimits): EffectsOnKeys {
   const { name, isWithoutAddress, eraseLimit } = limits;
   return {
     ...effectsOnKeys({ kind: 'platform', name }),
-    refuseErasure: (sqlite, id, nowMs) => {
-      const held = sqlite.query<{ banned: number }, [number]>('SELECT banned FROM profiles WHERE id = ?').get(id);
+    refuseErasure: (tx, id, nowMs) => {
+      const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
       // A profile that is not there is not counted.
-      if (held === null) return null;
-      if (isWithoutAddress && held.banned === 1) return BANNED_STAYS;
-      return countErasure(sqlite, { folded: foldName(name), eraseLimit, nowMs });
+      if (held === undefined) return null;
+      if (isWithoutAddress && held.banned) return BANNED_STAYS;
+      return countErasure(tx, { folded: foldName(name), eraseLimit, nowMs });
     },
     ...(isWithoutAddress && { refuseRow: keepGuarded }),
   };
@@ -60,21 +63,27 @@ function deletionRefused(reason: string): Refusal {
 
 /** Counts an erasure inside the transaction that makes it. */
 function countErasure(
-  sqlite: Sqlite,
+  tx: Tx,
   { folded, eraseLimit, nowMs }: { folded: string; eraseLimit: number; nowMs: number },
 ): Refusal | null {
   const day = Math.floor(nowMs / DAY_MS);
-  const row = sqlite
-    .query<{ erased: number }, [string, number]>('SELECT erased FROM platform_erasures WHERE folded = ? AND day = ?')
-    .get(folded, day);
+  const counts = platformErasures;
+  const row = tx
+    .select({ erased: counts.erased })
+    .from(counts)
+    .where(and(eq(counts.folded, folded), eq(counts.day, day)))
+    .get();
   if ((row?.erased ?? 0) >= eraseLimit) {
     return deletionRefused(`this platform may erase ${eraseLimit} profiles a day (UTC), and has`);
   }
-  if (row === null) sqlite.query('DELETE FROM platform_erasures WHERE folded = ? AND day <> ?').run(folded, day);
-  sqlite
-    .query(
-      'INSERT INTO platform_erasures (folded, day, erased) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET erased = erased + 1',
-    )
-    .run(folded, day);
+  if (row === undefined) {
+    tx.delete(counts)
+      .where(and(eq(counts.folded, folded), ne(counts.day, day)))
+      .run();
+  }
+  tx.insert(counts)
+    .values({ folded, day, erased: 1 })
+    .onConflictDoUpdate({ target: [counts.folded, counts.day], set: { erased: sql`${counts.erased} + 1` } })
+    .run();
   return null;
 }

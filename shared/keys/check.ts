@@ -1,57 +1,101 @@
-import type { Sqlite } from '../db/connect.ts';
+import { and, asc, count, eq, gt, inArray, isNotNull, isNull, or, sql } from 'drizzle-orm';
+import type { Db } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import type { KeyState } from '../db/key-columns.ts';
+import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { AppError } from '../errors.ts';
 import { FIELDS } from './inputs.ts';
 import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, PLACE_HOLDERS, SECRET_HOLDERS } from './key.ts';
 import { parseInput } from './parse-input.ts';
 
-type Key = {
-  identifier: string;
-  state: KeyState;
-  attemptNumber: number;
-  requestedPermissions: string;
-  permissions: string | null;
-  rateLimits: string | null;
-};
-type Event = { event: string; fromState: KeyState | null; toState: KeyState; detail: string | null };
-type Attempt = { number: number; result: string; permissions: string; rateLimits: string };
+/** How many keys are read at once. */
+const AT_ONCE = 1_000;
+
+// JSON is read as text, since some of it may be none.
+
+function selectKeys(db: Db, afterRow: number) {
+  const row = sql<number>`rowid`;
+  return db
+    .select({
+      row,
+      identifier: apiKeys.identifier,
+      state: apiKeys.state,
+      attemptNumber: apiKeys.attemptNumber,
+      requestedPermissions: sql<string>`${apiKeys.requestedPermissions}`,
+      permissions: sql<string | null>`${apiKeys.permissions}`,
+      rateLimits: sql<string | null>`${apiKeys.rateLimits}`,
+    })
+    .from(apiKeys)
+    .where(gt(row, afterRow))
+    .orderBy(asc(row))
+    .limit(AT_ONCE);
+}
+
+const eventsOf = keepQuery((db) =>
+  db
+    .select({
+      event: keyEvents.event,
+      fromState: keyEvents.fromState,
+      toState: keyEvents.toState,
+      detail: sql<string | null>`${keyEvents.detail}`,
+    })
+    .from(keyEvents)
+    .where(eq(keyEvents.identifier, sql.placeholder('identifier')))
+    .orderBy(asc(keyEvents.id))
+    .prepare(),
+);
+
+const attemptsOf = keepQuery((db) =>
+  db
+    .select({
+      number: keyAttempts.number,
+      result: keyAttempts.result,
+      permissions: sql<string>`${keyAttempts.permissions}`,
+      rateLimits: sql<string>`${keyAttempts.rateLimits}`,
+    })
+    .from(keyAttempts)
+    .where(eq(keyAttempts.identifier, sql.placeholder('identifier')))
+    .prepare(),
+);
+
+type Key = ReturnType<ReturnType<typeof selectKeys>['all']>[number];
+type Event = ReturnType<ReturnType<typeof eventsOf>['all']>[number];
+type Attempt = ReturnType<ReturnType<typeof attemptsOf>['all']>[number];
 
 /**
  * What is wrong with stored keys beyond what the schema forbids, a clause a fault: more than three that hold a place, a
  * history with a gap, a key with a secret without the accepted attempt that its fence names, JSON that is none.
  */
-export function* keyFaults(sqlite: Sqlite): Generator<string> {
-  yield* placeFaults(sqlite);
-  const events = sqlite.prepare<Event, [string]>(
-    `SELECT event, from_state AS fromState, to_state AS toState, detail FROM key_events WHERE identifier = ? ORDER BY id`,
-  );
-  const attempts = sqlite.prepare<Attempt, [string]>(
-    'SELECT number, result, permissions, rate_limits AS rateLimits FROM key_attempts WHERE identifier = ?',
-  );
-  const keys = sqlite.prepare<Key, []>(
-    `SELECT identifier, state, attempt_number AS attemptNumber, requested_permissions AS requestedPermissions,
-       permissions, rate_limits AS rateLimits FROM api_keys`,
-  );
-  for (const key of keys.iterate()) {
-    const own = [
-      ...historyFaults(key, events.all(key.identifier)),
-      ...attemptFaults(key, attempts.all(key.identifier)),
-      ...valueFaults(key),
-    ];
-    for (const fault of own) yield `key ${key.identifier}: ${fault}`;
+export function* keyFaults(db: Db): Generator<string> {
+  yield* placeFaults(db);
+  for (let keys = selectKeys(db, 0).all(); keys.length > 0; keys = selectKeys(db, keys.at(-1)?.row ?? 0).all()) {
+    for (const key of keys) {
+      const own = [
+        ...historyFaults(key, eventsOf(db).all(key)),
+        ...attemptFaults(key, attemptsOf(db).all(key)),
+        ...valueFaults(key),
+      ];
+      for (const fault of own) yield `key ${key.identifier}: ${fault}`;
+    }
   }
 }
 
 /** A key that had expired when the newest one was requested held no place; that may not be stored yet. */
-function placeFaults(sqlite: Sqlite): string[] {
-  const crowded = sqlite
-    .prepare<{ id: number; held: number }, [string, number]>(
-      `SELECT profile_id AS id, count(*) AS held FROM (
-         SELECT profile_id, expires_at, max(requested_at) OVER (PARTITION BY profile_id) AS newest_at FROM api_keys
-           WHERE state IN (SELECT value FROM json_each(?)) AND profile_id IS NOT NULL)
-         WHERE expires_at IS NULL OR expires_at > newest_at GROUP BY profile_id HAVING count(*) > ?`,
-    )
-    .all(JSON.stringify(PLACE_HOLDERS), KEYS_PER_PROFILE);
+function placeFaults(db: Db): string[] {
+  const { profileId, expiresAt, requestedAt, state } = apiKeys;
+  const newestAt = sql<number>`max(${requestedAt}) OVER (PARTITION BY ${profileId})`.as('newest_at');
+  const holders = db
+    .select({ profileId, expiresAt, newestAt })
+    .from(apiKeys)
+    .where(and(inArray(state, PLACE_HOLDERS), isNotNull(profileId)))
+    .as('holders');
+  const crowded = db
+    .select({ id: holders.profileId, held: count() })
+    .from(holders)
+    .where(or(isNull(holders.expiresAt), gt(holders.expiresAt, holders.newestAt)))
+    .groupBy(holders.profileId)
+    .having(gt(count(), KEYS_PER_PROFILE))
+    .all();
   return crowded.map(({ id, held }) => `profile ${id}: ${held} keys hold a place, of ${KEYS_PER_PROFILE} that may`);
 }
 

@@ -1,7 +1,7 @@
-import { and, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
-import type { Db, Tx } from '../db/connect.ts';
+import type { Db, Opened, Tx } from '../db/connect.ts';
 import type { KeyState } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { withTables } from '../db/tables.ts';
@@ -20,6 +20,18 @@ export function isInState(state: KeyState, nowMs: number): SQL {
   const stored = eq(apiKeys.state, state);
   if (state === 'expired') return or(stored, isDue(nowMs)) as SQL;
   return hasSecret(state) ? (and(stored, or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, nowMs))) as SQL) : stored;
+}
+
+/** The identifiers of the Active keys that expire within a span from now (milliseconds), the next one first. */
+export function expiringKeys(db: Opened, nowMs: number, spanMs: number): string[] {
+  const { identifier, state, expiresAt } = apiKeys;
+  const keys = withTables(db)
+    .select({ identifier })
+    .from(apiKeys)
+    .where(and(eq(state, 'Active'), gt(expiresAt, nowMs), lte(expiresAt, nowMs + spanMs)))
+    .orderBy(asc(expiresAt))
+    .all();
+  return keys.map((key) => key.identifier);
 }
 
 /** The most keys that one transaction stores as expired, which takes the server a few milliseconds. */

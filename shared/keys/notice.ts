@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, gt, lte, max, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
-import type { Sqlite, Tx } from '../db/connect.ts';
+import type { Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import { NOTICE_KINDS, type NoticeKind } from '../db/key-columns.ts';
 import { type NoticeAbout, notices } from '../db/schema/notices.ts';
 import type { Deps } from '../deps.ts';
@@ -41,9 +42,12 @@ export function addNotices(
 function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
   // A time that has not come yet was stored before the clock was set back.
   const last = tx
-    .select({ at: sql<number | null>`max(${notices.sentAt})` })
+    .select({ at: max(notices.sentAt) })
     .from(notices)
-    .where(sql`kind = 'request' AND ${notices.recipient} = ${recipient} AND ${notices.sentAt} <= ${nowMs}`)
+    // The index of requests has their kind in its condition.
+    .where(
+      and(eq(notices.kind, 'request').inlineParams(), eq(notices.recipient, recipient), lte(notices.sentAt, nowMs)),
+    )
     .get()?.at;
   return Math.max(nowMs, (last ?? Number.NEGATIVE_INFINITY) + REQUESTS_EVERY_MS);
 }
@@ -57,39 +61,55 @@ type ChangeNotice<About> = { profileId: number; about: About; atMs: number };
  * Stores that the address which a profile had is to be told that it has another one, inside the transaction that changes it.
  */
 export function addAddressNotice(
-  sqlite: Sqlite,
+  tx: Tx,
   { profileId, formerEmail, atMs }: { profileId: number; formerEmail: string; atMs: number },
 ): void {
-  if (isMailAddress(formerEmail)) addChangeNotice(sqlite, 'address', { profileId, about: { formerEmail }, atMs });
+  if (isMailAddress(formerEmail)) addChangeNotice(tx, 'address', { profileId, about: { formerEmail }, atMs });
 }
 
 /**
  * Stores that the owner is to be told that the profile was banned or its ban lifted, and which Active keys it has, inside
  * the transaction that does so.
  */
-export function addBanNotice(sqlite: Sqlite, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): void {
-  addChangeNotice(sqlite, 'ban', notice);
+export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): void {
+  addChangeNotice(tx, 'ban', notice);
 }
 
 /**
  * Stores a notice of a change of a profile. Not more often than some times a day, so that nobody can make the service write
  * any number of mails; and once for all lines that one transaction applies, which have the same time.
  */
-function addChangeNotice(
-  sqlite: Sqlite,
-  kind: 'address' | 'ban',
-  { profileId, about, atMs }: ChangeNotice<NoticeAbout>,
-): void {
-  const told = sqlite
-    .query<{ at: number }, [number, string, number, number]>(
-      'SELECT at FROM notices WHERE profile_id = ? AND kind = ? AND at > ? AND at <= ?',
-    )
-    .all(profileId, kind, atMs - DAY_MS, atMs);
+function addChangeNotice(tx: Tx, kind: 'address' | 'ban', { profileId, about, atMs }: ChangeNotice<NoticeAbout>): void {
+  const told = toldOf(tx).all({ profileId, kind, after: atMs - DAY_MS, until: atMs });
   if (told.length >= TOLD_PER_DAY || told.some(({ at }) => at === atMs)) return;
-  sqlite
-    .query(
-      `INSERT INTO notices (profile_id, kind, recipient, about, at, next_try_at)
-        VALUES ($profileId, $kind, $recipient, $about, $at, $at)`,
-    )
-    .run({ profileId, kind, recipient: NOTICE_KINDS[kind], about: JSON.stringify(about), at: atMs });
+  additionOf(tx).run({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs });
 }
+
+const toldOf = keepQuery((db) =>
+  db
+    .select({ at: notices.at })
+    .from(notices)
+    .where(
+      and(
+        eq(notices.profileId, sql.placeholder('profileId')),
+        eq(notices.kind, sql.placeholder('kind')),
+        gt(notices.at, sql.placeholder('after')),
+        lte(notices.at, sql.placeholder('until')),
+      ),
+    )
+    .prepare(),
+);
+
+const additionOf = keepQuery((db) =>
+  db
+    .insert(notices)
+    .values({
+      profileId: sql.placeholder('profileId'),
+      kind: sql.placeholder('kind'),
+      recipient: sql.placeholder('recipient'),
+      about: sql.placeholder('about'),
+      at: sql.placeholder('at'),
+      nextTryAt: sql.placeholder('at'),
+    })
+    .prepare(),
+);

@@ -1,5 +1,6 @@
-import { and, eq, inArray } from 'drizzle-orm';
-import type { Db, Sqlite, Tx } from '../db/connect.ts';
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import { apiKeys, keyEvents } from '../db/schema/keys.ts';
 import { PLACE_HOLDERS, stateAt } from './key.ts';
@@ -7,8 +8,7 @@ import { addAddressNotice, addBanNotice } from './notice.ts';
 import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from './record.ts';
 
 // What follows for keys where a profile changes, inside the transaction that changes it. An import may change very many
-// profiles while it holds the write lock, so what each of them needs is asked for with prepared statements of `sqlite`, the
-// connection of `tx`.
+// profiles while it holds the write lock, so what each of them needs is asked for with kept queries.
 
 /** A change of a profile's address: which profile (its id), and the address that it had. */
 export type AddressChange = { profileId: number; formerEmail: string };
@@ -21,9 +21,9 @@ export type BanChange = { profileId: number; isBanned: boolean };
  * its mail goes to the former address; its pending requests say in their history that the address was changed; and the former
  * address is to be told.
  */
-export function noteAddressChange(tx: Tx, sqlite: Sqlite, change: AddressChange, act: Act): void {
-  noteOnKeys(tx, sqlite, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
-  addAddressNotice(sqlite, { ...change, atMs: act.atMs });
+export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): void {
+  noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
+  addAddressNotice(tx, { ...change, atMs: act.atMs });
 }
 
 /**
@@ -31,28 +31,33 @@ export function noteAddressChange(tx: Tx, sqlite: Sqlite, change: AddressChange,
  * from the profile. An attempt to approve one of them is void, because a banned profile gets no key; the history of each key
  * that is pending, Active or suspended says so; and the owner of an Active one is to be told.
  */
-export function noteBan(tx: Tx, sqlite: Sqlite, { profileId, isBanned }: BanChange, act: Act): void {
+export function noteBan(tx: Tx, { profileId, isBanned }: BanChange, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
-  const noted = noteOnKeys(tx, sqlite, { profileId, states: PLACE_HOLDERS, event }, act);
+  const noted = noteOnKeys(tx, { profileId, states: PLACE_HOLDERS, event }, act);
   const keys = noted.filter(({ state }) => state === 'Active').map(({ identifier }) => identifier);
-  if (keys.length > 0) addBanNotice(sqlite, { profileId, about: { isBanned, keys }, atMs: act.atMs });
+  if (keys.length > 0) addBanNotice(tx, { profileId, about: { isBanned, keys }, atMs: act.atMs });
 }
 
 /** Adds an event to the histories of a profile's keys in these states, and voids their open attempts. Returns the keys. */
 function noteOnKeys(
   tx: Tx,
-  sqlite: Sqlite,
   { profileId, states, event }: { profileId: number; states: readonly KeyState[]; event: KeyEventName },
   act: Act,
 ): ApiKey[] {
-  const isNoted = 'SELECT 1 FROM api_keys WHERE profile_id = ? AND state IN (SELECT value FROM json_each(?)) LIMIT 1';
-  if (sqlite.query(isNoted).get(profileId, JSON.stringify(states)) === null) return [];
-  const isWanted = and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, [...states]));
-  const stored = tx.select().from(apiKeys).where(isWanted).all();
-  const keys = stored.filter((key) => stateAt(key, act.atMs) === key.state);
+  const keys = placeHoldersOf(tx)
+    .all({ profileId })
+    .filter((key) => states.includes(key.state) && stateAt(key, act.atMs) === key.state);
   for (const key of keys) noteOnKey(tx, key, event, act);
   return keys;
 }
+
+const placeHoldersOf = keepQuery((db) =>
+  db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.profileId, sql.placeholder('profileId')), inArray(apiKeys.state, PLACE_HOLDERS)))
+    .prepare(),
+);
 
 function noteOnKey(tx: Tx, key: ApiKey, event: KeyEventName, act: Act): void {
   const { open } = approvable(tx, key);

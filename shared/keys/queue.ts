@@ -1,4 +1,4 @@
-import { and, asc, eq, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, ne, notExists, sql } from 'drizzle-orm';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import type { Reader } from './view.ts';
 
@@ -17,12 +17,15 @@ export function countPending({ db }: Pick<Reader, 'db'>): number {
  * where there is none.
  */
 export function nextPending({ db, clock }: Reader, decided: string): string | null {
-  const approving = sql`SELECT 1 FROM ${keyAttempts} WHERE ${keyAttempts.identifier} = ${apiKeys.identifier}
-    AND ${keyAttempts.result} = 'open' AND ${keyAttempts.leaseEndsAt} > ${clock.nowMs()}`;
+  const isOpen = eq(keyAttempts.result, 'open').inlineParams();
+  const approving = db
+    .select({ number: keyAttempts.number })
+    .from(keyAttempts)
+    .where(and(eq(keyAttempts.identifier, apiKeys.identifier), isOpen, gt(keyAttempts.leaseEndsAt, clock.nowMs())));
   const next = db
     .select({ identifier: apiKeys.identifier })
     .from(apiKeys)
-    .where(and(IS_PENDING, ne(apiKeys.identifier, decided), sql`NOT EXISTS (${approving})`))
+    .where(and(IS_PENDING, ne(apiKeys.identifier, decided), notExists(approving)))
     .orderBy(asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
     .limit(1)
     .get();

@@ -1,8 +1,8 @@
 import { and, asc, eq, isNull, lt, lte, ne, type SQL, sql } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import type { Clock } from '../clock.ts';
+import { hasColumn } from '../db/catalog.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { hasColumn } from '../db/has-column.ts';
 import type { NoticeKind } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';

@@ -1,7 +1,9 @@
+import { readSchema } from '../db/catalog.ts';
 import { type Opened, openInMemory, type Sqlite } from '../db/connect.ts';
 import { appliedMigrations, migrate } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { countRows, damages } from '../db/snapshot.ts';
+import { withTables } from '../db/tables.ts';
 import { keyFaults } from '../keys/check.ts';
 import { profileFaults } from '../profiles/check.ts';
 import { sessionsFaults } from '../sessions-file/sessions-file.ts';
@@ -53,7 +55,7 @@ function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
   onStep('profiles');
   add(guarded(() => (isCurrent ? profileFaults(sqlite) : [])));
   onStep('keys');
-  add(guarded(() => (isCurrent ? keyFaults(sqlite) : [])));
+  add(guarded(() => (isCurrent ? keyFaults(withTables({ $client: sqlite })) : [])));
   if (unlisted > 0) faults.push(`and ${unlisted} more`);
   return { faults, ...(isReadable ? countRows(sqlite) : { profiles: 0, keys: 0 }) };
 }
@@ -68,8 +70,6 @@ function* guarded(find: () => Iterable<string>): Generator<string> {
     yield `a part of the file can't be read (${code})`;
   }
 }
-
-type SchemaRow = { type: string; name: string; sql: string | null };
 
 /** Compares every table, index, trigger and view with what the database's own migrations make in a new one. */
 function schemaFaults(sqlite: Sqlite): string[] {
@@ -89,14 +89,4 @@ function schemaFaults(sqlite: Sqlite): string[] {
   } finally {
     fresh.close();
   }
-}
-
-function readSchema(sqlite: Sqlite): SchemaRow[] {
-  // The sqlite_stat tables are SQLite's own, and Litestream makes two tables in a database that it replicates.
-  return sqlite
-    .query(
-      `SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'
-         AND NOT (type = 'table' AND name IN ('_litestream_seq', '_litestream_lock')) ORDER BY name`,
-    )
-    .all() as SchemaRow[];
 }

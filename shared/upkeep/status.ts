@@ -12,6 +12,7 @@ import { isServed } from '../db/serving.ts';
 import { databaseSize } from '../db/size.ts';
 import { listUnfinished } from '../db/unfinished.ts';
 import type { ServerDeps } from '../deps.ts';
+import { expiringKeys } from '../keys/expire.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
 import { oversizedIds } from '../profiles/read/shown-size.ts';
@@ -139,8 +140,8 @@ function countAll(db: Opened, nowMs: number): { total: number; banned: number } 
   return { total: countProfiles(db, {}, nowMs), banned: countProfiles(db, { isBanned: true }, nowMs) };
 }
 
-function lastImportOf({ $client }: Opened, kind: ImportKind): ImportStatus | null {
-  const last = readLastImport($client, kind);
+function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null {
+  const last = readLastImport(db, kind);
   if (last === null) return null;
   const { atMs, by, lines, refused } = last;
   return { at: isoTime(atMs), by: actorText(by, 'operator'), lines, refused };
@@ -182,14 +183,10 @@ function queueWarning(oldestAt: number | null, nowMs: number): string[] {
   return days < PATIENCE_DAYS ? [] : [`A request has been waiting for a decision for ${days} days.`];
 }
 
-function expiryWarning({ $client: sqlite }: Opened, nowMs: number): string[] {
-  const keys = sqlite
-    .query(
-      "SELECT identifier FROM api_keys WHERE state = 'Active' AND expires_at > ? AND expires_at <= ? ORDER BY expires_at",
-    )
-    .all(nowMs, nowMs + FORESIGHT_DAYS * DAY_MS) as { identifier: string }[];
+function expiryWarning(db: Opened, nowMs: number): string[] {
+  const keys = expiringKeys(db, nowMs, FORESIGHT_DAYS * DAY_MS);
   if (keys.length === 0) return [];
-  const named = keys.slice(0, 5).map(({ identifier }) => identifier);
+  const named = keys.slice(0, 5);
   const rest = keys.length > named.length ? ` and ${keys.length - named.length} more` : '';
   return [`Within ${FORESIGHT_DAYS} days these keys expire: ${named.join(', ')}${rest}.`];
 }

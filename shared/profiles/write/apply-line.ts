@@ -106,7 +106,7 @@ const WRITTEN: RowOutcome = { isWritten: true, differs: true };
 
 /** Updates the row, or inserts it without an auth ID that another profile has. */
 function updateRow(
-  { sqlite, claims, writer }: ApplyState,
+  { claims, writer }: ApplyState,
   tx: Tx,
   { number, line }: Entry,
   { row, held, isMerged }: RowUpdate,
@@ -120,10 +120,10 @@ function updateRow(
   const isReplaced = writer.replace(row, held);
   if (isReplaced && held !== null && !isSameAddress(held.email, row.email)) {
     writer.countAddressChange(line.id);
-    if (held.email !== null) onKeys.readdress(tx, sqlite, { profileId: line.id, formerEmail: held.email }, times.nowMs);
+    if (held.email !== null) onKeys.readdress(tx, { profileId: line.id, formerEmail: held.email }, times.nowMs);
   }
   if (isReplaced && held !== null && held.banned !== row.banned) {
-    onKeys.ban(tx, sqlite, { profileId: line.id, isBanned: row.banned === 1 }, times.nowMs);
+    onKeys.ban(tx, { profileId: line.id, isBanned: row.banned === 1 }, times.nowMs);
   }
   // An auth ID that is claimed but not given yet changes the row when the claims are settled.
   return { isWritten: isReplaced, differs: isReplaced || row.authId !== wanted };

@@ -66,11 +66,11 @@ export type EffectsOnKeys = {
   /** Erases the profile with this id, with everything that belongs to it. Returns whether there was such a profile. */
   erase: (tx: Tx, id: number, nowMs: number) => boolean;
   /** Called where a profile's e-mail address becomes another one, or none; `formerEmail` is the one that it had. */
-  readdress: (tx: Tx, sqlite: Sqlite, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
+  readdress: (tx: Tx, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
   /** Called where a profile that is there is banned, or where its ban is lifted. */
-  ban: (tx: Tx, sqlite: Sqlite, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
+  ban: (tx: Tx, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
   /** Called before a profile is erased: why whoever imports may not do that, or null. Absent where anything may be erased. */
-  refuseErasure?: (sqlite: Sqlite, id: number, nowMs: number) => Refusal | null;
+  refuseErasure?: (tx: Tx, id: number, nowMs: number) => Refusal | null;
   /**
    * Called with the columns of a line, the row that it wants and the one that is there (null where none is), before it is
    * written; may change the wanted row, or return why whoever imports may not have that. Absent where all rows are allowed.

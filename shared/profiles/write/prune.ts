@@ -1,3 +1,6 @@
+import { eq, sql } from 'drizzle-orm';
+import { keepQuery } from '../../db/kept-query.ts';
+import { profiles } from '../../db/schema/profiles.ts';
 import { changesSince, shownOf } from '../../shown.ts';
 import { applyBatch } from './import-batch.ts';
 import type { ImportRun } from './import-run.ts';
@@ -51,15 +54,23 @@ export async function pruneUnnamed(
 /** Erases profiles, unless another one has got the id by the time that the lock is got. Returns how many. */
 function erase(run: ImportRun, rows: readonly ProfileRow[]): number {
   const generations = new Map(rows.map(({ id, generation }) => [id, generation]));
-  const refuseErasure: EffectsOnKeys['refuseErasure'] = (sqlite, id, nowMs) => {
-    const row = sqlite.query<ProfileRow, [number]>('SELECT id, generation FROM profiles WHERE id = ?').get(id);
-    if (row !== null && row.generation !== generations.get(id)) return MADE_AGAIN;
-    return run.onKeys.refuseErasure?.(sqlite, id, nowMs) ?? null;
+  const refuseErasure: EffectsOnKeys['refuseErasure'] = (tx, id, nowMs) => {
+    const row = generationOf(tx).get({ id });
+    if (row !== undefined && row.generation !== generations.get(id)) return MADE_AGAIN;
+    return run.onKeys.refuseErasure?.(tx, id, nowMs) ?? null;
   };
   const context = { ...run, onKeys: { ...run.onKeys, refuseErasure } };
   const deletions = rows.map(({ id }) => ({ number: 0, bytes: 0, line: deletionOf(id) }));
   return applyBatch(context, deletions, false).deleted;
 }
+
+const generationOf = keepQuery((db) =>
+  db
+    .select({ generation: profiles.generation })
+    .from(profiles)
+    .where(eq(profiles.id, sql.placeholder('id')))
+    .prepare(),
+);
 
 const MADE_AGAIN = wholeLine('the profile was erased and made again');
 
