@@ -1,5 +1,5 @@
 import { actorText, SERVICE } from '../../shared/actor.ts';
-import type { Opened, Sqlite } from '../../shared/db/connect.ts';
+import type { Opened } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
 import { type ImportKind, readLastImport } from '../../shared/profiles/last-import.ts';
 import type { Family, Sample } from './prometheus.ts';
@@ -8,12 +8,12 @@ import type { Family, Sample } from './prometheus.ts';
  * The last import that changed something, and the last that a platform has sent; the metrics have no sample where there was
  * none. Throws `busy`.
  */
-export function importFamilies({ $client }: Opened, nowMs: number): Family[] {
-  return [...familiesOf($client, 'import', 'import', nowMs), ...familiesOf($client, 'feed', 'request of lines', nowMs)];
+export function importFamilies(db: Opened, nowMs: number): Family[] {
+  return [...familiesOf(db, 'import', 'import', nowMs), ...familiesOf(db, 'feed', 'request of lines', nowMs)];
 }
 
-function familiesOf(sqlite: Sqlite, kind: ImportKind, named: string, nowMs: number): Family[] {
-  const last = guardDatabase(sqlite.filename, () => readLastImport(sqlite, kind));
+function familiesOf(db: Opened, kind: ImportKind, named: string, nowMs: number): Family[] {
+  const last = guardDatabase(db.$client.filename, () => readLastImport(db, kind));
   const gauge = (name: string, help: string, samples: Sample[]): Family => ({
     name: `profile_lookup_last_${kind}_${name}`,
     help: `${help} Absent where none ever changed something.`,

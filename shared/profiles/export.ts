@@ -1,5 +1,7 @@
+import { count } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { findProfile } from './find.ts';
 import { createProfileReader, lineOf, readAll } from './record.ts';
@@ -21,9 +23,7 @@ export async function exportProfiles(
   const lines = linesOf(db);
   guardDatabase(path, () => db.$client.run('BEGIN'));
   try {
-    const { total } = guardDatabase(path, () => db.$client.query('SELECT count(*) AS total FROM profiles').get()) as {
-      total: number;
-    };
+    const total = guardDatabase(path, () => db.select({ count: count() }).from(profiles).get())?.count ?? 0;
     // The lines are joined at the end, because a text that is extended line by line is copied again and again.
     let chunk: string[] = [];
     let characters = 0;

@@ -1,5 +1,9 @@
-import type { Opened, Sqlite } from '../db/connect.ts';
+import { and, asc, between, count, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import type { Db, Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { apiKeys } from '../db/schema/keys.ts';
+import { profileNames, profiles } from '../db/schema/profiles.ts';
+import { withTables } from '../db/tables.ts';
 import { foldName, NAME_MAX_CODE_POINTS } from './name.ts';
 import { oversizedIds } from './read/shown-size.ts';
 
@@ -33,64 +37,68 @@ export type ProfileList = { profiles: ListedProfile[]; next: number | null };
 // No name has more code points than this, so that no name with the same beginning comes after it.
 const LAST_CHARACTERS = '\u{10FFFF}'.repeat(NAME_MAX_CODE_POINTS);
 
+/** The time in ISO 8601; NULL where it is outside the years that SQLite knows. */
+const CREATED_AT = sql<string | null>`strftime('%FT%H:%M:%fZ', ${profiles.createdAt} / 1000.0, 'unixepoch')`;
+
 /** At most `limit` of the profiles that are meant, by id, those with a greater id than `after`. Throws `busy`. */
 export function listProfiles(
-  db: Opened,
+  opened: Opened,
   { filter, after, limit, nowMs }: { filter: ProfileFilter; after: number; limit: number; nowMs: number },
 ): ProfileList {
-  return guardDatabase(db.$client.filename, () => {
-    const { where, values } = conditionsOf(db.$client, filter, nowMs);
+  return guardDatabase(opened.$client.filename, () => {
+    const db = withTables(opened);
+    const { id, username, displayName, banned, viewsCount } = profiles;
     // One more than is shown tells whether the list goes on.
-    const rows = db.$client
-      .query(
-        `SELECT id, username, display_name AS displayName, banned, views_count AS viewsCount,
-                strftime('%FT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS createdAt
-           FROM profiles WHERE id > ? AND ${where} ORDER BY id LIMIT ?`,
-      )
-      .all(after, ...values, limit + 1) as (Omit<ListedProfile, 'banned'> & { banned: number })[];
-    const profiles = rows.slice(0, limit).map((row) => ({ ...row, banned: row.banned === 1 }));
-    return { profiles, next: rows.length > limit ? (profiles.at(-1)?.id ?? null) : null };
+    const rows = db
+      .select({ id, username, displayName, banned, viewsCount, createdAt: CREATED_AT })
+      .from(profiles)
+      .where(and(gt(id, after), matching(db, filter, nowMs)))
+      .orderBy(asc(id))
+      .limit(limit + 1)
+      .all();
+    const shown = rows.slice(0, limit);
+    return { profiles: shown, next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null };
   });
 }
 
 /** How many profiles are meant. A million take less than a tenth of a second without a filter. Throws `busy`. */
-export function countProfiles(db: Opened, filter: ProfileFilter, nowMs: number): number {
-  return guardDatabase(db.$client.filename, () => {
-    const { where, values } = conditionsOf(db.$client, filter, nowMs);
-    const row = db.$client.query(`SELECT count(*) AS count FROM profiles WHERE ${where}`).get(...values);
-    return (row as { count: number }).count;
+export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: number): number {
+  return guardDatabase(opened.$client.filename, () => {
+    const db = withTables(opened);
+    return (
+      db
+        .select({ count: count() })
+        .from(profiles)
+        .where(matching(db, filter, nowMs))
+        .get()?.count ?? 0
+    );
   });
 }
 
-/** The filter as a condition of SQL on a row of `profiles`, with the values of its parameters. */
-function conditionsOf(
-  sqlite: Sqlite,
-  filter: ProfileFilter,
-  nowMs: number,
-): { where: string; values: (number | string)[] } {
+/** The condition that a profile meets everything that the filter has. */
+function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined {
   const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
-  const parts: [sql: string, ...values: (number | string)[]][] = [];
-  if (nameBegins !== undefined) {
-    const folded = foldName(nameBegins);
-    parts.push([
-      'id IN (SELECT profile_id FROM profile_names WHERE folded BETWEEN ? AND ?)',
-      folded,
-      folded + LAST_CHARACTERS,
-    ]);
-  }
-  if (isBanned !== undefined) parts.push([isBanned ? 'banned = 1' : 'banned = 0']);
-  if (lacksEmail === true) parts.push(['email IS NULL']);
-  if (hasKeys === true) {
-    // An Active or suspended key whose time is over has expired, whether that is stored yet or not.
-    parts.push([
-      `id IN (SELECT profile_id FROM api_keys
-         WHERE state = 'pending' OR (state IN ('Active', 'suspended') AND (expires_at IS NULL OR expires_at > ?)))`,
-      nowMs,
-    ]);
-  }
-  if (showsMoreThanBytes !== undefined) {
-    parts.push(['id IN (SELECT value FROM json_each(?))', JSON.stringify(oversizedIds(sqlite, showsMoreThanBytes))]);
-  }
-  const where = parts.map(([sql]) => sql).join(' AND ') || 'true';
-  return { where, values: parts.flatMap(([, ...values]) => values) };
+  const folded = foldName(nameBegins ?? '');
+  const { profileId, state, expiresAt } = apiKeys;
+  // An Active or suspended key whose time is over has expired, whether that is stored yet or not.
+  const isHolding = or(
+    eq(state, 'pending'),
+    and(inArray(state, ['Active', 'suspended']), or(isNull(expiresAt), gt(expiresAt, nowMs))),
+  );
+  const named = db
+    .select({ id: profileNames.profileId })
+    .from(profileNames)
+    .where(between(profileNames.folded, folded, folded + LAST_CHARACTERS));
+  return and(
+    nameBegins === undefined ? undefined : inArray(profiles.id, named),
+    // The index of banned profiles has this in its condition.
+    isBanned === undefined ? undefined : eq(profiles.banned, isBanned).inlineParams(),
+    lacksEmail === true ? isNull(profiles.email) : undefined,
+    hasKeys === true ? inArray(profiles.id, db.select({ id: profileId }).from(apiKeys).where(isHolding)) : undefined,
+    showsMoreThanBytes === undefined ? undefined : isAmong(oversizedIds(db.$client, showsMoreThanBytes)),
+  );
+}
+
+function isAmong(ids: readonly number[]): SQL {
+  return sql`${profiles.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }

@@ -71,6 +71,12 @@ export function prepareRowReader(sqlite: Sqlite): (id: number) => StoredRow | nu
   return (id) => row.get(id);
 }
 
+/** Prepares what counts the links of a profile. For imports only. */
+export function prepareLinkCount(sqlite: Sqlite): (id: number) => number {
+  const count = sqlite.prepare<{ links: number }, [number]>('SELECT count(*) AS links FROM links WHERE profile_id = ?');
+  return (id) => count.get(id)?.links ?? 0;
+}
+
 /** A whole profile. Its aliases are in order and don't include the username. */
 export type WholeProfile = { parts: LineParts; aliases: readonly { name: string }[]; links: LinkText[] };
 

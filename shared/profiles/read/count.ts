@@ -1,6 +1,10 @@
+import { and, asc, count, eq, gt, max, sql } from 'drizzle-orm';
 import type { Clock } from '../../clock.ts';
 import type { Opened } from '../../db/connect.ts';
 import { guardDatabase } from '../../db/faults.ts';
+import { keepQuery } from '../../db/kept-query.ts';
+import { profileNames } from '../../db/schema/profiles.ts';
+import { withTables } from '../../db/tables.ts';
 
 /** How long a number is given again without counting. */
 const KEPT_MS = 60_000;
@@ -9,9 +13,20 @@ const KEPT_MS = 60_000;
 const PIECE = 5_000;
 
 // The index profile_names_profile answers this alone. Every profile has one name at position 0, its username.
-const COUNT_PIECE = `
-  SELECT count(*) AS count, max(profile_id) AS last FROM (
-    SELECT profile_id FROM profile_names WHERE profile_id > ? AND position = 0 ORDER BY profile_id LIMIT ${PIECE})`;
+const countPiece = keepQuery((db) => {
+  const { profileId, position } = profileNames;
+  const piece = db
+    .select({ id: profileId })
+    .from(profileNames)
+    .where(and(gt(profileId, sql.placeholder('after')), eq(position, 0)))
+    .orderBy(asc(profileId))
+    .limit(PIECE)
+    .as('piece');
+  return db
+    .select({ count: count(), last: max(piece.id) })
+    .from(piece)
+    .prepare();
+});
 
 /**
  * Prepares counting all profiles for a running server. A million take about 50 ms, so they are counted at most once a
@@ -36,17 +51,15 @@ export function createProfileCounter({ db, clock }: { db: Opened; clock: Clock }
   };
 }
 
-async function countInPieces({ $client: sqlite }: Opened): Promise<number> {
-  let count = 0;
-  for (let last: number | null = 0; last !== null; ) {
-    const after: number = last;
-    const piece = guardDatabase(sqlite.filename, () => sqlite.query(COUNT_PIECE).get(after)) as {
-      count: number;
-      last: number | null;
-    };
-    count += piece.count;
-    last = piece.last;
+async function countInPieces(opened: Opened): Promise<number> {
+  const db = withTables(opened);
+  let total = 0;
+  for (let after: number | null = 0; after !== null; ) {
+    const asked: { after: number } = { after };
+    const piece = guardDatabase(db.$client.filename, () => countPiece(db).get(asked));
+    total += piece?.count ?? 0;
+    after = piece?.last ?? null;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  return count;
+  return total;
 }

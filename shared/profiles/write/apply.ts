@@ -1,6 +1,7 @@
 import { noteChanges, noteNoChange } from '../../db/changes.ts';
 import type { Sqlite, Tx } from '../../db/connect.ts';
 import { noteErasedProfile, noteErasure } from '../../db/erasures.ts';
+import { withTables } from '../../db/tables.ts';
 import { prepareRowReader } from '../record.ts';
 import { applyLine } from './apply-line.ts';
 import { beginClaims, createNameClaims, dropClaims, settleClaims } from './name-claims.ts';
@@ -26,7 +27,7 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
     writer: createRowWriter(sqlite),
     claims: createNameClaims(sqlite),
     sizes: createSizeCheck(sqlite, maxShownBytes),
-    newer: createNewerCheck(sqlite),
+    newer: createNewerCheck(withTables({ $client: sqlite })),
     readsFirst: false,
     anyErased: false,
     changed: new Set(),
@@ -64,7 +65,7 @@ function applyDeletion(
 ): 'deleted' | 'notThere' | 'newer' | Refusal {
   const { sqlite, claims, newer } = state;
   if (newer.isWritten(id, times)) return 'newer';
-  const forbidden = onKeys.refuseErasure?.(sqlite, id, times.nowMs) ?? null;
+  const forbidden = onKeys.refuseErasure?.(tx, id, times.nowMs) ?? null;
   if (forbidden !== null) return forbidden;
   dropClaims(claims, id);
   const isErased = onKeys.erase(tx, id, times.nowMs);

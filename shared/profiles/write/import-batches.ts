@@ -1,3 +1,6 @@
+import { max } from 'drizzle-orm';
+import { profiles } from '../../db/schema/profiles.ts';
+import { prepareLinkCount } from '../record.ts';
 import { applyEntries, type ImportRun, rawOf, readLine, refuseLine, type TextEntry } from './import-run.ts';
 import { chunksOf, type ImportSource, sizeOf } from './import-source.ts';
 import type { LineRefusal, ProfileLine } from './line.ts';
@@ -73,12 +76,14 @@ function emptyBatch(): Batch {
 
 /** How many rows a line writes or clears. Profiles with ids above all that there were have no links yet. */
 function createRowCounter({ db }: ImportRun): (line: ProfileLine) => number {
-  const sqlite = db.$client;
-  const last = sqlite.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM profiles').get();
-  const lastId = last?.id ?? 0;
-  const count = sqlite.prepare<{ links: number }, [number]>('SELECT count(*) AS links FROM links WHERE profile_id = ?');
+  const lastId =
+    db
+      .select({ id: max(profiles.id) })
+      .from(profiles)
+      .get()?.id ?? 0;
+  const countLinks = prepareLinkCount(db.$client);
   return ({ id, aliases, links }) =>
-    2 + (aliases?.length ?? 0) + (links?.length ?? 0) + (id > lastId ? 0 : (count.get(id)?.links ?? 0));
+    2 + (aliases?.length ?? 0) + (links?.length ?? 0) + (id > lastId ? 0 : countLinks(id));
 }
 
 /** Applies a batch. What clashes with a name of another profile waits for the end; what else is refused is reported. */

@@ -1,4 +1,6 @@
-import type { Sqlite } from '../../db/connect.ts';
+import { and, eq, gt, lte, sql } from 'drizzle-orm';
+import type { Db } from '../../db/connect.ts';
+import { erasedProfiles, profiles } from '../../db/schema/profiles.ts';
 
 /**
  * The time of a transaction, and the one at which an import's data was read (`--as-of`), null where nobody said; both in
@@ -30,13 +32,20 @@ export type NewerCheck = {
 };
 
 /** Prepares the statements. */
-export function createNewerCheck(sqlite: Sqlite): NewerCheck {
-  const anyErased = sqlite.prepare('SELECT 1 FROM erased_profiles WHERE at > ? AND at <= ? LIMIT 1');
-  const erasedAt = sqlite.prepare<{ at: number }, [number]>('SELECT at FROM erased_profiles WHERE id = ?');
-  const writtenAt = sqlite.prepare<{ at: number }, [number]>('SELECT written_at AS at FROM profiles WHERE id = ?');
+export function createNewerCheck(db: Db): NewerCheck {
+  const [asOf, now, id] = [sql.placeholder('asOfMs'), sql.placeholder('nowMs'), sql.placeholder('id')];
+  const { at } = erasedProfiles;
+  const anyErased = db
+    .select({ at })
+    .from(erasedProfiles)
+    .where(and(gt(at, asOf), lte(at, now)))
+    .limit(1)
+    .prepare();
+  const erasedAt = db.select({ at }).from(erasedProfiles).where(eq(erasedProfiles.id, id)).prepare();
+  const writtenAt = db.select({ at: profiles.writtenAt }).from(profiles).where(eq(profiles.id, id)).prepare();
   return {
-    anyErased: ({ nowMs, asOfMs }) => asOfMs !== null && anyErased.get(asOfMs, nowMs) !== null,
-    isErased: (id, times) => isNewer(erasedAt.get(id)?.at ?? 0, times),
-    isWritten: (id, times) => times.asOfMs !== null && isNewer(writtenAt.get(id)?.at ?? 0, times),
+    anyErased: (times) => times.asOfMs !== null && anyErased.get(times) !== undefined,
+    isErased: (id, times) => isNewer(erasedAt.get({ id })?.at ?? 0, times),
+    isWritten: (id, times) => times.asOfMs !== null && isNewer(writtenAt.get({ id })?.at ?? 0, times),
   };
 }
