@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
+import { hasColumn } from '../db/catalog.ts';
 import type { Db, Sqlite } from '../db/connect.ts';
-import { hasColumn } from '../db/has-column.ts';
 import { admins, passkeys, platformTokens } from '../db/schema/people.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';

@@ -62,3 +62,30 @@ function nameOf(node: typescript.SignatureDeclaration): string {
   const name = (named as { name?: typescript.Node }).name;
   return name?.getText() ?? 'a function without a name';
 }
+
+/** A statement of SQL, or the beginning of one. */
+const SQL =
+  /\bSELECT\b|\b(INSERT|REPLACE) (OR \w+ )?INTO\b|\bDELETE FROM\b|\bUPDATE [\w.]+ SET\b|\b(CREATE|DROP) (TEMP |UNIQUE )?(TABLE|INDEX|TRIGGER)\b/;
+
+/**
+ * Whether a file has SQL as text: in a string or a template, but for those of Drizzle's tag `sql` inside a statement that its
+ * builder makes. A statement that is one such template (`db.all(…)`) counts.
+ */
+export function hasSqlText({ path, text }: Pick<Source, 'path' | 'text'>): boolean {
+  if (!SQL.test(text)) return false;
+  const file = typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true);
+  const isText = (node: typescript.Node): boolean => {
+    if (typescript.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql') {
+      return (
+        typescript.isTemplateExpression(node.template) &&
+        node.template.templateSpans.some((one) => isText(one.expression))
+      );
+    }
+    if (typescript.isCallExpression(node) && /^(db|tx)\.(all|get|run|values)$/.test(node.expression.getText()))
+      return true;
+    const isLiteral = typescript.isStringLiteralLike(node) || typescript.isTemplateExpression(node);
+    if (isLiteral && SQL.test(node.getText())) return true;
+    return typescript.forEachChild(node, (child) => isText(child) || undefined) ?? false;
+  };
+  return isText(file);
+}
