@@ -11,7 +11,7 @@ import {
   type Unfinished,
   type Who,
 } from './operations/entry.ts';
-import { change, revoke } from './operations/issued.ts';
+import { change, resume, revoke, suspend } from './operations/issued.ts';
 import { countPending, list, nextPending, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 import { approve, reject } from './operations/requests.ts';
@@ -19,7 +19,7 @@ import { approve, reject } from './operations/requests.ts';
 /** The table: every operation on keys, who may do it, what it needs, what is said of it and what it does. */
 export const OPERATIONS = {
   ...{ request, list, countPending, nextPending, show, usage, edit, withdraw },
-  ...{ approve, reject, change, revoke },
+  ...{ approve, reject, change, suspend, resume, revoke },
 };
 
 /** All of them, for doors that are loops over the table. */

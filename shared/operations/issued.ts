@@ -4,6 +4,7 @@ import { KEY_CHANGE } from '../keys/input-groups.ts';
 import { FIELDS, OPTIONAL_REASON } from '../keys/inputs.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
 import { revokeKey } from '../keys/lifecycle.ts';
+import { moveAndTell } from '../keys/move.ts';
 import { sendOnce } from '../notices/deliver.ts';
 import { asEver, decision, WITH_REASON } from './decision.ts';
 import { ADMINS_DECIDE, operation } from './entry.ts';
@@ -53,6 +54,52 @@ quota was; a new window begins unused.`,
   }),
   act: (deps, by, { identifier: key, ...wanted }) =>
     sendOnce(deps, changeKey(deps, { identifier: key, change: wanted, by })),
+});
+
+/** Suspends a key until it is resumed. */
+export const suspend = operation({
+  ...{ name: 'suspend', who: ADMINS_DECIDE, ...MOVES.suspend, version: GRANTED_FACTS },
+  input: WITH_REASON,
+  summary: 'Suspend an Active key at once, until it is resumed; the owner is mailed the reason.',
+  doors: {
+    command: {
+      verb: 'suspend',
+      help: 'The key keeps its place, its secret, its rate limits and what was spent of them, and expires when it would have.',
+      examples: ['k7Qm2XaB --reason "It asks for every profile in turn; please tell us what for."'],
+    },
+    page: 'decision',
+    json: decision('suspend', 'suspend a key'),
+  },
+  texts: {
+    ...{ title: 'Suspend key', button: 'Suspend', what: 'suspend a key' },
+    consequence:
+      'Every request with its secret is refused until the key is resumed. The secret, the limits and what was spent of them stay. The owner gets the reason by mail.',
+    done: 'The key is suspended, and its owner gets the reason by mail.',
+    interrupted: asEver,
+  },
+  ...{ isDangerous: true, isMailed: true },
+  act: (deps, by, input) => sendOnce(deps, moveAndTell(deps, 'suspend', { ...input, by })),
+});
+
+/** Ends the suspension of a key. */
+export const resume = operation({
+  ...{ name: 'resume', who: ADMINS_DECIDE, ...MOVES.resume, version: GRANTED_FACTS },
+  input: z.object({ identifier }),
+  summary: 'Resume a suspended key: the same secret works again; the owner is mailed.',
+  doors: {
+    command: { verb: 'resume', examples: ['k7Qm2XaB'] },
+    page: 'decision',
+    json: decision('resume', 'resume a suspended key'),
+  },
+  texts: {
+    ...{ title: 'Resume key', button: 'Resume', what: 'resume a suspended key' },
+    consequence: 'The same secret works again at once, within the limits that the key had. The owner gets a mail.',
+    done: 'The key is resumed, and its owner gets a mail.',
+    interrupted: asEver,
+  },
+  isMailed: true,
+  act: (deps, by, { identifier: key }) =>
+    sendOnce(deps, moveAndTell(deps, 'resume', { identifier: key, reason: null, by })),
 });
 
 /** Revokes a key; an owner may do that with their own, and need not say why. */

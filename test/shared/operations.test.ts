@@ -57,6 +57,8 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   approve: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   reject: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   change: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
+  suspend: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
+  resume: { own: ['operator', 'admin'], others: ['operator', 'admin'] },
   revoke: { own: ['operator', 'admin', 'owner'], others: ['operator', 'admin'] },
 };
 
@@ -100,14 +102,14 @@ describe('every operation, every kind of person, every key', () => {
   test('what changes a key is decided on a version of it, has an event and texts, and says by which doors it is done', () => {
     const changing = ALL_OPERATIONS.filter(({ event }) => event !== null);
     expect(changing.map(({ name }) => name)).toEqual([
-      ...['request', 'edit', 'withdraw', 'approve', 'reject', 'change', 'revoke'],
+      ...['request', 'edit', 'withdraw', 'approve', 'reject', 'change', 'suspend', 'resume', 'revoke'],
     ]);
     for (const { name, version, texts, doors, isDangerous } of changing) {
       const least = name === 'request' ? [] : ['key', 'state', 'grant', 'profile', 'request'];
       expect([name, least.filter((fact) => !version.includes(fact as KeyFact))]).toEqual([name, []]);
       const hasPage = doors.page !== null || doors.ownerPage !== undefined;
       expect([name, texts === null, doors.command?.verb, hasPage]).toEqual([name, false, name, true]);
-      expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'revoke'].includes(name)]);
+      expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'suspend', 'revoke'].includes(name)]);
     }
   });
 

@@ -71,6 +71,23 @@ test(
 );
 
 test(
+  'keys suspend and keys resume wait until the key is suspended and Active again',
+  async () => {
+    const { identifier } = await issue(access, { profile: 'ada' });
+    for (const [verb, state] of [
+      ['suspend', 'suspended'],
+      ['resume', 'Active'],
+    ] as const) {
+      const done = await at(['keys', verb, identifier, '--wait'], confirming(world, grace));
+      expect([done.code, done.stdout]).toEqual([0, `${identifier} ${state}\n`]);
+      expect(DECISION_PAGE.exec(done.stderr)?.[1]).toBe(`/developers/admin/keys/${identifier}?operation=${verb}`);
+    }
+    await end(identifier);
+  },
+  LIMIT_MS,
+);
+
+test(
   'what became of the key instead is told, with exit code 1',
   async () => {
     const identifier = await request(access, { profile: 'ada' });

@@ -136,6 +136,46 @@ test('every decision leads to the next request, the oldest first, or to the queu
   }
 });
 
+test('a key is suspended with a reason and resumed, each as the page showed the key and with the passkey', async () => {
+  const world = await adminWorld();
+  const { access } = world;
+  const [grace, hopper] = [await signInAdmin(world, 'Grace'), await signInAdmin(world, 'Hopper')];
+  const { identifier } = await issue(access, ADA);
+  const state = () => showKey(access, identifier).state;
+  const suspension: [string, string][] = [
+    ['operation', 'suspend'],
+    ['reason', 'Too fast.'],
+  ];
+  const page = await askToDecide(world, grace, identifier, suspension);
+  expect(textOf(page)).toContain('refused until the key is resumed');
+  expect([textOf(page).includes('Too fast.'), state()]).toEqual([true, 'Active']);
+  const done = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+  expect([done.status, state()]).toEqual([303, 'suspended']);
+  expect(keyHistory(access, identifier).at(-1)).toMatchObject({ by: 'admin Grace', detail: { reason: 'Too fast.' } });
+  const [next = ''] = valuesOf(done, 'location');
+  const [flash = ''] = valuesOf(done, 'set-cookie').filter((cookie) => cookie.startsWith('flash='));
+  const shown = await visit(world, next, { cookie: `${grace.cookie}; ${flash.split(';')[0]}` });
+  expect(textOf(shown)).toContain('The key is suspended, and its owner gets the reason by mail.');
+  // Hopper changes the key while Grace looks at it as it was.
+  const stale = await askToDecide(world, grace, identifier, [['operation', 'resume']]);
+  await decideAs(world, hopper, identifier, [
+    ['operation', 'change'],
+    ...APPROVAL.slice(1, 2),
+    ['rateLimits', '5/1h'],
+    ['expires', ''],
+  ]);
+  const refused = await sendDecision(world, grace, identifier, withPasskey(stale, grace.authenticator));
+  expect([refused.status, refused.refusal, state()]).toEqual([409, 'changed_since', 'suspended']);
+  expect(textOf(refused)).toContain('its permissions, rate limits or expiry were changed. Nothing was done.');
+  expect((await decideAs(world, grace, identifier, [['operation', 'resume']])).status).toBe(303);
+  expect(state()).toBe('Active');
+  // What is decided on an Active key is not done to one that was suspended meanwhile.
+  const late = await askToDecide(world, grace, identifier, suspension);
+  await decideAs(world, hopper, identifier, suspension);
+  expect((await sendDecision(world, grace, identifier, withPasskey(late, grace.authenticator))).status).not.toBe(303);
+  expect(keyHistory(access, identifier).filter(({ event }) => event === 'suspended').length).toBe(2);
+});
+
 describe('a decision that is not what the page showed is refused and shown again', () => {
   /** Each field of each operation, with another value than was shown. */
   const CASES: [operation: string, fields: [string, string][], changes: Record<string, [string, string][]>][] = [
@@ -394,8 +434,8 @@ test('every state of a key has its page, with the forms that are possible in it'
   const grace = await signInAdmin(world, 'Grace');
   const forms = {
     pending: 'approve reject',
-    Active: 'change revoke',
-    suspended: 'change revoke',
+    Active: 'change suspend revoke',
+    suspended: 'change resume revoke',
     rejected: '',
     withdrawn: '',
     revoked: '',

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { listDecided } from '../../../shared/access/decided.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { approveKey } from '../../../shared/keys/approve.ts';
@@ -9,9 +10,11 @@ import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { prefillFrom } from '../../../shared/keys/successor.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { storeReminders } from '../../../shared/notices/reminders.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { countProfiles } from '../../../shared/profiles/list.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { onBox } from '../../support/actors.ts';
+import { profilectl } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { changeByHand } from '../../support/import.ts';
@@ -56,10 +59,17 @@ async function told(): Promise<string[]> {
 }
 
 describe('its secret', () => {
-  test('is refused while it is suspended, and works again with what was spent before', async () => {
+  test('is refused like an unknown one once keys suspend has ended, and works again with what was spent once keys resume has', async () => {
     const server = await startTestServer({ variables: { DEFAULT_RATE_LIMITS: '5/1m' } });
     insertProfile(server.deps.db);
     const { identifier, secret } = await issue(server.deps);
+    const { databasePath } = server.deps.config;
+    const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(server.deps.folder, 'mail')}` };
+    const run = async (...words: string[]) => {
+      const { code, stdout } = await profilectl(['keys', ...words], { variables });
+      expect(code).toBe(0);
+      return stdout;
+    };
     const ask = async () => {
       // So long a commit may take to be seen.
       await Bun.sleep(10);
@@ -67,10 +77,19 @@ describe('its secret', () => {
       return [answer.status, answer.headers.get('X-Error-Code'), answer.headers.get('RateLimit')];
     };
     expect(await ask()).toEqual([200, null, '"1m";r=4;t=60']);
-    moveByAdmin(server.deps, identifier, 'suspend');
+    expect(await run('suspend', identifier, '--reason', 'Too fast.')).toBe(`${identifier} suspended\n`);
     expect(await ask()).toEqual([401, 'invalid_token', null]);
-    moveByAdmin(server.deps, identifier, 'resume');
+    const refused = await get(server, '/api/key', secret);
+    expect(await refused.text()).toBe(await (await get(server, '/api/key', 'unknown')).text());
+    expect(JSON.parse(await run('resume', identifier, '--json'))).toMatchObject({ identifier, state: 'Active' });
     expect(await ask()).toEqual([200, null, '"1m";r=3;t=60']);
+    expect(await run('show', identifier)).toMatch(
+      / suspended +Active → suspended +Too fast\.\n.* resumed +suspended → Active/,
+    );
+    const subjects = mails(server.deps).map(
+      (mail) => /^Subject: .*?(was suspended|not suspended any more|$)/m.exec(mail)?.[1],
+    );
+    expect(subjects.slice(1)).toEqual(['was suspended', 'not suspended any more']);
   });
 
   test('is found and given back: the key is revoked', async () => {
@@ -114,7 +133,7 @@ describe('its time', () => {
   test('ends it, seen at once and stored later; then nobody resumes it', async () => {
     const { identifier } = await suspended(1);
     clock.advance(DAY_MS);
-    const resume = () => refusal(async () => moveByAdmin(deps, identifier, 'resume'));
+    const resume = () => refusal(perform(deps, admin, OPERATIONS.resume, { identifier }));
     expect(state(identifier)).toBe('expired');
     expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'expired', from: 'suspended', to: 'expired' });
     expect((await resume()).message).toContain('is expired; only suspended keys');
