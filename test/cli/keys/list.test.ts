@@ -74,7 +74,7 @@ test('a terminal shows 50 at a time, with the command for the next', async () =>
 test('a narrow terminal gets fewer columns, and never a cut date', () => {
   const keys = listKeys(deps, {});
   const nowMs = clock.nowMs();
-  for (const columns of [40, 60, 72, 80, 100, 120, 200]) {
+  for (const columns of [40, 60, 72, 80, 86, 88, 90, 92, 100, 120, 200]) {
     const lines = keysText(keys, nowMs, new Map([[active, nowMs]]), columns).split('\n');
     expect([columns, Math.max(...lines.map((line) => Bun.stringWidth(line))) <= columns]).toEqual([columns, true]);
     for (const line of lines.slice(1)) {
