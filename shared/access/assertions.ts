@@ -10,7 +10,6 @@ import { beginSignIn } from '../sign-ins/sign-ins.ts';
 import type { Access, Client } from './access.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
 import { type Decision, decisionText } from './decision.ts';
-import { checkAssertion } from './passkey-answers.ts';
 import { type Answer, type Assertion, readAssertion } from './passkey-json.ts';
 import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
@@ -105,6 +104,7 @@ async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertio
   const { passkey, admin } = found;
   const userHandle = admin.userHandle.toString('base64url');
   const party = relyingPartyOf(access.config.publicUrl);
+  const { checkAssertion } = await import('./passkey-answers.ts');
   const { signCount } = await checkAssertion(party, challenge, { ...passkey, userHandle }, sent);
   await whenUnlocked(access.db.$client);
   // While the signature was verified, the admin may have been removed or invited again.

@@ -1,13 +1,14 @@
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
 import { AppError } from '../errors.ts';
-import { type Assertion, clientDataOf, type Registration, unacceptable } from './passkey-json.ts';
-import { anotherKind, COSE_ALGORITHMS, coseOf, isDer, spkiOf } from './passkey-keys.ts';
+import { type Assertion, COSE_ALGORITHMS, clientDataOf, type Registration, unacceptable } from './passkey-json.ts';
+import { anotherKind, coseOf, isDer, spkiOf } from './passkey-keys.ts';
 import type { RelyingParty } from './relying-party.ts';
 
 // What a browser and its authenticator say about a passkey, checked by @simplewebauthn/server as WebAuthn level 3, sections 7.1
 // and 7.2, says, and beside it what that leaves to its caller. All of this is pure. Every fault is thrown as `forbidden`, with
-// a sentence of ours that a person can act on. Only the thread of the pages loads this file: the library takes 20 ms.
+// a sentence of ours that a person can act on. This file is loaded when a passkey is first checked: the library
+// takes 20 ms and 8 MiB.
 
 /** A registered passkey: `publicKey` is the DER of a SubjectPublicKeyInfo. */
 export type Credential = {

@@ -11,6 +11,9 @@ export type Registration = RegistrationResponseJSON;
 /** What a browser sent, and the challenge (base64url) that it is about. */
 export type Answer<Sent> = { sent: Sent; challenge: string };
 
+/** The algorithms of passkeys that are accepted, in the order in which a browser is asked for them: their numbers in COSE. */
+export const COSE_ALGORITHMS = { ES256: -7, Ed25519: -8, RS256: -257 } as const;
+
 /** The longest answer, in characters: one with the longest identifier and key has 6 000. */
 const MOST_CHARACTERS = 16_384;
 const MOST_IDENTIFIER_BYTES = 1023;

@@ -1,13 +1,10 @@
 import { createPublicKey } from 'node:crypto';
-import { COSEALG, cose, decodeCredentialPublicKey, isoCBOR } from '@simplewebauthn/server/helpers';
+import { cose, decodeCredentialPublicKey, isoCBOR } from '@simplewebauthn/server/helpers';
 import type { AppError } from '../errors.ts';
-import { unacceptable } from './passkey-json.ts';
+import { COSE_ALGORITHMS, unacceptable } from './passkey-json.ts';
 
 // The public keys of passkeys. Authenticators write them as COSE (RFC 9052, RFC 9053, RFC 8230), which is what the library
 // takes; the database has the DER of a SubjectPublicKeyInfo. Faults are thrown as `forbidden`.
-
-/** The algorithms of passkeys that are taken, in the order in which a browser is asked for them: their numbers in COSE. */
-export const COSE_ALGORITHMS = { ES256: COSEALG.ES256, Ed25519: COSEALG.EdDSA, RS256: COSEALG.RS256 } as const;
 
 /** The name of one of them. */
 export type Algorithm = keyof typeof COSE_ALGORITHMS;

@@ -12,9 +12,8 @@ import { hashOf } from '../sessions-file/tokens.ts';
 import type { Access, Client } from './access.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
 import { enrolmentOver, findEnrolment, useEnrolment } from './enrolments.ts';
-import { type Credential, checkRegistration } from './passkey-answers.ts';
-import { readRegistration } from './passkey-json.ts';
-import { COSE_ALGORITHMS } from './passkey-keys.ts';
+import type { Credential } from './passkey-answers.ts';
+import { COSE_ALGORITHMS, readRegistration } from './passkey-json.ts';
 import { type Admin, findPasskey, insertPasskey, listPasskeys } from './passkeys.ts';
 import { addPeopleEvent } from './people-log.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
@@ -63,6 +62,7 @@ export async function register(
   const { admin: wanted } = findEnrolment(access, secret);
   const { sent: registration, challenge } = readRegistration(sent.credential);
   consumeChallenge(access, challenge, { purpose: 'registration', admin: wanted, about: aboutOf(secret) });
+  const { checkRegistration } = await import('./passkey-answers.ts');
   const credential = await checkRegistration(party, challenge, registration);
   if (findPasskey(access.db, credential.credentialId) !== null) {
     throw new AppError('forbidden', 'This passkey is registered already.');

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { Access } from '../../../shared/access/access.ts';
 import { addAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
 import { beginPasskeySignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
-import { COSE_ALGORITHMS } from '../../../shared/access/passkey-keys.ts';
+import { COSE_ALGORITHMS } from '../../../shared/access/passkey-json.ts';
 import { confirmPasskey } from '../../../shared/access/passkeys.ts';
 import { beginRegistration, register } from '../../../shared/access/registration.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
