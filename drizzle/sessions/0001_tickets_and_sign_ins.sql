@@ -28,7 +28,6 @@ CREATE UNIQUE INDEX `sign_ins_token_hash` ON `sign_ins` (`token_hash`);--> state
 CREATE UNIQUE INDEX `sign_ins_identifier` ON `sign_ins` (`identifier`);--> statement-breakpoint
 CREATE INDEX `sign_ins_profile` ON `sign_ins` (`profile_id`) WHERE profile_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `sign_ins_admin` ON `sign_ins` (`admin`) WHERE admin IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `sign_ins_idle_until` ON `sign_ins` (`idle_until`);--> statement-breakpoint
 CREATE TABLE `tickets` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`purpose` text NOT NULL,
@@ -56,6 +55,5 @@ CREATE TABLE `tickets` (
 --> statement-breakpoint
 CREATE INDEX `tickets_found_by` ON `tickets` (`purpose`,`found_by`);--> statement-breakpoint
 CREATE UNIQUE INDEX `tickets_one_each` ON `tickets` (`purpose`,`found_by`) WHERE purpose <> 'login code';--> statement-breakpoint
-CREATE INDEX `tickets_kept_until` ON `tickets` (`kept_until`);--> statement-breakpoint
 CREATE INDEX `tickets_profile` ON `tickets` (`profile_id`) WHERE profile_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `tickets_admin` ON `tickets` (`admin`) WHERE admin IS NOT NULL;

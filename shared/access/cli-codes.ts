@@ -76,7 +76,7 @@ export function exchangeCliCode(
 
 /** By what the code of an exchange is found; null where a code to be typed can't be one, which spends no try. */
 function keyOfExchange({ code, redirectUri, verifier }: CliExchange): Required<TicketKey> | null {
-  const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
+  const codeChallenge = hashOf(verifier).toString('base64url');
   const typed = redirectUri === null ? readCode(code) : code;
   return typed === null ? null : keyOf(typed, codeChallenge, redirectUri);
 }

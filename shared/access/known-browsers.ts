@@ -1,6 +1,7 @@
 import { and, eq, ne, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import type { Random } from '../random.ts';
 import { isLive } from '../sessions-file/live.ts';
 import { knownBrowsers } from '../sessions-file/schema.ts';
@@ -15,16 +16,24 @@ export const KNOWN_FOR_MS = 90 * DAY_MS;
 
 /** Whether the owner has signed in with this cookie's browser in the last 90 days, by the address that he has now. */
 export function isKnownBrowser(tables: Db, token: string | null, owner: Binding, nowMs: number): boolean {
+  return knownBrowser(tables).get({ ...owner, tokenHash: hashOf(token ?? ''), nowMs }) !== undefined;
+}
+
+const knownBrowser = keepQuery((tables) => {
   const { tokenHash, profileId, generation, addressHash, signedInAt } = knownBrowsers;
-  const isSame = and(eq(generation, owner.generation), eq(addressHash, owner.addressHash));
+  const isTheirs = and(
+    eq(tokenHash, sql.placeholder('tokenHash')),
+    eq(profileId, sql.placeholder('profileId')),
+    eq(generation, sql.placeholder('generation')),
+    eq(addressHash, sql.placeholder('addressHash')),
+  );
   const life = { begunAt: signedInAt, until: sql`${signedInAt} + ${KNOWN_FOR_MS}` };
-  const row = tables
+  return tables
     .select({ profileId })
     .from(knownBrowsers)
-    .where(and(eq(tokenHash, hashOf(token ?? '')), eq(profileId, owner.profileId), isSame, isLive(life, nowMs)))
-    .get();
-  return row !== undefined;
-}
+    .where(and(isTheirs, isLive(life, sql.placeholder('nowMs'))))
+    .prepare();
+});
 
 /**
  * Notes that the owner has signed in with this cookie's browser. Returns the new token for the cookie: each sign-in makes

@@ -1,6 +1,7 @@
-import { and, count, eq, gt, lt, lte, or } from 'drizzle-orm';
+import { and, count, eq, gt, lt, lte, or, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import { networkOf } from '../net.ts';
 import { mailCounts } from '../sessions-file/schema.ts';
 import { keyedHash } from '../sessions-file/tokens.ts';
@@ -107,11 +108,16 @@ function isBelow(tables: Db, under: Buffer, { most, windowMs }: MailLimit, nowMs
  * frees nothing; none counts for longer than twice its window.
  */
 function countWithin(tables: Db, under: Buffer, windowMs: number, nowMs: number): number {
-  const isWithin = and(gt(mailCounts.at, nowMs - windowMs), lt(mailCounts.at, nowMs + windowMs));
-  const row = tables
-    .select({ counted: count() })
-    .from(mailCounts)
-    .where(and(eq(mailCounts.countedUnder, under), isWithin))
-    .get();
+  const row = countedWithin(tables).get({ under, after: nowMs - windowMs, before: nowMs + windowMs });
   return row?.counted ?? 0;
 }
+
+const countedWithin = keepQuery((tables) => {
+  const { countedUnder, at } = mailCounts;
+  const isWithin = and(gt(at, sql.placeholder('after')), lt(at, sql.placeholder('before')));
+  return tables
+    .select({ counted: count() })
+    .from(mailCounts)
+    .where(and(eq(countedUnder, sql.placeholder('under')), isWithin))
+    .prepare();
+});

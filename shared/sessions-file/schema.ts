@@ -141,7 +141,6 @@ export const tickets = sqliteTable(
     index('tickets_found_by').on(t.purpose, t.foundBy),
     // Several people may consent to one login of `profilectl`, and nobody's code takes another's place.
     uniqueIndex('tickets_one_each').on(t.purpose, t.foundBy).where(sql`purpose <> 'login code'`),
-    index('tickets_kept_until').on(t.keptUntil),
     index('tickets_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
     index('tickets_admin').on(t.admin).where(sql`admin IS NOT NULL`),
     check(
@@ -186,7 +185,6 @@ export const signIns = sqliteTable(
     uniqueIndex('sign_ins_identifier').on(t.identifier),
     index('sign_ins_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
     index('sign_ins_admin').on(t.admin).where(sql`admin IS NOT NULL`),
-    index('sign_ins_idle_until').on(t.idleUntil),
     check('sign_ins_kind', sql`${t.kind} IN ('browser', 'profilectl')`),
     check(
       'sign_ins_machine',

@@ -1,4 +1,4 @@
-import { and, eq, type SQL } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -51,10 +51,10 @@ export function signedOf({ profileId, addressHash, admin, generation, openedBy }
 }
 
 /** The rows of a table that are this person's, as far as they are bound to what the person is bound to. */
-export function isTheirs(table: Owned, signed: Signed): SQL | undefined {
+export function isTheirs(table: Owned, signed: Signed): SQL {
   const isSame = eq(table.generation, signed.generation);
-  if (signed.kind === 'admin') return and(eq(table.admin, signed.name), isSame);
-  return and(eq(table.profileId, signed.profileId), eq(table.addressHash, signed.addressHash), isSame);
+  const isBound = signed.kind === 'admin' ? isSame : and(isSame, eq(table.addressHash, signed.addressHash));
+  return sql`(${isAnyOf(table, signed)} AND ${isBound})`;
 }
 
 /** All rows of this profile or admin, whatever they are bound to. */

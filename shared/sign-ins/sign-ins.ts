@@ -111,7 +111,7 @@ export function noteUse({ sessions, clock }: SignInDeps, { id, kind, signed, las
  */
 export function endSignIn(deps: SignInDeps, signed: Signed, which: number | string): boolean {
   const isIt = typeof which === 'number' ? eq(signIns.id, which) : eq(signIns.identifier, which);
-  return endFlushed(deps, and(isTheirs(signIns, signed), isIt)) > 0;
+  return endFlushed(deps, sql`${isTheirs(signIns, signed)} AND ${isIt}`) > 0;
 }
 
 /**
@@ -119,10 +119,10 @@ export function endSignIn(deps: SignInDeps, signed: Signed, which: number | stri
  * which could live again once the clock is put right.
  */
 export function endShownLogin(deps: SignInDeps, token: string): void {
-  endFlushed(deps, and(eq(signIns.tokenHash, hashOf(token)), eq(signIns.kind, 'profilectl')));
+  endFlushed(deps, sql`${eq(signIns.tokenHash, hashOf(token))} AND ${eq(signIns.kind, 'profilectl')}`);
 }
 
-function endFlushed({ sessions, clock }: SignInDeps, rows: SQL | undefined): number {
+function endFlushed({ sessions, clock }: SignInDeps, rows: SQL): number {
   const ended = writeSessions(sessions, (tables) => endSignIns(tables, rows, clock.nowMs()));
   flushSessions(sessions);
   return ended.sessions + ended.logins;
@@ -132,7 +132,7 @@ function endFlushed({ sessions, clock }: SignInDeps, rows: SQL | undefined): num
  * Ends these sign-ins, inside a transaction of the caller, who flushes what is written. Returns how many of them, or of those that
  * are among `counted` too, were alive.
  */
-export function endSignIns(tables: Db, rows: SQL | undefined, nowMs: number, counted = rows): EndedSignIns {
+export function endSignIns(tables: Db, rows: SQL, nowMs: number, counted = rows): EndedSignIns {
   const alive = tables
     .update(signIns)
     .set({ endedAt: sql`min(${nowMs}, ${signIns.idleUntil})` })
