@@ -40,6 +40,9 @@ const CLASHING = [
   ...['withdraw address', 'withdraw erase', 'suspend erase'],
 ];
 
+/** All of them in `test:long`; otherwise a fifth of the usual part, because fifteen pairs of rounds of 200 ms take long. */
+const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(40);
+
 const world = await doorWorld();
 const { access, server, children, doors } = world;
 const other = openDatabase(access.config.databasePath, 'use').$client;
@@ -242,7 +245,7 @@ test.each(PAIRS)(
   async (one, two) => {
     const random = seededRandom(`${one} and ${two}`);
     const counts: Record<string, number> = {};
-    for (let number = 1; number <= rounds(200); number++) {
+    for (let number = 1; number <= ROUNDS; number++) {
       const round = await playRound(number, [one, two], random);
       expectAsShown(round);
       await expectSecrets(round, expectStored(round));
@@ -252,7 +255,7 @@ test.each(PAIRS)(
     }
     process.stderr.write(`${one} and ${two}: ${JSON.stringify(counts)}\n`);
     // Sees to it that these were races. A few rounds say nothing.
-    if (rounds(200) >= 20 && CLASHING.includes(`${one} ${two}`)) expect(Object.keys(counts).length).toBeGreaterThan(1);
+    if (ROUNDS >= 20 && CLASHING.includes(`${one} ${two}`)) expect(Object.keys(counts).length).toBeGreaterThan(1);
   },
   600_000,
 );
