@@ -14,6 +14,12 @@ import type { SendBuffers } from './send-buffer-limit.ts';
 import type { Throttle } from './throttle.ts';
 import type { Transport } from './transport.ts';
 
+/** What knows the address at the other end of a request's connection, and for how many seconds nothing may move on it. */
+export type Connections = {
+  requestIP: (request: Request) => { address: string } | null;
+  timeout: (request: Request, seconds: number) => void;
+};
+
 /** What the plugins and routes of the serving application work with: everything that is prepared once for all requests. */
 export type Serving = {
   deps: ServerDeps;
@@ -35,6 +41,6 @@ export type Serving = {
   refusals: Refusals;
   collector: Collector;
   isReady: () => boolean;
-  /** The application itself. The listener sets its `server`, which knows the address at the other end of a connection. */
-  application: { readonly server: { requestIP: (request: Request) => { address: string } | null } | null };
+  /** The application itself; the listener sets its `server`. */
+  application: { readonly server: Connections | null };
 };

@@ -1,4 +1,7 @@
 import type { Clock } from '../../shared/clock.ts';
+import type { Serving } from '../http/serving.ts';
+import { originalOf } from '../http/target.ts';
+import { IDLE_SECONDS } from '../process/listener.ts';
 
 /** How fast a body has to arrive: at least this many bytes in every span of this length, in milliseconds. */
 export type ArrivalPace = { bytes: number; spanMs: number };
@@ -71,4 +74,17 @@ async function nextWithin(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The longest idle time that Bun has, in seconds. */
+const LONG_SECONDS = 255;
+
+/**
+ * Keeps the connection of a request while its profiles are put in, which takes longer than others may idle; returns what ends
+ * that. Only for those who may send profiles: anybody else would hold connections for nothing.
+ */
+export function keepConnection({ application }: Pick<Serving, 'application'>, request: Request): () => void {
+  const mayIdle = (seconds: number) => application.server?.timeout(originalOf(request), seconds);
+  mayIdle(LONG_SECONDS);
+  return () => mayIdle(IDLE_SECONDS);
 }

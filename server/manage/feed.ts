@@ -9,7 +9,7 @@ import { queryOf } from '../http/target.ts';
 import { reportTo } from '../observability/log.ts';
 import { cantStart } from '../process/own-program.ts';
 import type { Service } from '../process/service.ts';
-import { type CutOff, keepPace } from './arrival.ts';
+import { type CutOff, keepConnection, keepPace } from './arrival.ts';
 import { answerWith } from './call-checks.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
 import { FEED_PARAMETERS, FEED_PATH, readOrder } from './operations/profiles.ts';
@@ -67,6 +67,7 @@ async function takeLines(service: Service, request: Request, order: FeedOrder, a
   if (feed.words === null) throw new AppError('not_ready', null);
   if (feed.isBusy) throw new AppError('feed_running', null, { retryAfterSeconds: RETRY_SECONDS });
   feed.isBusy = true;
+  const letIdle = keepConnection(service, request);
   try {
     const counted = { lines: 0, bytes: 0 };
     const onTooMany = () => tooLong(order.partial);
@@ -88,6 +89,7 @@ async function takeLines(service: Service, request: Request, order: FeedOrder, a
     throw error;
   } finally {
     feed.isBusy = false;
+    letIdle();
   }
 }
 

@@ -4,7 +4,7 @@ import { AppError } from '../../shared/errors.ts';
 import { prepareRefusals, refuse } from '../http/errors.ts';
 import { routable } from '../http/target.ts';
 
-/** The application that answers requests. It asks `server` for the addresses that they come from. */
+/** The application that answers requests. It asks `server` for the addresses that they come from, and for time. */
 export type Application = {
   fetch: (request: Request) => Response | Promise<Response>;
   server: Bun.Server<undefined> | null;
@@ -29,19 +29,13 @@ export const HANDSHAKE_MS = 500;
 const STEP_MS = 10;
 
 /** A connection on which nothing is sent or received for this long is closed; Bun also ends slow request bodies by it. */
-const IDLE_SECONDS = 10;
+export const IDLE_SECONDS = 10;
 
 /**
  * Bun answers longer bodies with an empty 413 by itself. Forms and JSON are read up to 64 KiB (request-body.ts), profiles
  * of a platform up to 64 MiB (manage/feed.ts); what is longer is refused in words. A body that nobody reads takes no memory.
  */
 const MAX_BODY_BYTES = 1024 * 1024 * 1024;
-
-/** The end of the path to which profiles are sent: putting them in takes longer than a connection may idle. */
-const LONG_PATH = /\/manage\/v1\/profiles(\?|$)/;
-
-/** The longest idle time that Bun has, in seconds. */
-const LONG_SECONDS = 255;
 
 /** A certificate and its private key, both PEM; null for plain HTTP. */
 export type Tls = { cert: string; key: string } | null;
@@ -167,11 +161,9 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, app:
       development: false,
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
-      fetch: (request, server) => {
+      fetch: (request) => {
         const response = app.fetch(routable(request));
-        if (!(response instanceof Promise)) return send(response);
-        if (request.method === 'POST' && LONG_PATH.test(request.url)) server.timeout(request, LONG_SECONDS);
-        return response.then(send);
+        return response instanceof Promise ? response.then(send) : send(response);
       },
       // Called with an error that nothing else has caught. No request is known here, so the answer has no request id.
       error: (error) => send(refuse(prepareRefusals(tls !== null), error, null).response),

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import fc from 'fast-check';
 import { type ArrivalPace, createArrivalMeter, FEED_PACE } from '../../../server/manage/arrival.ts';
 import { systemClock } from '../../../shared/clock.ts';
-import { takeApart } from '../../support/http.ts';
+import { sendRaw, takeApart } from '../../support/http.ts';
 import { exportText, jsonLines } from '../../support/import.ts';
 import { feedWordsFor, sendLines, tokenFor } from '../../support/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/pages.ts';
@@ -51,6 +51,22 @@ test('a body is too slow at the first moment before which a whole span brought t
     }),
   );
 });
+
+test(
+  'only a request with a token that may send lines holds its connection for longer than others',
+  async () => {
+    const { server, open } = await feedWorld(FEED_PACE);
+    const feed = await open('');
+    const held = ['/manage/v1/profiles', '/manage/v1/token?/manage/v1/profiles', '/manage/v1/me?/manage/v1/profiles'];
+    await Promise.all(
+      held.map((target) => sendRaw(server, `POST ${target} HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\nname`)),
+    );
+    feed.send(jsonLines(ADA));
+    feed.finish();
+    expect(takeApart(await feed.closed).status).toBe(200);
+  },
+  LIMIT_MS,
+);
 
 function brought(arrived: readonly { atMs: number; bytes: number }[], afterMs: number, untilMs: number): number {
   return arrived.reduce((sum, { atMs, bytes }) => sum + (atMs > afterMs && atMs <= untilMs ? bytes : 0), 0);
