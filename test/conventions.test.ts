@@ -334,6 +334,7 @@ describe('SQL as text', () => {
     'shared/profiles/write/wishes.ts': TEMPORARY,
     'shared/profiles/write/write-row.ts': `${FIELDS_TABLE}; every line of an import runs it: prepared by Drizzle, an insert took 1.2 times as long`,
     'shared/sessions-file/tables.ts': 'the catalogue of SQLite: whose file it is, and which tables it has',
+    'shared/usage/usage-store.ts': `${WORKERS}: they load it with the rest of the service`,
   };
   // The room that makes SQLite work, and the quota file.
   const isAllowed = (path: string) => /^shared\/(db|limits\/file)\//.test(path);
@@ -342,6 +343,16 @@ describe('SQL as text', () => {
     const found = SOURCES.filter((source) => !isAllowed(source.path) && hasSqlText(source));
     expect(found.map(({ path }) => path)).toEqual(Object.keys(reasons));
     expect(found.length).toBeLessThanOrEqual(22);
+  }, 30_000);
+
+  test('is what workers have instead of Drizzle: they load none of it', () => {
+    const worker = join(PROJECT, 'server/process/workers/worker.ts');
+    const isDrizzle = '(path) => path.includes("node_modules/drizzle-orm/")';
+    const script = `await import(${JSON.stringify(worker)});
+      console.log(JSON.stringify(Object.keys(require.cache).filter(${isDrizzle})));
+      process.exit(0);`;
+    const { stdout } = Bun.spawnSync([process.execPath, '-e', script], { cwd: PROJECT });
+    expect(JSON.parse(stdout.toString())).toEqual([]);
   }, 30_000);
 
   test('is found in every kind of string, but not in what the builder takes', () => {

@@ -1,12 +1,8 @@
-import { lte, type SQL, sql } from 'drizzle-orm';
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Clock } from '../clock.ts';
-import type { Db } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open.ts';
-import { keyUsage } from '../db/schema/keys.ts';
-import { withTables } from '../db/tables.ts';
-import { write } from '../db/write.ts';
-import { type Tally, USAGE_DAYS, USAGE_OUTCOMES } from '../keys/tally.ts';
+import { prepareWrite } from '../db/write.ts';
+import { type Tally, USAGE_DAYS } from '../keys/tally.ts';
 import { dayOf } from './usage-counter.ts';
 
 /** Writes counts of requests to the database, on a connection of its own. */
@@ -28,52 +24,31 @@ export function openUsageStore(path: string): UsageStore {
   const sqlite = openBeside(path);
   // NORMAL: survives a crash of the program; a power cut may take the latest minute of counts.
   sqlite.run('PRAGMA synchronous = NORMAL');
-  const db = withTables({ $client: sqlite });
-  const addTally = prepareAdd(db);
-  const expired = db
-    .select({ identifier: keyUsage.identifier, day: keyUsage.day })
-    .from(keyUsage)
-    .where(lte(keyUsage.day, sql.placeholder('last')))
-    .limit(PRUNE_AT_ONCE);
-  const prune = db.delete(keyUsage).where(sql`(${keyUsage.identifier}, ${keyUsage.day}) IN ${expired}`).prepare();
+  const addTally = sqlite.prepare<undefined, [string, number, number, number, number, number, number, number, number]>(
+    `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (identifier, day) DO UPDATE SET ok = ok + excluded.ok, not_found = not_found + excluded.not_found,
+       forbidden = forbidden + excluded.forbidden, malformed = malformed + excluded.malformed,
+       limited = limited + excluded.limited, failed = failed + excluded.failed,
+       last_used_at = max(last_used_at, excluded.last_used_at)`,
+  );
+  const prune = sqlite.prepare<undefined, [number, number]>(
+    `DELETE FROM key_usage WHERE (identifier, day) IN
+       (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
+  );
+  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>) => {
+    for (const { identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt } of tallies) {
+      addTally.run(identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt);
+    }
+    const settledMs = clock.settledMs();
+    if (settledMs !== null) prune.run(dayOf(settledMs) - USAGE_DAYS, PRUNE_AT_ONCE);
+  });
   return {
-    add: (tallies, clock, waitMs) => {
-      if (waitMs > 0) sqlite.run(`PRAGMA busy_timeout = ${waitMs}`);
-      write(db, () => {
-        for (const tally of tallies) addTally.run(tally);
-        const settledMs = clock.settledMs();
-        if (settledMs !== null) prune.run({ last: dayOf(settledMs) - USAGE_DAYS });
-      });
-    },
+    add: (tallies, clock, waitMs) =>
+      guardDatabase(path, () => {
+        if (waitMs > 0) sqlite.run(`PRAGMA busy_timeout = ${waitMs}`);
+        addAll(tallies, clock);
+      }),
     close: () => sqlite.close(),
   };
-}
-
-/** Prepares adding a tally to what is stored of its key and day. */
-function prepareAdd(db: Db) {
-  const added = (column: SQLiteColumn) => sql`${column} + ${excluded(column)}`;
-  const counts = Object.fromEntries(USAGE_OUTCOMES.map((outcome) => [outcome, added(keyUsage[outcome])]));
-  return db
-    .insert(keyUsage)
-    .values({
-      identifier: sql.placeholder('identifier'),
-      day: sql.placeholder('day'),
-      ok: sql.placeholder('ok'),
-      notFound: sql.placeholder('notFound'),
-      forbidden: sql.placeholder('forbidden'),
-      malformed: sql.placeholder('malformed'),
-      limited: sql.placeholder('limited'),
-      failed: sql.placeholder('failed'),
-      lastUsedAt: sql.placeholder('lastUsedAt'),
-    })
-    .onConflictDoUpdate({
-      target: [keyUsage.identifier, keyUsage.day],
-      set: { ...counts, lastUsedAt: sql`max(${keyUsage.lastUsedAt}, ${excluded(keyUsage.lastUsedAt)})` },
-    })
-    .prepare();
-}
-
-/** The value of a column in the row that could not be inserted. */
-function excluded({ name }: SQLiteColumn): SQL {
-  return sql`excluded.${sql.identifier(name)}`;
 }
