@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { listDecided } from '../../shared/access/decided.ts';
 import type { Person } from '../../shared/actor.ts';
 import { withdrawKey } from '../../shared/keys/lifecycle.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import type { KeyFact } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
-import { ALL_OPERATIONS, OPERATIONS, performWhole } from '../../shared/operations.ts';
+import { ALL_OPERATIONS, DECISIONS, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { onBox } from '../support/actors.ts';
 import { insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
 import { DESCRIPTION, issue, keyIn, mails, request } from '../support/keys.ts';
@@ -110,6 +111,14 @@ describe('every operation, every kind of person, every key', () => {
       const hasPage = doors.page !== null || doors.ownerPage !== undefined;
       expect([name, texts === null, doors.command?.verb, hasPage]).toEqual([name, false, name, true]);
       expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'suspend', 'revoke'].includes(name)]);
+    }
+  });
+
+  test('the log of decisions has each of those that admins decide', async () => {
+    for (const { name, event } of DECISIONS) {
+      const { deps, inputFor, act } = await world();
+      await act(name as Name, PEOPLE.admin, await inputFor(name as Name, OWN));
+      expect(listDecided(deps.db, 1)).toMatchObject([{ event, by: 'admin Grace' }]);
     }
   });
 
