@@ -1,12 +1,10 @@
-import { Database } from 'bun:sqlite';
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { hashSecret } from '../../shared/keys/secret.ts';
 import { PROJECT } from '../support/cli.ts';
-import { DESCRIPTION } from '../support/keys.ts';
-import { type Bench, CORE, closeBench, openBench, run } from './bench.ts';
-import { generateLines, secretOf } from './database.ts';
+import { memoryAgainst } from './against-memory.ts';
+import { p99Against, pagesAgainst, type Running } from './against-pages.ts';
+import { type Pair, printFaults, printRatio, sideOf } from './against-servers.ts';
+import { type Bench, closeBench, openBench } from './bench.ts';
 import { floodTraffic } from './flood.ts';
 import { ask, type Traffic, traffic } from './load.ts';
 import { alternate, loading } from './measure.ts';
@@ -23,27 +21,24 @@ import {
   missing,
   unchanged,
 } from './questions.ts';
-import { intervalOf, median } from './results.ts';
-import { startServe, type Target } from './servers.ts';
+import type { Target } from './servers.ts';
 
 // `bun test/bench/against.ts <folder>`: the processor time that a request takes of this checkout's server, divided by that
-// of another checkout of the project, for every kind of request. Each has a database of its own with the same profiles, and
-// the two are loaded in turn, round by round. A ratio above 1 means that this checkout takes more.
+// of another checkout of the project, for every kind of request and for pages; and likewise what it has in memory, and its 99th
+// percentile. Each has a database of its own with the same profiles, and the two are loaded in turn, round by round. A ratio
+// above 1 means that this checkout takes more.
 
 type Case = { name: string; asked: (bench: Bench, server: Target) => Traffic | Promise<Traffic> };
 
 const SAMPLED = 2_000;
 
 const hot = (bench: Bench) => hotIds(bench.profiles);
+const hotLookups = (bench: Bench) => hot(bench).map((id) => lookup(id));
 
 const CASES: readonly Case[] = [
   {
     name: 'hot',
-    asked: (bench) =>
-      traffic(
-        bench,
-        hot(bench).map((id) => lookup(id)),
-      ),
+    asked: (bench) => traffic(bench, hotLookups(bench)),
   },
   {
     name: 'uniform',
@@ -92,35 +87,8 @@ const CASES: readonly Case[] = [
   { name: 'flood', asked: (bench) => floodTraffic(bench) },
 ];
 
-/** The `profilectl` of a checkout. */
-const commandOf = (folder: string, ...words: string[]) => [process.execPath, join(folder, 'cli/main.ts'), ...words];
-
-/** A database of this checkout's own schema with the generated profiles and one key. */
-async function databaseOf(bench: Bench, folder: string, name: string): Promise<string> {
-  const path = join(bench.folder, `${name}.db`);
-  await run(bench, commandOf(folder, 'profiles', 'import', await generateLines(bench, bench.profiles), '--db', path), {
-    core: CORE.any,
-  });
-  const sqlite = new Database(path, { strict: true });
-  sqlite.run(
-    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
-     VALUES (?, 1, 'Bench', ?, 'pending', '["api.lookup","api.leaderboard"]', 0)`,
-    [secretOf(0).slice(4, 12), DESCRIPTION],
-  );
-  sqlite.run(
-    `UPDATE api_keys SET state = 'Active', permissions = requested_permissions, decided_at = 0, secret_hash = ?,
-     rate_limits = '[{"quota":1000000,"windowSeconds":1}]'`,
-    [hashSecret(secretOf(0))],
-  );
-  sqlite.close();
-  return path;
-}
-
-/** The server of a checkout, which takes addresses of strangers from the client, as behind a proxy. */
-async function serverOf(bench: Bench, folder: string, name: string): Promise<Target> {
-  const variables = { DATABASE_PATH: await databaseOf(bench, folder, name), PORT: '0', TRUSTED_PROXIES: '127.0.0.1' };
-  return startServe(bench, commandOf(folder, 'serve'), variables);
-}
+/** All cases; the last three are more than one line each. */
+const NAMES = [...CASES.map(({ name }) => name), 'memory', 'pages', 'p99'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -128,7 +96,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '2' },
     profiles: { type: 'string', default: '100000' },
-    case: { type: 'string', multiple: true, default: CASES.map(({ name }) => name) },
+    case: { type: 'string', multiple: true, default: NAMES },
   },
 });
 const [other] = positionals;
@@ -140,22 +108,27 @@ const bench = openBench({
   keep: null,
 });
 try {
-  const mine = await serverOf(bench, PROJECT, 'this');
-  const theirs = await serverOf(bench, realpathSync(other), 'other');
-  for (const { name, asked } of CASES.filter(({ name }) => values.case.includes(name))) {
-    const loads = await alternate(bench, {
-      mine: loading(bench, mine, await asked(bench, mine)),
-      theirs: loading(bench, theirs, await asked(bench, theirs)),
-    });
-    const ratios = loads.mine.map(({ cpuMicros }, round) => cpuMicros / (loads.theirs[round]?.cpuMicros as number));
-    const [least, most] = intervalOf(ratios).map((ratio) => ratio.toFixed(3));
-    const micros = (taken: readonly { cpuMicros: number }[]) => median(taken.map((one) => one.cpuMicros)).toFixed(1);
-    process.stdout.write(
-      `${name.padEnd(12)} ${median(ratios).toFixed(3)} (${least}–${most}); ${micros(loads.mine)} µs, other ${micros(loads.theirs)} µs\n`,
-    );
-    const faults = [...loads.mine, ...loads.theirs].flatMap((load) => load.faults);
-    for (const fault of faults) process.stdout.write(`  wrong: ${fault}\n`);
-  }
+  const sides = {
+    mine: await sideOf(bench, PROJECT, 'this'),
+    theirs: await sideOf(bench, realpathSync(other), 'other'),
+  };
+  const isAsked = (name: string) => values.case.includes(name);
+  if (isAsked('memory')) await memoryAgainst(bench, sides, traffic(bench, hotLookups(bench)));
+  const run = async ({ start, mails }: typeof sides.mine): Promise<Running> => ({ ...(await start()), mails });
+  const servers = { mine: await run(sides.mine), theirs: await run(sides.theirs) };
+  for (const one of CASES.filter(({ name }) => isAsked(name))) await lookupsAgainst(bench, servers, one);
+  if (isAsked('pages')) await pagesAgainst(bench, servers);
+  if (isAsked('p99')) await p99Against(bench, servers, traffic(bench, hotLookups(bench)));
 } finally {
   closeBench(bench);
+}
+
+async function lookupsAgainst(bench: Bench, servers: Pair<Target>, { name, asked }: Case): Promise<void> {
+  const { mine, theirs } = await alternate(bench, {
+    mine: loading(bench, servers.mine, await asked(bench, servers.mine)),
+    theirs: loading(bench, servers.theirs, await asked(bench, servers.theirs)),
+  });
+  const micros = [mine, theirs].map((loads) => loads.map(({ cpuMicros }) => cpuMicros)) as [number[], number[]];
+  printRatio(name, ...micros, 'µs');
+  printFaults([...mine, ...theirs].flatMap((load) => load.faults));
 }
