@@ -42,11 +42,14 @@ export function waitingWhile<World extends Deps>(deps: World, others: () => void
   const client = new Proxy($client, {
     get: (target, name) => {
       const member = Reflect.get(target, name, target);
-      if (name === 'transaction' && !isDone && isTime()) {
-        isDone = true;
-        others();
-      }
-      return typeof member === 'function' ? member.bind(target) : member;
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]) => {
+        if (name === 'transaction' && !isDone && isTime()) {
+          isDone = true;
+          others();
+        }
+        return Reflect.apply(member, target, given);
+      };
     },
   });
   return { ...deps, db: Object.create(deps.db, { $client: { value: client } }) };
