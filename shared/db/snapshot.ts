@@ -8,6 +8,7 @@ import { realPath } from './disk.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
 import { giveToOwnerOf } from './owner.ts';
+import { strangeSchema } from './schema-objects.ts';
 import { withUnfinished } from './unfinished.ts';
 
 /**
@@ -19,7 +20,7 @@ export type Verified = { bytes: number; profiles: number; keys: number; schema: 
 /**
  * Reads a whole database file and checks that it is a database of this program, has a known schema, is undamaged, and
  * has no dangling references. Throws `refused` with what is wrong. A user's file is opened to `read`, so it stays
- * unchanged; a file just made is opened to `write`, because SQLite checks CHECK constraints only on a writable
+ * unchanged, and must have the tables and triggers of its schema, and no other trigger; a file just made is opened to `write`, because SQLite checks CHECK constraints only on a writable
  * connection. Errors call the file by `name`, for a temporary copy the name of its source.
  */
 export function verifyFile(path: string, access: 'read' | 'write', name = path): Verified {
@@ -33,6 +34,8 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
         throw fileRefusal(`${name} can't be read whole, because its disk failed; check the disk, and try again.`);
       }
       if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
+      const strange = access === 'read' ? strangeSchema(sqlite) : null;
+      if (strange !== null) throw fileRefusal(`${name} is not as this program makes it: ${strange}.`);
       const schema = appliedMigrations(sqlite);
       const counts = schema === 0 ? { profiles: 0, keys: 0 } : countRows(sqlite);
       return { bytes: statSync(path).size, ...counts, schema, isOlder: state === 'older' };

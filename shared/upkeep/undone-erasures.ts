@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { hasColumn } from '../db/catalog.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { migrate } from '../db/migrate.ts';
@@ -15,11 +15,14 @@ export type UndoneErasure = { uid: number; atMs: number };
 /** The profiles that a database has erased in the last 40 days, by UID; none in one of an older schema. */
 export type ErasedProfiles = ReadonlyMap<number, number>;
 
+/** The latest time that there is in JavaScript: a file may hold any number. */
+const LATEST_MS = 8.64e15;
+
 /** Reads which profiles a database has erased. Throws what SQLite throws. */
 export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
   if (!hasColumn(sqlite, 'erased_profiles', 'id')) return new Map();
   const rows = withTables({ $client: sqlite }).select().from(erasedProfiles).all();
-  return new Map(rows.map(({ id, at }) => [id, at]));
+  return new Map(rows.map(({ id, at }) => [id, Math.min(at, LATEST_MS)]));
 }
 
 /** The same of the database at a path; null where there is none, or it can't be read. */
@@ -40,11 +43,12 @@ export function readErasedProfilesAt(path: string): ErasedProfiles | null {
 }
 
 /**
- * Which of these erasures a backup undoes: it has the profile and not the erasure. The earliest come first. Throws what
- * SQLite throws.
+ * Which of these erasures a backup undoes: it has the profile and not the erasure, nor a later one; one in the future counts as
+ * none. The earliest come first. Throws what SQLite throws.
  */
 export function undoneErasures(backup: Sqlite, erased: ErasedProfiles): UndoneErasure[] {
-  const known = readErasedProfiles(backup);
+  const nowMs = systemClock.nowMs();
+  const known = new Map([...readErasedProfiles(backup)].filter(([, atMs]) => atMs <= nowMs));
   const find = withTables({ $client: backup })
     .select({ id: profiles.id })
     .from(profiles)

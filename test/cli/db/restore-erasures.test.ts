@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
@@ -166,4 +167,46 @@ describe('the erasures since a backup', () => {
     const server = await startServerProcess(variables);
     expect(await server.end()).toBe(0);
   }, 30_000);
+
+  test.each([
+    [
+      'a trigger that brings them back',
+      'CREATE TRIGGER back BEFORE DELETE ON profiles BEGIN SELECT RAISE(IGNORE); END',
+    ],
+    [
+      'another trigger by the name of one of ours',
+      'DROP TRIGGER api_keys_three_places; CREATE TRIGGER api_keys_three_places AFTER DELETE ON profiles BEGIN SELECT 1; END',
+    ],
+    [
+      'a view in the place of a table',
+      'DROP TABLE erased_profiles; CREATE VIEW erased_profiles AS SELECT id, 9e15 AS at FROM profiles',
+    ],
+    ['a table too few', 'DROP TABLE erased_profiles'],
+  ])(
+    'are not carried out in a backup with %s: it is refused, and the database stays as it was',
+    async (_what, sql) => {
+      const { file, run, names } = await world();
+      change(file, sql);
+      const refused = await run('db', 'restore', file, '--yes', '--erase-again');
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(/ is not as this program makes it: it has /);
+      expect(await names()).toEqual(['bob', 'dan']);
+    },
+    30_000,
+  );
+
+  test('are undone by a backup that says they will happen in the future, with times that there are not too', async () => {
+    const { file, names, restored } = await world();
+    change(file, 'INSERT INTO erased_profiles (id, at) VALUES (1, 9000000000000000)');
+    expect((await restored()).undoneErasures?.map(({ uid }) => uid)).toEqual([3, 1]);
+    expect((await restored('--erase-again')).undoneErasures).toEqual([{ uid: 1, at: new Date(8.64e15).toISOString() }]);
+    expect(await names()).toEqual(['bob', 'cem', 'dan']);
+  }, 30_000);
 });
+
+/** Changes a backup as somebody could who has it. */
+function change(file: string, sql: string): void {
+  const sqlite = openBare(file, 'write');
+  sqlite.run(sql);
+  sqlite.close();
+}
