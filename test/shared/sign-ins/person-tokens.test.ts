@@ -67,6 +67,17 @@ test('a token says whose it is and where it was given, and no other text does', 
   }
 });
 
+test('a browser’s token is no token of a profilectl, nor the other way round, and giving it back ends no session', async () => {
+  const { access, ada, begin } = await world();
+  const browser = beginSignIn(access, ada, { client: { address: '192.0.2.7', agent: 'A browser' } }).token;
+  const { token } = begin(ada);
+  expect([readSignIn(access, 'profilectl', browser), readSignIn(access, 'browser', token)]).toEqual([null, null]);
+  endShownLogin(access, browser);
+  expect(readSignIn(access, 'browser', browser)?.kind).toBe('browser');
+  expect(listSignIns(access, ada, 'browser').map(({ kind }) => kind)).toEqual(['browser']);
+  expect(listSignIns(access, ada, 'profilectl').map(({ kind }) => kind)).toEqual(['profilectl']);
+});
+
 test('the two kinds of tokens have the form of a secret, and a checksum over their prefix', () => {
   for (const prefix of ['plp', 'plt'] as const) {
     const { token, identifier } = newTokenText(prefix, notedRandom);
