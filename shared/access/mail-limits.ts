@@ -80,12 +80,17 @@ export function countSent(tables: Db, key: Uint8Array, nowMs: number): number {
  */
 export function countAsk(tables: Db, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
   const sent = isSent ? counted.sent : keyedHash(key, 'not sent');
-  const rows = [counted.pair, counted.network, counted.wideNetwork, sent].map((countedUnder) => ({
-    countedUnder,
-    at: nowMs,
-  }));
-  tables.insert(mailCounts).values(rows).run();
+  for (const under of [counted.pair, counted.network, counted.wideNetwork, sent]) {
+    insertCount(tables).run({ under, at: nowMs });
+  }
 }
+
+const insertCount = keepQuery((tables) =>
+  tables
+    .insert(mailCounts)
+    .values({ countedUnder: sql.placeholder('under'), at: sql.placeholder('at') })
+    .prepare(),
+);
 
 /**
  * Deletes what no limit counts any more, inside a transaction of the caller, who has the settled time. Counts ahead of the clock are

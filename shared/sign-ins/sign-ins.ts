@@ -48,19 +48,32 @@ export function beginSignIn(
   const { idleMs, mostMs } = PERIODS[kind][signed.kind];
   const row = writeSessions(sessions, (tables) => {
     const nowMs = clock.nowMs();
-    return tables
-      .insert(signIns)
-      .values({
-        ...{ kind, tokenHash: hashOf(made.token), identifier: made.identifier, machine: machine ?? null },
-        ...columnsOf(signed),
-        ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + mostMs },
-        ...{ clientAddress: client.address, clientAgent: (client.agent ?? '').slice(0, MAX_AGENT).toWellFormed() },
-      })
-      .returning()
-      .get();
+    return insertSignIn(tables).get({
+      ...{ kind, tokenHash: hashOf(made.token), identifier: made.identifier, machine: machine ?? null },
+      ...columnsOf(signed),
+      ...{ nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + mostMs },
+      ...{ clientAddress: client.address, clientAgent: (client.agent ?? '').slice(0, MAX_AGENT).toWellFormed() },
+    });
   });
   return { token: made.token, signIn: signInOf({ ...row, isAlive: true }) };
 }
+
+const insertSignIn = keepQuery((tables) => {
+  const { placeholder } = sql;
+  const nowMs = placeholder('nowMs');
+  return tables
+    .insert(signIns)
+    .values({
+      ...{ kind: placeholder('kind'), tokenHash: placeholder('tokenHash') },
+      ...{ identifier: placeholder('identifier'), machine: placeholder('machine') },
+      ...{ profileId: placeholder('profileId'), addressHash: placeholder('addressHash') },
+      ...{ admin: placeholder('admin'), generation: placeholder('generation'), openedBy: placeholder('openedBy') },
+      ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: placeholder('idleUntil'), endsAt: placeholder('endsAt') },
+      ...{ clientAddress: placeholder('clientAddress'), clientAgent: placeholder('clientAgent') },
+    })
+    .returning()
+    .prepare();
+});
 
 const byToken = keepQuery((tables) =>
   tables

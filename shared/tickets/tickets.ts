@@ -1,8 +1,9 @@
-import { and, desc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, isNull, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
+import { keepQuery } from '../db/kept-query.ts';
 import { isLive } from '../sessions-file/live.ts';
 import { type Purpose, tickets } from '../sessions-file/schema.ts';
-import { columnsOf, isTheirs, type Signed, signedOf } from '../sessions-file/whose.ts';
+import { columnsOf, isTheirs, type Signed, signedOf, type WhoseColumns } from '../sessions-file/whose.ts';
 import { makeRoom } from './caps.ts';
 import { purposesWith, rulesOf } from './purposes.ts';
 
@@ -46,23 +47,24 @@ export function makeTicket(
   const until = nowMs + lifetimeMs;
   const life = { madeAt: nowMs, until, keptUntil: until, triesLeft: tries };
   const row = { purpose, foundBy, proof: proof ?? null, about, ...columnsOf(signed), ...life };
-  tables.insert(tickets).values(row).run();
+  kept(tables).insert.run(row);
   return until;
 }
 
 /** The ticket that is found so and works, without using it; null where there is none. */
 export function readTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
-  return readOne(tables, and(isFoundBy(key), works(nowMs)));
+  return ticketOf(kept(tables).read.get({ proof: null, ...key, nowMs }));
 }
 
 /** The ticket that is found so, also where it was used or its time is over; null where there is none. */
 export function findTicket(tables: Db, key: TicketKey): Ticket | null {
-  return readOne(tables, isFoundBy(key));
+  return ticketOf(kept(tables).find.get({ proof: null, ...key }));
 }
 
 /** The newest ticket of somebody for a purpose that works; null where there is none. */
 export function readTicketOf(tables: Db, purpose: Purpose, signed: Signed, nowMs: number): Ticket | null {
-  return readOne(tables, and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), works(nowMs)));
+  const isWanted = and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), works(nowMs));
+  return ticketOf(tables.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).get());
 }
 
 /**
@@ -71,26 +73,14 @@ export function readTicketOf(tables: Db, purpose: Purpose, signed: Signed, nowMs
  */
 export function useTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
   const { keptMs = 0 } = rulesOf(key.purpose);
-  const keptUntil = sql`max(${tickets.keptUntil}, ${tickets.madeAt} + ${keptMs})`;
-  const isProven = key.proof === undefined ? isNull(tickets.proof) : undefined;
-  const [row] = tables
-    .update(tickets)
-    .set({ usedAt: nowMs, keptUntil })
-    .where(and(isFoundBy(key), isProven, works(nowMs)))
-    .returning(TICKET)
-    .all();
-  if (row !== undefined) return ticketOf(row);
-  spendTry(tables, key);
-  return null;
+  const used = ticketOf(kept(tables).use.get({ proof: null, ...key, nowMs, keptMs }));
+  if (used === null) spendTry(tables, key);
+  return used;
 }
 
 /** Spends a try of all tickets that are found by the same, whatever their proof. */
 export function spendTry(tables: Db, { purpose, foundBy }: TicketKey): void {
-  tables
-    .update(tickets)
-    .set({ triesLeft: sql`${tickets.triesLeft} - 1` })
-    .where(and(isFoundBy({ purpose, foundBy }), isNull(tickets.usedAt), gt(tickets.triesLeft, 0)))
-    .run();
+  kept(tables).spendTry.run({ purpose, foundBy });
 }
 
 /** Stores which sign-in a ticket became. */
@@ -100,7 +90,7 @@ export function noteMadeInto(tables: Db, { id }: Ticket, signInId: number): void
 
 /** Deletes the ticket that is found so. */
 export function dropTicket(tables: Db, key: TicketKey): void {
-  tables.delete(tickets).where(isFoundBy(key)).run();
+  kept(tables).drop.run({ proof: null, ...key });
 }
 
 /** Deletes the tickets that would let somebody in and were not used, as far as they are among `whose`. */
@@ -112,25 +102,55 @@ export function endTickets(tables: Db, whose: SQL): void {
     .run();
 }
 
-function isFoundBy({ purpose, foundBy, proof }: TicketKey): SQL | undefined {
-  const isRight = proof === undefined ? undefined : eq(tickets.proof, proof);
-  return and(eq(tickets.purpose, purpose), eq(tickets.foundBy, foundBy), isRight);
-}
-
 /** Whether a ticket was not used, nor tried too often, and its time is not over. */
-function works(nowMs: number): SQL | undefined {
+function works(nowMs: number | Placeholder): SQL | undefined {
   const hasTries = or(isNull(tickets.triesLeft), gt(tickets.triesLeft, 0));
   return and(isNull(tickets.usedAt), hasTries, isLive({ begunAt: tickets.madeAt, until: tickets.until }, nowMs));
 }
 
-function readOne(tables: Db, isWanted: SQL | undefined): Ticket | null {
-  const row = tables.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).get();
-  return row === undefined ? null : ticketOf(row);
-}
+/** The statements that every ask for a code runs, which strangers make. */
+const kept = keepQuery((tables) => {
+  const { placeholder } = sql;
+  const isFoundBy = and(eq(tickets.purpose, placeholder('purpose')), eq(tickets.foundBy, placeholder('foundBy')));
+  const proof = placeholder('proof');
+  const isRight = and(isFoundBy, sql`(${proof} IS NULL OR ${tickets.proof} = ${proof})`);
+  // A ticket that has a proof is used by nobody who leaves it out.
+  const isProven = and(isFoundBy, sql`${tickets.proof} IS ${proof}`, works(placeholder('nowMs')));
+  const keptUntil = sql`max(${tickets.keptUntil}, ${tickets.madeAt} + ${placeholder('keptMs')})`;
+  const found = (isWanted: SQL | undefined) =>
+    tables.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).prepare();
+  return {
+    find: found(isRight),
+    read: found(and(isRight, works(placeholder('nowMs')))),
+    drop: tables.delete(tickets).where(isRight).prepare(),
+    use: tables
+      .update(tickets)
+      .set({ usedAt: sql`${placeholder('nowMs')}`, keptUntil })
+      .where(isProven)
+      .returning(TICKET)
+      .prepare(),
+    spendTry: tables
+      .update(tickets)
+      .set({ triesLeft: sql`${tickets.triesLeft} - 1` })
+      .where(and(isFoundBy, isNull(tickets.usedAt), gt(tickets.triesLeft, 0)))
+      .prepare(),
+    insert: tables
+      .insert(tickets)
+      .values({
+        ...{ purpose: placeholder('purpose'), foundBy: placeholder('foundBy'), proof, about: placeholder('about') },
+        ...{ profileId: placeholder('profileId'), addressHash: placeholder('addressHash') },
+        ...{ admin: placeholder('admin'), generation: placeholder('generation'), openedBy: placeholder('openedBy') },
+        ...{ madeAt: placeholder('madeAt'), until: placeholder('until'), keptUntil: placeholder('keptUntil') },
+        triesLeft: placeholder('triesLeft'),
+      })
+      .prepare(),
+  };
+});
 
-type Row = Omit<Ticket, 'signed' | 'untilMs'> & Parameters<typeof signedOf>[0] & { until: number };
+type Row = Omit<Ticket, 'signed' | 'untilMs'> & WhoseColumns & { until: number };
 
-function ticketOf(row: Row): Ticket {
+function ticketOf(row: Row | undefined): Ticket | null {
+  if (row === undefined) return null;
   const { id, about, until, madeInto } = row;
   return { id, signed: signedOf(row), about, untilMs: until, madeInto };
 }
