@@ -20,6 +20,8 @@ export async function* countLines(
     if (counted.bytes > most.bytes || counted.lines + (isLineOpen ? 1 : 0) > most.lines) throw onTooMany();
     yield chunk;
   }
+  // The last line may end without a line feed.
+  if (isLineOpen) counted.lines++;
 }
 
 /** All of a body. */

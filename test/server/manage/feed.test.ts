@@ -250,6 +250,23 @@ test(
 );
 
 test(
+  'one line is spoken of as one, and two as some, also where no line feed ends the last',
+  async () => {
+    const { server, token } = await feedWorld();
+    for (const [body, which] of [
+      ['{}', 'The line was'],
+      ['{}\n', 'The line was'],
+      ['{}\n{}', 'Some lines were'],
+      ['{}\n{}\n', 'Some lines were'],
+    ] as const) {
+      const error = `${which} refused; nothing was changed.`;
+      expect(await (await sendLines(server, token, '', body)).json()).toMatchObject({ error });
+    }
+  },
+  LIMIT_MS,
+);
+
+test(
   'a changed address is told to the old one, as after any import',
   async () => {
     const { access, send } = await feedWorld();
