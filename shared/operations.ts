@@ -1,6 +1,7 @@
 import type { Person } from './actor.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
+import type { Outcome } from './keys/move.ts';
 import { readOwnerById, refuseBanned } from './keys/record.ts';
 import { checkSight } from './keys/sight.ts';
 import {
@@ -37,6 +38,7 @@ export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = A
  * Lets a person do something. Checked in this order: may this kind of person do it at all (`forbidden`, whatever the
  * input is about); do they see this key or profile (`not_found`, with the sentence for one that does not exist); is the
  * input as it must be (`usage`); then the operation's own rules. An approval is only begun: who calls this has to `finish` it.
+ * Mails are only stored, as the {@link Outcome} says: a running server sends them, unless who calls this does.
  */
 export async function perform<Input extends object, Output>(
   deps: Deps,
@@ -66,6 +68,11 @@ export async function performWhole<Input extends object, Output>(
 /** Whether something goes on after what was done. */
 export function isUnfinished(output: unknown): output is Unfinished {
   return typeof output === 'object' && output !== null && 'finish' in output;
+}
+
+/** Whether it is what an operation that changes keys leaves behind. */
+export function isOutcome(output: unknown): output is Outcome {
+  return typeof output === 'object' && output !== null && 'noticeIds' in output;
 }
 
 /** Throws the `forbidden` and `not_found` of {@link perform}, but asks an admin for no assertion. */

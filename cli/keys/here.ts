@@ -1,8 +1,11 @@
+import type { Person } from '../../shared/actor.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { checkMailer } from '../../shared/keys/approve.ts';
 import { checkProfile } from '../../shared/keys/lifecycle.ts';
 import { shownKey } from '../../shared/keys/shown.ts';
-import { performWhole } from '../../shared/operations.ts';
+import { sendOnce } from '../../shared/notices/deliver.ts';
+import type { Operation } from '../../shared/operations/entry.ts';
+import { isOutcome, performWhole } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/shown.ts';
 import type { Globals } from '../context.ts';
@@ -17,11 +20,11 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
     clock,
     approvalLeaseMs,
     server: null,
-    perform: (operation, input) => performWhole(deps, operator, operation, input),
+    perform: (operation, input) => performAndSend(deps, operator, operation, input),
     performAsNow: (about) => {
       const shown =
         'identifier' in about ? shownKey(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
-      return (operation, input) => performWhole(deps, havingSeen(operator, shown), operation, input);
+      return (operation, input) => performAndSend(deps, havingSeen(operator, shown), operation, input);
     },
     prepare: async (operation, key, given) => {
       await operation.check(deps, { ...given, identifier: key.identifier });
@@ -34,6 +37,17 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
     checkProfile: (named) => checkProfile(deps, find(deps, named).profileId),
     findProfile: (named) => find(deps, named),
   };
+}
+
+/** Performs an operation to its end, and tries once to send the mails that it stored: no server may be running that would. */
+export async function performAndSend<Input extends object, Output>(
+  deps: Deps,
+  actor: Person,
+  operation: Operation<Input, Output>,
+  input: Input,
+): Promise<Output> {
+  const output = await performWhole(deps, actor, operation, input);
+  return isOutcome(output) ? { ...output, warning: await sendOnce(deps, output) } : output;
 }
 
 function find({ db }: Deps, { profile, profileId }: NamedProfile): { profile: string; profileId: number } {

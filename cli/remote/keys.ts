@@ -5,7 +5,7 @@ import { systemClock } from '../../shared/clock.ts';
 import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
 import { factsOf } from '../../shared/keys/input-facts.ts';
 import { typedText } from '../../shared/keys/input-text.ts';
-import type { Outcome } from '../../shared/keys/lifecycle.ts';
+import type { Outcome } from '../../shared/keys/move.ts';
 import { refuseState } from '../../shared/keys/record.ts';
 import { noSuchKey } from '../../shared/keys/unknown.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
@@ -76,7 +76,7 @@ function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<s
 
 const changed = async (host: AskedHost, request: Request): Promise<Outcome> => {
   const { body } = await askHost(host, { ...request, answer: Key });
-  return { identifier: body.identifier, warning: null };
+  return { identifier: body.identifier, noticeIds: [], warning: null };
 };
 
 /** What an operation gives, by the kind of its answer. */

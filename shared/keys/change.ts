@@ -7,7 +7,7 @@ import { refuseTimePast } from './expiry.ts';
 import { type NewGrant, setGrant } from './grant.ts';
 import type { KeyChange } from './input-groups.ts';
 import { SECRET_HOLDERS, stateAt } from './key.ts';
-import type { Step } from './move.ts';
+import type { Outcome } from './move.ts';
 import { addNotices } from './notice.ts';
 import { type ApiKey, readKey, refuseState } from './record.ts';
 import { refuseUnlikeKey } from './shown.ts';
@@ -15,10 +15,10 @@ import { refuseUnlikeKey } from './shown.ts';
 /**
  * Changes permissions, rate limits or expiry of an Active or suspended key, and stores that its owner is to be told from what to what.
  * The secret stays. Servers read the key anew after the commit. Where the key has all of this already, nothing is written,
- * nobody is told, and the step says so. Throws `usage` (nothing to change), `not_found`, `refused` (the
+ * nobody is told, and the outcome says so. Throws `usage` (nothing to change), `not_found`, `refused` (the
  * key is neither), `busy`.
  */
-export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Step {
+export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Outcome {
   const { identifier, by } = input;
   const grant = checkChange(input.change);
   return writeNow(deps, (tx, nowMs) => {
@@ -29,7 +29,7 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
     const changed = setGrant(tx, key, grant, act);
     if (changed === null) return { identifier, noticeIds: [], warning: ALREADY_SO };
     const notice = { identifier, kind: 'change', about: { event: changed.event }, atMs: act.atMs } as const;
-    return { identifier, noticeIds: addNotices(tx, deps.config, notice) };
+    return { identifier, noticeIds: addNotices(tx, deps.config, notice), warning: null };
   });
 }
 

@@ -11,7 +11,7 @@ import { refuseManyToday } from './daily.ts';
 import { hashForm, requestedByForm } from './form-hash.ts';
 import type { KeyRequest } from './input-groups.ts';
 import { KEYS_PER_PROFILE } from './key.ts';
-import { moveAndTell, type Step } from './move.ts';
+import { moveAndTell, type Outcome } from './move.ts';
 import { addNotices, type NewNotice } from './notice.ts';
 import {
   type ApiKey,
@@ -30,14 +30,6 @@ import { checkSuccession } from './successor.ts';
 
 // The life of a key but for its approval, which is in approve.ts. Each function checks the rules itself and changes the
 // database in one immediate transaction, which also stores whom to tell (`shared/notices/deliver.ts` sends the mails).
-
-/** What an operation leaves behind: the key it was about, and a sentence where somebody is not told yet. */
-export type Outcome = {
-  identifier: string;
-  warning: string | null;
-  /** The address that a secret was mailed to; for the terminal of whoever approved, and nobody else. */
-  mailedTo?: string;
-};
 
 /**
  * A request, whose texts were checked and trimmed, and whose key is asked for: that of the profile with this username or
@@ -61,7 +53,7 @@ type NewRequest = Pick<KeyRequest, 'name' | 'description' | 'permissions'> & {
  * `refused` too unless the key that it is to replace is an Active one of the same profile. Where the same was asked for by
  * the same form before (`formId`), nothing is done, and the key is that one.
  */
-export function requestKey(deps: Deps, request: NewRequest): Step {
+export function requestKey(deps: Deps, request: NewRequest): Outcome {
   const { name, description, permissions, projectUrl = null, expectedUsage = null } = request;
   const fields = { name, description, permissions, projectUrl, expectedUsage };
   const successorOf = request.successorOf ?? null;
@@ -70,7 +62,7 @@ export function requestKey(deps: Deps, request: NewRequest): Step {
   return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeProfile(tx, profileId, request.by);
     const sentBefore = requestedByForm(tx, profileId, formHash);
-    if (sentBefore !== null) return { identifier: sentBefore, noticeIds: [] };
+    if (sentBefore !== null) return { identifier: sentBefore, noticeIds: [], warning: null };
     const owner = ownerWithPlace(tx, readOwnerById(tx, profileId), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
@@ -93,8 +85,9 @@ export function requestKey(deps: Deps, request: NewRequest): Step {
     const event = addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
     const { identifier } = key;
     const notice = { identifier, kind: 'request', about: { event }, atMs: nowMs } as const;
-    const noticeIds = addNotices(tx, deps.config, notice);
-    return { identifier, noticeIds: [...noticeIds, ...tellOwner(tx, deps, { ...notice, kind: 'submission' }, act.by)] };
+    const toAdmins = addNotices(tx, deps.config, notice);
+    const toOwner = tellOwner(tx, deps, { ...notice, kind: 'submission' }, act.by);
+    return { identifier, noticeIds: [...toAdmins, ...toOwner], warning: null };
   });
 }
 
@@ -130,12 +123,12 @@ function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
 }
 
 /** Rejects a pending request with a reason, which is mailed to the owner. Throws `not_found`, `refused`. */
-export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Step {
+export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Outcome {
   return moveAndTell(deps, 'reject', input);
 }
 
 /** Revokes an Active or suspended key with a reason, which is mailed, or, as owners may, without. Throws `not_found`, `refused`. */
-export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Step {
+export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Outcome {
   return moveAndTell(deps, 'revoke', input);
 }
 
@@ -145,14 +138,14 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs });
   });
-  return { identifier, warning: null };
+  return { identifier, noticeIds: [], warning: null };
 }
 
 /**
  * Renames a key in any state; nothing else of it can be edited. The owner is to be told where it was done in his name.
  * Throws `not_found`, `refused` when erased, `too_many_requests` where the profile's keys were renamed five times today.
  */
-export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Step {
+export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
   const { identifier, name, by } = input;
   return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
@@ -168,6 +161,6 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
       { event: 'edited', fromState: key.state, toState: key.state, detail },
     );
     const notice = { identifier, kind: 'renaming', about: { event }, atMs: nowMs } as const;
-    return { identifier, noticeIds: tellOwner(tx, deps, notice, by) };
+    return { identifier, noticeIds: tellOwner(tx, deps, notice, by), warning: null };
   });
 }

@@ -7,11 +7,16 @@ import { addNotices } from './notice.ts';
 import { moveKey, readKey } from './record.ts';
 import { refuseUnlikeKey } from './shown.ts';
 
-/**
- * A step in the life of a key: which key, the ids of the notices that were stored with it, and a sentence for whoever took
- * it where nothing had to be done.
- */
-export type Step = { identifier: string; noticeIds: number[]; warning?: string };
+/** What an operation that changes a key leaves behind. */
+export type Outcome = {
+  identifier: string;
+  /** The mails that were stored with it: the ids of rows of `notices`. Whoever asked for it decides who delivers them. */
+  noticeIds: readonly number[];
+  /** A sentence for whoever asked, where nothing had to be done or somebody is not told yet. */
+  warning: string | null;
+  /** The address that a secret was mailed to; for the terminal of whoever approved, and nobody else. */
+  mailedTo?: string;
+};
 
 /** The mail to the owner that tells of a move. */
 const NOTICE_OF_MOVE = {
@@ -29,12 +34,13 @@ export function moveAndTell(
   deps: Deps,
   move: keyof typeof NOTICE_OF_MOVE,
   { identifier, reason, by }: { identifier: string; reason: string | null; by: Actor },
-): Step {
+): Outcome {
   return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     const event = moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
     const kind = NOTICE_OF_MOVE[move];
-    return { identifier, noticeIds: addNotices(tx, deps.config, { identifier, kind, about: { event }, atMs: nowMs }) };
+    const noticeIds = addNotices(tx, deps.config, { identifier, kind, about: { event }, atMs: nowMs });
+    return { identifier, noticeIds, warning: null };
   });
 }

@@ -3,8 +3,7 @@ import { openBeside } from '../db/open.ts';
 import { withTables } from '../db/tables.ts';
 import type { Deps, ServerDeps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import type { Outcome } from '../keys/lifecycle.ts';
-import type { Step } from '../keys/move.ts';
+import type { Outcome } from '../keys/move.ts';
 import type { Report } from '../limits/ledger.ts';
 import { hasDueNotice } from './claim.ts';
 import { storeReminders } from './reminders.ts';
@@ -20,25 +19,22 @@ import { subjectInWords, undeliveredOf } from './undelivered.ts';
 const MAX_FAILURES = 3;
 
 /**
- * Sends the mails that a step in the life of a key has stored, each once. Returns the step's outcome, with a sentence
- * where somebody is not told yet. Never throws: the step itself is done, and the server tries the mails again.
+ * Sends the mails that an operation has stored, each once. Returns a sentence where somebody is not told yet, and the
+ * operation's own where it stored none. Throws no refusal: the operation is done, and the server tries the mails again.
  */
-export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: Step): Promise<Outcome> {
-  if (noticeIds.length === 0) return { identifier, warning: warning ?? null };
+export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: Outcome): Promise<string | null> {
+  if (noticeIds.length === 0) return warning;
   const { db } = deps;
   try {
     const mailer = await deps.mailer();
     if (mailer === null)
-      return {
-        identifier,
-        warning: 'Nobody is told yet: MAIL_URL is not set here. A running server that has it sends the mail.',
-      };
+      return 'Nobody is told yet: MAIL_URL is not set here. A running server that has it sends the mail.';
     const sending = { deps, db, mailer, report: () => undefined, isStopping: () => false, identifier };
     await sendAll({ ...sending, maxFailures: 1 });
-    return { identifier, warning: warningOf(db, deps.clock.nowMs(), noticeIds) };
+    return warningOf(db, deps.clock.nowMs(), noticeIds);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { identifier, warning: `Nobody may have been told yet. ${error.message} ${AGAIN}` };
+    return `Nobody may have been told yet. ${error.message} ${AGAIN}`;
   }
 }
 

@@ -5,7 +5,6 @@ import { FIELDS, OPTIONAL_REASON } from '../keys/inputs.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
 import { revokeKey } from '../keys/lifecycle.ts';
 import { moveAndTell } from '../keys/move.ts';
-import { sendOnce } from '../notices/deliver.ts';
 import { asEver, decision, WITH_REASON } from './decision.ts';
 import { ADMINS_DECIDE, operation } from './entry.ts';
 
@@ -52,8 +51,7 @@ quota was; a new window begins unused.`,
     rateLimits,
     expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
   }),
-  act: (deps, by, { identifier: key, ...wanted }) =>
-    sendOnce(deps, changeKey(deps, { identifier: key, change: wanted, by })),
+  act: (deps, by, { identifier: key, ...wanted }) => changeKey(deps, { identifier: key, change: wanted, by }),
 });
 
 /** Suspends a key until it is resumed. */
@@ -78,7 +76,7 @@ export const suspend = operation({
     interrupted: asEver,
   },
   ...{ isDangerous: true, isMailed: true },
-  act: (deps, by, input) => sendOnce(deps, moveAndTell(deps, 'suspend', { ...input, by })),
+  act: (deps, by, input) => moveAndTell(deps, 'suspend', { ...input, by }),
 });
 
 /** Ends the suspension of a key. */
@@ -98,8 +96,7 @@ export const resume = operation({
     interrupted: asEver,
   },
   isMailed: true,
-  act: (deps, by, { identifier: key }) =>
-    sendOnce(deps, moveAndTell(deps, 'resume', { identifier: key, reason: null, by })),
+  act: (deps, by, { identifier: key }) => moveAndTell(deps, 'resume', { identifier: key, reason: null, by }),
 });
 
 /** Revokes a key; an owner may do that with their own, and need not say why. */
@@ -134,5 +131,5 @@ export const revoke = operation({
     interrupted: asEver,
   },
   ...{ isDangerous: true, isMailed: true },
-  act: (deps, by, input) => sendOnce(deps, revokeKey(deps, { ...input, by })),
+  act: (deps, by, input) => revokeKey(deps, { ...input, by }),
 });

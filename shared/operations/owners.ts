@@ -4,7 +4,6 @@ import { FIELDS } from '../keys/inputs.ts';
 import { MOVES } from '../keys/key.ts';
 import { editKey, requestKey, withdrawKey } from '../keys/lifecycle.ts';
 import { KEY_FACTS } from '../keys/shown.ts';
-import { sendOnce } from '../notices/deliver.ts';
 import { OWNERS_DO, operation } from './entry.ts';
 
 // What owners do with their own keys.
@@ -51,7 +50,7 @@ work until an admin, or the expiry, ends the old one. At a server where you are 
     interrupted: () => null,
   },
   isMailed: true,
-  act: (deps, by, input) => sendOnce(deps, requestKey(deps, { ...input, by })),
+  act: (deps, by, input) => requestKey(deps, { ...input, by }),
 });
 
 /** Renames a key in any state. */
@@ -77,7 +76,7 @@ export const edit = operation({
   },
   isMailed: true,
   usual: (_deps, key) => ({ name: key.name }),
-  act: (deps, by, input) => sendOnce(deps, editKey(deps, { ...input, by })),
+  act: (deps, by, input) => editKey(deps, { ...input, by }),
 });
 
 /** Takes back a pending request. */

@@ -6,10 +6,10 @@ import { refuseGrant } from '../keys/granted.ts';
 import { GRANT } from '../keys/input-groups.ts';
 import { FIELDS } from '../keys/inputs.ts';
 import { MOVES } from '../keys/key.ts';
-import { type Outcome, rejectKey } from '../keys/lifecycle.ts';
+import { rejectKey } from '../keys/lifecycle.ts';
+import type { Outcome } from '../keys/move.ts';
 import { KEY_FACTS } from '../keys/shown.ts';
 import { usualRateLimits } from '../keys/successor.ts';
-import { sendOnce } from '../notices/deliver.ts';
 import { asEver, decision, WITH_REASON } from './decision.ts';
 import { ADMINS_DECIDE, operation, type Unfinished } from './entry.ts';
 
@@ -66,7 +66,7 @@ requested; DEFAULT_RATE_LIMITS, for a successor those of the old key; no expiry;
   },
   act: async (deps, by, { identifier: key, ...grant }): Promise<Outcome & Unfinished> => {
     const { mailedTo, finish } = await beginApproval(deps, { identifier: key, grant, by });
-    return { identifier: key, warning: null, mailedTo, finish };
+    return { identifier: key, noticeIds: [], warning: null, mailedTo, finish };
   },
 });
 
@@ -90,5 +90,5 @@ export const reject = operation({
     interrupted: asEver,
   },
   ...{ isDangerous: true, isMailed: true },
-  act: (deps, by, input) => sendOnce(deps, rejectKey(deps, { ...input, by })),
+  act: (deps, by, input) => rejectKey(deps, { ...input, by }),
 });

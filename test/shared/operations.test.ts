@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { performAndSend } from '../../cli/keys/here.ts';
 import { listDecided } from '../../shared/access/decided.ts';
 import type { Person } from '../../shared/actor.ts';
 import { withdrawKey } from '../../shared/keys/lifecycle.ts';
@@ -6,7 +7,7 @@ import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import type { KeyFact } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
-import { ALL_OPERATIONS, DECISIONS, OPERATIONS, performWhole } from '../../shared/operations.ts';
+import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
 import { onBox } from '../support/actors.ts';
 import { insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
 import { DESCRIPTION, issue, keyIn, mails, request } from '../support/keys.ts';
@@ -77,7 +78,7 @@ async function world() {
     return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>
-    performWhole(deps, actor, OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>, input);
+    performAndSend(deps, actor, OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>, input);
   /** Everything that an operation could have changed, and every mail that it could have sent. */
   const traces = () => {
     const tables = ['api_keys', 'key_events', 'key_attempts', 'notices'];
@@ -147,6 +148,25 @@ describe('every operation, every kind of person, every key', () => {
         }
       });
     }
+  }
+});
+
+describe('mails without a secret', () => {
+  const told = ALL_OPERATIONS.filter(({ isMailed, goesOn }) => isMailed && goesOn === null).map(({ name }) => name);
+  for (const name of told as Name[]) {
+    test(`${name} stores them, says which, and leaves it to whoever asked to send them`, async () => {
+      const { deps, inputFor } = await world();
+      const input = await inputFor(name, OWN);
+      const person = ALLOWED[name].own.includes('owner') ? PEOPLE.owner : PEOPLE.admin;
+      const stored = () => deps.db.$client.query('SELECT id FROM notices').values().flat();
+      const [storedBefore, mailsBefore] = [stored(), mails(deps)];
+      const operation = OPERATIONS[name] as unknown as Operation<Record<string, unknown>, unknown>;
+      const mailer = () => Promise.reject(new Error('no mail is sent'));
+      const outcome = await perform({ ...deps, mailer }, person, operation, input);
+      const noticeIds = stored().filter((id) => !storedBefore.includes(id));
+      expect(outcome).toMatchObject({ noticeIds, warning: null });
+      expect([noticeIds.length > 0, mails(deps)]).toEqual([true, mailsBefore]);
+    });
   }
 });
 

@@ -6,7 +6,7 @@ import type { Visit } from './visit.ts';
 
 /**
  * Lets whoever is signed in do something with keys, as {@link perform} says. No page waits for a mail server: the mails
- * about it are stored, and the server sends them within seconds; what goes on afterwards is for the caller to finish. What
+ * that it stores are left to the server, which sends them within seconds; what goes on afterwards is for the caller to finish. What
  * changes something waits for the lock of the database without holding up other pages; throws `busy` after 2 seconds.
  */
 export async function performHere<Input extends object, Output>(
@@ -15,6 +15,5 @@ export async function performHere<Input extends object, Output>(
   input: Input,
 ): Promise<Output> {
   if (operation.event !== null) await whenUnlocked(access.db.$client);
-  const deps = operation.goesOn !== null ? access : { ...access, mailer: async () => null };
-  return perform(deps, person as Person, operation, input);
+  return perform(access, person as Person, operation, input);
 }

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/key-columns.ts';
 import type { KeyChange } from '../../../shared/keys/input-groups.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { issue, keyIn, mails, waitingForLock } from '../../support/keys.ts';
@@ -23,7 +24,7 @@ async function world(variables: Record<string, string> = {}) {
   insertProfile(deps.db);
   const { identifier, secret } = await issue(deps, {}, { rateLimits: [LIMIT] });
   const change = (change: KeyChange, by = onBox('admin')) =>
-    perform(deps, by, OPERATIONS.change, { identifier, ...change });
+    performAndSend(deps, by, OPERATIONS.change, { identifier, ...change });
   /** What was changed so far, as the history has it. */
   const changes = () =>
     keyHistory(deps, identifier).flatMap(({ event, detail }) => (event === 'changed' ? [detail?.changes] : []));
@@ -67,7 +68,7 @@ test('the owner is mailed from what to what, without the secret', async () => {
 test('a mail that does not go out is said and sent later, and the change holds', async () => {
   const { deps, identifier, change } = await world();
   const silent = { ...deps, mailer: async () => null };
-  const outcome = await perform(silent, onBox('a'), OPERATIONS.change, {
+  const outcome = await performAndSend(silent, onBox('a'), OPERATIONS.change, {
     identifier,
     permissions: ['api.leaderboard'],
   });
@@ -98,7 +99,7 @@ describe('refused, and nothing happens', () => {
       const identifier = await keyIn(state, deps, 'user1');
       const before = JSON.stringify([showKey(deps, identifier), keyHistory(deps, identifier)]);
       const change = { expiresAtMs: deps.clock.nowMs() + DAY_MS };
-      const error = await refusal(perform(deps, onBox('admin'), OPERATIONS.change, { identifier, ...change }));
+      const error = await refusal(performAndSend(deps, onBox('admin'), OPERATIONS.change, { identifier, ...change }));
       expect([error.code, error.message]).toEqual([
         'refused',
         `Key ${identifier} is ${state}; only Active and suspended keys can be changed.`,
@@ -111,7 +112,7 @@ describe('refused, and nothing happens', () => {
     const { clock, deps, identifier, change } = await world();
     await change({ expiresAtMs: clock.nowMs() + 1000 });
     const error = await refusal(
-      perform(waitingForLock(deps, 1000), onBox('admin'), OPERATIONS.change, { identifier, expiresAtMs: null }),
+      performAndSend(waitingForLock(deps, 1000), onBox('admin'), OPERATIONS.change, { identifier, expiresAtMs: null }),
     );
     expect(error.message).toContain('is expired');
     clock.advance(1000);

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { prepareRestore } from '../../../shared/upkeep/restore.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
@@ -29,10 +30,12 @@ async function world(variables: Record<string, string> = {}) {
   insertProfile(deps.db);
   const log: string[] = [];
   const admin = onBox('admin');
-  const reject = (identifier: string) => perform(deps, admin, OPERATIONS.reject, { identifier, reason: 'Say more.' });
-  const revoke = (identifier: string) => perform(deps, admin, OPERATIONS.revoke, { identifier, reason: 'Leaked.' });
+  const reject = (identifier: string) =>
+    performAndSend(deps, admin, OPERATIONS.reject, { identifier, reason: 'Say more.' });
+  const revoke = (identifier: string) =>
+    performAndSend(deps, admin, OPERATIONS.revoke, { identifier, reason: 'Leaked.' });
   const ask = () =>
-    perform(deps, admin, OPERATIONS.request, {
+    performAndSend(deps, admin, OPERATIONS.request, {
       profile: 'user1',
       name: 'Bot',
       description: DESCRIPTION,
@@ -79,7 +82,7 @@ describe('what a command tells', () => {
     const identifier = await request(w.deps);
     const silent = { ...w.deps, mailer: async () => null };
     const input = { identifier, reason: 'No.' };
-    const { warning } = await perform(silent, onBox('admin'), OPERATIONS.reject, input);
+    const { warning } = await performAndSend(silent, onBox('admin'), OPERATIONS.reject, input);
     expect(warning).toContain('MAIL_URL');
     expect(showKey(w.deps, identifier).state).toBe('rejected');
     await w.look();
@@ -274,7 +277,7 @@ describe('two at a time', () => {
       return new Promise<never>(() => undefined);
     };
     const crashing = { ...w.deps, mailer: async () => ({ send: hang, check: hang }) };
-    void perform(crashing, onBox('admin'), OPERATIONS.reject, { identifier, reason: 'No.' });
+    void performAndSend(crashing, onBox('admin'), OPERATIONS.reject, { identifier, reason: 'No.' });
     await begun.promise;
     await w.look();
     expect(w.mailed()).toEqual([]);
@@ -294,7 +297,7 @@ describe('two at a time', () => {
       return mailer;
     };
     const input = { identifier, reason: 'No.' };
-    const { warning } = await perform({ ...w.deps, mailer: locking }, onBox('admin'), OPERATIONS.reject, input);
+    const { warning } = await performAndSend({ ...w.deps, mailer: locking }, onBox('admin'), OPERATIONS.reject, input);
     expect(warning).toContain('Nobody may have been told yet.');
     other.close();
     await w.look();

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import { showKey } from '../../../shared/keys/view.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
@@ -30,9 +31,9 @@ function world(adminEmails = 'root@example.net') {
   const ask = async () => {
     const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
     const profile = `user${(asked++ % 9) + 1}`;
-    return perform(deps, onBox('root'), OPERATIONS.request, { ...fields, profile });
+    return performAndSend(deps, onBox('root'), OPERATIONS.request, { ...fields, profile });
   };
-  const withdraw = (identifier: string) => perform(deps, onBox('root'), OPERATIONS.withdraw, { identifier });
+  const withdraw = (identifier: string) => performAndSend(deps, onBox('root'), OPERATIONS.withdraw, { identifier });
   const look = () => sendDueNotices(deps, () => undefined, false);
   /** Lets the time pass, in which the server looks once a minute. */
   const wait = async (minutes: number) => {

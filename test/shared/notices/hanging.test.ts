@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
 import { onBox } from '../../support/actors.ts';
@@ -30,8 +31,7 @@ async function world(variables: Record<string, string> = {}) {
     insertProfile(deps.db, { id, email });
     for (let made = 0; made < count; made++) {
       const identifier = await request(deps, { profile: `user${id}` });
-      const silent = { ...deps, mailer: async () => null };
-      await perform(silent, admin, OPERATIONS.reject, { identifier, reason: 'No.' });
+      await perform(deps, admin, OPERATIONS.reject, { identifier, reason: 'No.' });
     }
   };
   const log: string[] = [];
@@ -92,7 +92,7 @@ describe('recipients whose mail hangs', () => {
   test('a command mails the other admins at once, waits for the one that hangs, and leaves a failure to the server', async () => {
     const w = await world(TWO_ADMINS);
     insertProfile(w.deps.db);
-    const asked = perform(w.deps, w.admin, OPERATIONS.request, {
+    const asked = performAndSend(w.deps, w.admin, OPERATIONS.request, {
       profile: 'user1',
       name: 'Bot',
       description: DESCRIPTION,

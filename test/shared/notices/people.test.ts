@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
@@ -7,7 +8,7 @@ import { openDatabase } from '../../../shared/db/open.ts';
 import { write } from '../../../shared/db/write.ts';
 import { addEnrolmentNotice, addSignInNotice } from '../../../shared/notices/people.ts';
 import { dropRestoredNotices } from '../../../shared/notices/store.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
@@ -56,7 +57,7 @@ function mailed() {
 
 describe('what is done in an owner’s name', () => {
   const ask = (by: Person) =>
-    perform(deps, by, OPERATIONS.request, {
+    performAndSend(deps, by, OPERATIONS.request, {
       profile: 'user1',
       name: 'Bot',
       description: DESCRIPTION,
@@ -67,7 +68,7 @@ describe('what is done in an owner’s name', () => {
   test('is told to the owner: a request, a new name and an end, each with the page that ends it', async () => {
     const { identifier, warning } = await ask(OWNER);
     expect(warning).toBeNull();
-    await perform(deps, OWNER, OPERATIONS.edit, { identifier, name: 'Better bot' });
+    await performAndSend(deps, OWNER, OPERATIONS.edit, { identifier, name: 'Better bot' });
     const [asked, renamed] = toOwner();
     expect(asked?.subject).toBe(`API key ${identifier} was requested in your name`);
     expect(asked?.text).toContain(`${PUBLIC_URL}/developers/keys/${identifier}`);
@@ -76,7 +77,7 @@ describe('what is done in an owner’s name', () => {
     expect(renamed?.text).toContain('Name, before Bot Name, now Better bot');
     const active = (await issue(deps)).identifier;
     smtp.received.length = 0;
-    await perform(deps, OWNER, OPERATIONS.revoke, { identifier: active });
+    await performAndSend(deps, OWNER, OPERATIONS.revoke, { identifier: active });
     const [revoked] = toOwner();
     expect(revoked?.text).toContain('was revoked in your name');
     expect(revoked?.text).toContain(`${PUBLIC_URL}/developers/sessions`);
@@ -84,11 +85,11 @@ describe('what is done in an owner’s name', () => {
 
   test('is not told where the operator types it on the box, but for what an admin decides', async () => {
     const { identifier } = await ask(onBox('root'));
-    await perform(deps, onBox('root'), OPERATIONS.edit, { identifier, name: 'Better bot' });
+    await performAndSend(deps, onBox('root'), OPERATIONS.edit, { identifier, name: 'Better bot' });
     expect(toOwner()).toEqual([]);
     const active = (await issue(deps)).identifier;
     smtp.received.length = 0;
-    await perform(deps, onBox('root'), OPERATIONS.revoke, { identifier: active, reason: 'Leaked.' });
+    await performAndSend(deps, onBox('root'), OPERATIONS.revoke, { identifier: active, reason: 'Leaked.' });
     const [revoked] = toOwner();
     expect(revoked?.text).not.toContain('in your name');
   });
@@ -159,7 +160,7 @@ test('an enrolment is told to every admin, with who, when and from where, and th
 test('where the Developer Platform is off no mail names a page', async () => {
   deps.config.developerPlatform = false;
   const identifier = await request(deps);
-  await perform(deps, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
+  await performAndSend(deps, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
   signIn();
   enrol();
   await look();

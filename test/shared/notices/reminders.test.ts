@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { dueStep, storeReminders } from '../../../shared/notices/reminders.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
@@ -92,7 +93,7 @@ describe('the owner', () => {
   for (const [what, change] of [
     [
       'the key was revoked',
-      (w) => perform(w.deps, onBox('admin'), OPERATIONS.revoke, { identifier: w.identifier, reason: 'Leaked.' }),
+      (w) => performAndSend(w.deps, onBox('admin'), OPERATIONS.revoke, { identifier: w.identifier, reason: 'Leaked.' }),
     ],
     ['the profile was erased', (w) => void eraseProfile(w.deps, 'user1', onBox('admin'))],
     ['the profile is banned', (w) => void w.deps.db.$client.run('UPDATE profiles SET banned = 1')],
@@ -131,7 +132,7 @@ describe('the owner', () => {
 describe('where the expiry is changed, the owner', () => {
   const move = (w: Awaited<ReturnType<typeof world>>, days: number) => {
     const expiresAtMs = w.clock.nowMs() + days * DAY_MS;
-    return perform(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs });
+    return performAndSend(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs });
   };
   const to = (...words: string[]) => words.map((some) => `owner1@example.org: ${some}`);
 
@@ -186,7 +187,7 @@ describe('where the expiry is changed, the owner', () => {
 
   test('is told nothing more where it no longer expires', async () => {
     const w = await world();
-    await perform(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs: null });
+    await performAndSend(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs: null });
     expect(await mailedWithin(w, 100)).toEqual([]);
   });
 
