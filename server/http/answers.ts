@@ -53,7 +53,7 @@ export function stamp(headers: Headers, { requestId, quota }: RequestState): voi
 }
 
 /** A larger body leaves texts behind that are worth collecting. */
-const LARGE_BYTES = 64 * 1024;
+const LARGE_BYTES = 256 * 1024;
 
 const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
 
