@@ -115,7 +115,8 @@ const ROOM_ORDER = [
   ['deps'],
   ['profiles'],
   ['keys'],
-  ['usage', 'api'],
+  ['usage', 'api', 'mail-texts'],
+  ['approval'],
   ['notices'],
   ['sessions-file'],
   ['tickets', 'sign-ins'],
@@ -267,7 +268,7 @@ describe('one owner each', () => {
       'changing keys for people: doors call perform()',
       /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\bmoveAndTell\(|\.act\(/,
       [
-        ...['shared/keys/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/keys/move.ts'],
+        ...['shared/approval/approve.ts', 'shared/keys/change.ts', 'shared/keys/lifecycle.ts', 'shared/keys/move.ts'],
         ...['issued', 'owners', 'requests'].map((name) => `shared/operations/${name}.ts`),
         'shared/operations.ts',
       ],

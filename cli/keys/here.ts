@@ -1,6 +1,6 @@
 import type { Person } from '../../shared/actor.ts';
+import { checkMailer } from '../../shared/approval/approve.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { checkMailer } from '../../shared/keys/approve.ts';
 import { checkProfile } from '../../shared/keys/lifecycle.ts';
 import { shownKey } from '../../shared/keys/shown.ts';
 import { sendOnce } from '../../shared/notices/deliver.ts';

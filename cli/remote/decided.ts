@@ -1,5 +1,5 @@
+import { notConfirmedText, refusedText } from '../../shared/approval/approval-end.ts';
 import { AppError } from '../../shared/errors.ts';
-import { notConfirmedText, refusedText } from '../../shared/keys/approval-end.ts';
 import { differingFrom } from '../../shared/keys/differing.ts';
 import { KEY_CHANGE } from '../../shared/keys/input-groups.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';

@@ -1,3 +1,4 @@
+import { signInMail } from '../mail-texts/sign-in-mail.ts';
 import { fileKey, writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf, keyedHash, newToken } from '../sessions-file/tokens.ts';
 import type { Binding, Owner } from '../sessions-file/whose.ts';
@@ -11,7 +12,6 @@ import { newCode, readCode, showCode } from './code-text.ts';
 import { isKnownBrowser } from './known-browsers.ts';
 import { countAsk, countedUnder, dropOldCounts, MAIL_LIMITS, roomFor } from './mail-limits.ts';
 import { type SignedOwner, signOwnerIn } from './owner-sign-in.ts';
-import { signInMail } from './sign-in-mail.ts';
 
 // How owners sign in: a code is mailed to the stored address, and works once, for ten minutes and five tries, in the browser
 // that asked. Whatever name and address were typed, the same statements are run and the same number of rows is written;
@@ -137,7 +137,7 @@ async function sendCode(
     const { publicUrl, contact } = access.config;
     const mail = signInMail({
       to: claim.mailTo?.address ?? NOBODYS_ADDRESS,
-      code,
+      code: showCode(code),
       profile: claim.mailTo?.username ?? claim.folded,
       askedAtMs: nowMs,
       endsAtMs: nowMs + PURPOSES['sign-in code'].lifetimeMs,

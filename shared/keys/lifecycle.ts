@@ -28,7 +28,7 @@ import { newIdentifier } from './secret.ts';
 import { refuseUnlikeKey } from './shown.ts';
 import { checkSuccession } from './successor.ts';
 
-// The life of a key but for its approval, which is in approve.ts. Each function checks the rules itself and changes the
+// The life of a key but for its approval, which is in `shared/approval/`. Each function checks the rules itself and changes the
 // database in one immediate transaction, which also stores whom to tell (`shared/notices/deliver.ts` sends the mails).
 
 /**

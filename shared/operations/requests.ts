@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { beginApproval, requireMailer } from '../keys/approve.ts';
-import { checkOpenable } from '../keys/attempt.ts';
+import { beginApproval, requireMailer } from '../approval/approve.ts';
+import { checkOpenable } from '../approval/attempt.ts';
 import { refuseTimeWithin } from '../keys/expiry.ts';
 import { refuseGrant } from '../keys/granted.ts';
 import { GRANT } from '../keys/input-groups.ts';

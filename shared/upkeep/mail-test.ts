@@ -1,8 +1,8 @@
 import { isoTime } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import { testMail } from '../keys/mails.ts';
 import { isMailAddress } from '../mail/address.ts';
+import { testMail } from '../mail-texts/mails.ts';
 
 /**
  * Sends a test mail the way a secret would be sent. Throws `usage` if `to` is no address, `refused` if `MAIL_URL` is

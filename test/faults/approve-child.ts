@@ -1,8 +1,8 @@
+import { approveKey } from '../../shared/approval/approve.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
-import { approveKey } from '../../shared/keys/approve.ts';
 import { onBox } from '../support/actors.ts';
 import { testConfig } from '../support/world.ts';
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { approveKey } from '../../shared/approval/approve.ts';
 import { isoTime } from '../../shared/clock.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
-import { approveKey } from '../../shared/keys/approve.ts';
 import { changeKey } from '../../shared/keys/change.ts';
 import { editKey, rejectKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
 import type { Verifier } from '../../shared/keys/verify.ts';

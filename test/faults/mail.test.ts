@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { approveKey } from '../../shared/keys/approve.ts';
+import { approveKey } from '../../shared/approval/approve.ts';
 import { showKey } from '../../shared/keys/view.ts';
 import { createMailer } from '../../shared/mail/mailer.ts';
 import { onBox } from '../support/actors.ts';

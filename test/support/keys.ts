@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { approveKey } from '../../shared/approval/approve.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { approveKey } from '../../shared/keys/approve.ts';
 import { type Grant, KEY_REQUEST, type ListInput } from '../../shared/keys/input-groups.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/lifecycle.ts';
 import { moveAndTell } from '../../shared/keys/move.ts';

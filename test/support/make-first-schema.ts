@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { beginAttempt } from '../../shared/approval/attempt.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { KEY_STATES } from '../../shared/db/key-columns.ts';
 import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
-import { beginAttempt } from '../../shared/keys/attempt.ts';
 import { expireKeys } from '../../shared/keys/expire.ts';
 import { editKey } from '../../shared/keys/lifecycle.ts';
 import { importProfiles } from '../../shared/profiles/write/import.ts';

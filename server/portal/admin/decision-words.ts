@@ -1,7 +1,7 @@
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
 import { typedText } from '../../../shared/keys/input-text.ts';
-import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
+import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
 import type { Texts } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, type ShownFact } from '../html/key-facts.ts';

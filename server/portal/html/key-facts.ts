@@ -1,6 +1,6 @@
 import type { KeyState, Permission } from '../../../shared/db/key-columns.ts';
-import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
+import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
 import { written } from './written.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { stateInWords } from '../../../server/portal/owner/key-state.ts';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { beginAttempt } from '../../../shared/approval/attempt.ts';
 import { noteVacuum, readErasures } from '../../../shared/db/erasures.ts';
 import { lockForVacuum } from '../../../shared/db/import-lock.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
@@ -8,7 +9,6 @@ import { isVacuumDue, vacuumDatabase, vacuumRoom } from '../../../shared/db/vacu
 import type { Deps } from '../../../shared/deps.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { beginAttempt } from '../../../shared/keys/attempt.ts';
 import { importProfiles } from '../../../shared/profiles/write/import.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';

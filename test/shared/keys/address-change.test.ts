@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { rejectKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';

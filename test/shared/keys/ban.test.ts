@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../cli/keys/print.ts';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { effectsOfPlatform } from '../../../shared/erasure/platform-effects.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { detailText } from '../../../shared/keys/history-text.ts';
 import { revokeKey } from '../../../shared/keys/lifecycle.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';

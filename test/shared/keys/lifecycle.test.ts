@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import type { Db } from '../../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { expireKeys } from '../../../shared/keys/expire.ts';
 import { parseExpiry } from '../../../shared/keys/expiry.ts';
 import type { ListInput } from '../../../shared/keys/input-groups.ts';

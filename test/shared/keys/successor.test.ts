@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
 import type { Grant } from '../../../shared/keys/input-groups.ts';
 import { requestKey, revokeKey } from '../../../shared/keys/lifecycle.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { listDecided } from '../../../shared/access/decided.ts';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { changeKey } from '../../../shared/keys/change.ts';
 import { expireKeys } from '../../../shared/keys/expire.ts';
 import { endFoundKey } from '../../../shared/keys/found.ts';

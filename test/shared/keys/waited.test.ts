@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import { APPROVAL_LEASE_MS } from '../../../shared/deps.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { requestKey, revokeKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { KeyChanges } from '../../../shared/db/schema/keys.ts';
-import { exposureMail, requestMail, requestsMail } from '../../../shared/keys/admin-mails.ts';
-import { changeMail } from '../../../shared/keys/change-mail.ts';
-import { rateLimitInWords } from '../../../shared/keys/mail-wording.ts';
-import { approvalMail, rejectionMail, revocationMail } from '../../../shared/keys/mails.ts';
-import { renamingMail, submissionMail } from '../../../shared/keys/owner-mails.ts';
 import type { Mail } from '../../../shared/mail/mail.ts';
-import { addressMail, enrolmentMail, signInMail } from '../../../shared/notices/people-mails.ts';
-import { reminderMail } from '../../../shared/notices/reminder-mail.ts';
+import { exposureMail, requestMail, requestsMail } from '../../../shared/mail-texts/admin-mails.ts';
+import { changeMail } from '../../../shared/mail-texts/change-mail.ts';
+import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
+import { approvalMail, rejectionMail, revocationMail } from '../../../shared/mail-texts/mails.ts';
+import { renamingMail, submissionMail } from '../../../shared/mail-texts/owner-mails.ts';
+import { addressMail, enrolmentMail, signInMail } from '../../../shared/mail-texts/people-mails.ts';
+import { reminderMail } from '../../../shared/mail-texts/reminder-mail.ts';
 import { rounds } from '../../support/rounds.ts';
 import { NEWS, SECRET, TO } from '../mail/sample.ts';
 

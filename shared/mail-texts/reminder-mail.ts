@@ -1,6 +1,6 @@
-import { type Asked, compose, fact, type Paged, pageLink } from '../keys/compose.ts';
-import { foreign, timeInWords } from '../keys/mail-wording.ts';
 import type { Mail } from '../mail/mail.ts';
+import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
+import { foreign, timeInWords } from './mail-wording.ts';
 
 /** What the owner is told some days before a key expires. */
 export type ReminderNews = {

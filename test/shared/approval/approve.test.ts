@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { approveKey } from '../../../shared/approval/approve.ts';
 import { openDatabase } from '../../../shared/db/open.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { approveKey } from '../../../shared/keys/approve.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';

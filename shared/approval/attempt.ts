@@ -6,12 +6,11 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import type { Delivery } from '../mail/mail.ts';
-import { closingResult, decideBegin, mayActivate } from './approval.ts';
-import { type DecidedGrant, decideGrant } from './granted.ts';
-import { type Grant, KEY_REQUEST } from './input-groups.ts';
-import { stateAt } from './key.ts';
-import { parseInput } from './parse-input.ts';
+import { closingResult, decideBegin, mayActivate } from '../keys/approval.ts';
+import { type DecidedGrant, decideGrant } from '../keys/granted.ts';
+import { type Grant, KEY_REQUEST } from '../keys/input-groups.ts';
+import { stateAt } from '../keys/key.ts';
+import { parseInput } from '../keys/parse-input.ts';
 import {
   type Act,
   type ApiKey,
@@ -24,9 +23,10 @@ import {
   readKey,
   readOwner,
   type StoredAttempt,
-} from './record.ts';
-import { refuseUnlikeKey } from './shown.ts';
-import { type Predecessor, predecessorOf, retirePredecessor } from './successor.ts';
+} from '../keys/record.ts';
+import { refuseUnlikeKey } from '../keys/shown.ts';
+import { type Predecessor, predecessorOf, retirePredecessor } from '../keys/successor.ts';
+import type { Delivery } from '../mail/mail.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
 

@@ -1,12 +1,11 @@
-import { compose, fact } from '../keys/compose.ts';
-import { foreign, timeInWords } from '../keys/mail-wording.ts';
 import type { Mail } from '../mail/mail.ts';
-import { showCode } from './code-text.ts';
+import { compose, fact } from './compose.ts';
+import { foreign, timeInWords } from './mail-wording.ts';
 
 /** What a mail with a code says. Times are milliseconds since 1970. */
 export type SignInNews = {
   to: string;
-  /** Eight characters, without the hyphen. */
+  /** As people see it: `7Q2M-X0AB`. */
   code: string;
   profile: string;
   askedAtMs: number;
@@ -29,7 +28,7 @@ export function signInMail(news: SignInNews): Mail {
       kind: 'paragraph',
       text: `Somebody asked to sign in to the Developer Platform at ${publicUrl} as the owner of the profile ${foreign(news.profile)}. If that was you, type this code into the page where you asked for it, in the same browser:`,
     },
-    { kind: 'code', text: showCode(news.code) },
+    { kind: 'code', text: news.code },
     {
       kind: 'facts',
       facts: [

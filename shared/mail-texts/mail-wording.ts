@@ -1,8 +1,8 @@
 import { isoTime } from '../clock.ts';
+import type { Predecessor } from '../keys/successor.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../limits/rate-limit.ts';
 import type { Block } from '../mail/layout.ts';
 import { cleanForTerminal } from '../text.ts';
-import type { Predecessor } from './successor.ts';
 
 /** A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. */
 export function rateLimitInWords(limit: RateLimit): string {

@@ -1,7 +1,7 @@
-import { type Asked, compose, fact, type Paged, pageLink } from '../keys/compose.ts';
-import { foreign, timeInWords } from '../keys/mail-wording.ts';
-import { notYou } from '../keys/owner-mails.ts';
 import type { Mail } from '../mail/mail.ts';
+import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
+import { foreign, timeInWords } from './mail-wording.ts';
+import { notYou } from './owner-mails.ts';
 
 // Mails that are about no key: about who is signed in, who is reached where, who is banned, and who is an admin.
 

@@ -2,12 +2,12 @@ import type { Actor } from '../actor.ts';
 import { ownerPages } from '../config/pages.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
+import type { Grant } from '../keys/input-groups.ts';
+import { hashSecret, newSecret } from '../keys/secret.ts';
 import type { Mailer } from '../mail/mail.ts';
+import { approvalMail } from '../mail-texts/mails.ts';
 import { notConfirmedText, refusedText, standingOf, stillOpenText, whatHappened } from './approval-end.ts';
 import { type Attempt, activateKey, beginAttempt, closeAttempt, isOpenStill, type NotAccepted } from './attempt.ts';
-import type { Grant } from './input-groups.ts';
-import { approvalMail } from './mails.ts';
-import { hashSecret, newSecret } from './secret.ts';
 
 const STORE_RETRY_MS = 250;
 

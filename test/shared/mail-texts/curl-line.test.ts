@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import { approvalMail } from '../../../shared/keys/mails.ts';
+import { approvalMail } from '../../../shared/mail-texts/mails.ts';
 import { NEWS, SECRET } from '../mail/sample.ts';
 
 // The line is taken out of the mail as a reader would, and run by real shells against a real server.

@@ -1,8 +1,8 @@
 import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
+import { voidingChange } from '../keys/profile-change.ts';
+import { showKey } from '../keys/view.ts';
 import type { Attempt } from './attempt.ts';
-import { voidingChange } from './profile-change.ts';
-import { showKey } from './view.ts';
 
 // How an approval ends that has not made its key Active, in sentences for the admin. Somebody else may have decided on the
 // key by then, so each says how it stands.

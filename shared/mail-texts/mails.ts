@@ -1,10 +1,10 @@
 import type { Permission } from '../db/key-columns.ts';
+import type { Predecessor } from '../keys/successor.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } from './compose.ts';
 import { curlLine, expiryInWords, foreign, rateLimitInWords, successionBlocks } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
-import type { Predecessor } from './successor.ts';
 
 /** What the owner is told when a key is approved: the only place where a secret ever stands. */
 export type ApprovalNews = {
