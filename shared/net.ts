@@ -5,6 +5,11 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+/** A host as it stands in a URL, without the brackets of an IPv6 address. */
+export function bareHost(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
 /** The network of so many bits that an IPv6 address belongs to; an IPv4 address, or a text that is no address, as it is. */
 export function networkOf(address: string, bits: 48 | 64): string {
   if (!isIPv6(address)) return address;

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { AppError } from '../errors.ts';
-import { isLoopback } from '../net.ts';
+import { bareHost, isLoopback } from '../net.ts';
 
 // The variables that say where the server listens and who reaches it.
 
@@ -29,6 +29,16 @@ export function parsePublicUrl(text: string): string | null {
   if (url.search || url.hash || url.username || url.password) return null;
   const prefix = url.pathname.replace(/\/+$/, '');
   return prefix.endsWith('/api') ? null : url.origin + prefix;
+}
+
+/** What `ADMIN_WEBHOOK_URL` may be, for error messages. */
+export const WEBHOOK_SYNTAX = 'an https address, or an http address of this machine';
+
+/** The normal form of a webhook's address, or null. */
+export function parseWebhook(text: string): string | null {
+  const url = URL.parse(text);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(bareHost(url.hostname)));
+  return url !== null && isSafe ? url.href : null;
 }
 
 /** The addresses and CIDR blocks of a list that is separated by commas; null where one of them is neither. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLoopback } from '../net.ts';
+import { bareHost, isLoopback } from '../net.ts';
 import type { Config } from './config.ts';
 
 /** What says where the pages of the Developer Platform are, if they are anywhere. */
@@ -20,9 +20,4 @@ export function adminPages(platform: Platform): string | null {
   const pages = ownerPages(platform);
   const host = bareHost(new URL(platform.publicUrl).hostname);
   return pages === null || isIP(host) !== 0 ? null : `${pages}/admin`;
-}
-
-/** A host as it stands in a URL, without the brackets of an IPv6 address. */
-function bareHost(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '');
 }

@@ -6,7 +6,15 @@ import { MAIL_URL_SYNTAX, maskMailUrl, parseMailUrl } from '../mail/target.ts';
 import { DEFAULT_DATABASE_PATH, isFilePath } from './database-path.ts';
 import { type Kind, mapped, oneOf, onOrOff, parsed, text, wholeNumber } from './kinds.ts';
 import { LOG_LEVELS } from './log-levels.ts';
-import { isHost, isToken, parseProxies, parsePublicUrl, TOKEN_CHARACTERS } from './network.ts';
+import {
+  isHost,
+  isToken,
+  parseProxies,
+  parsePublicUrl,
+  parseWebhook,
+  TOKEN_CHARACTERS,
+  WEBHOOK_SYNTAX,
+} from './network.ts';
 import { checkServerUrl } from './remote.ts';
 
 /** What is known of a variable beside its schema. */
@@ -113,6 +121,12 @@ export const Variables = z.object({
     '',
     'who is told of each new request: one address, or several separated by commas',
     parsed('must be one plain e-mail address, or several separated by commas', parseAddresses),
+  ),
+  adminWebhook: optional(
+    'ADMIN_WEBHOOK_URL',
+    'a webhook of Discord, Slack, Mattermost or ntfy that is told of requests, found secrets and mails that cannot be delivered',
+    parsed(`must be ${WEBHOOK_SYNTAX}`, parseWebhook),
+    { fileRule: `must name a file that holds ${WEBHOOK_SYNTAX}`, mask },
   ),
   contact: optional(
     'CONTACT',

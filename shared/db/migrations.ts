@@ -17,6 +17,7 @@ import formHash from '../../drizzle/0015_form_hash.sql' with { type: 'text' };
 import writtenAt from '../../drizzle/0016_written_at.sql' with { type: 'text' };
 import showOnLeaderboard from '../../drizzle/0017_show_on_leaderboard.sql' with { type: 'text' };
 import suspended from '../../drizzle/0018_suspended.sql' with { type: 'text' };
+import webhook from '../../drizzle/0019_webhook.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
 export type Migration = { name: string; sql: string };
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0016_written_at', sql: writtenAt },
   { name: '0017_show_on_leaderboard', sql: showOnLeaderboard },
   { name: '0018_suspended', sql: suspended },
+  { name: '0019_webhook', sql: webhook },
 ];

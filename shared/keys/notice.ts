@@ -10,6 +10,15 @@ import { isMailAddress } from '../mail/address.ts';
 /** ADMIN_EMAIL is told of requests at most so often, in milliseconds; what comes meanwhile is told together. */
 export const REQUESTS_EVERY_MS = 3_600_000;
 
+/** The recipient for which `ADMIN_WEBHOOK_URL` stands. */
+export const WEBHOOK = 'webhook';
+
+/** The kinds that the webhook is told of too; it is also told of every mail that can't be delivered. */
+const FOR_WEBHOOK: readonly NoticeKind[] = ['request', 'exposure'];
+
+/** What of the configuration says who is told. */
+export type Told = Pick<Deps['config'], 'adminEmails' | 'adminWebhook'>;
+
 /** What somebody is to be told, and which key or profile it is about (the profile's id); an enrolment is about neither. */
 export type NewNotice = {
   kind: NoticeKind;
@@ -21,21 +30,37 @@ export type NewNotice = {
 
 /**
  * Stores that somebody is to be told something, inside the transaction that makes it true: one row for the owner or for
- * the address that the profile had before, or one for each address of ADMIN_EMAIL. `shared/notices/deliver.ts` writes and
- * sends the mails. Returns the rows' ids; none where ADMIN_EMAIL is not set.
+ * the address that the profile had before, or one for each address of ADMIN_EMAIL, and one for the webhook of the admins.
+ * `shared/notices/deliver.ts` writes and sends them. Returns the ids of the mails' rows; none where ADMIN_EMAIL is not set.
  */
-export function addNotices(
-  tx: Tx,
-  { adminEmails }: Pick<Deps['config'], 'adminEmails'>,
-  { atMs, ...notice }: NewNotice,
-): number[] {
+export function addNotices(tx: Tx, { adminEmails, adminWebhook }: Told, { atMs, ...notice }: NewNotice): number[] {
   const whom = NOTICE_KINDS[notice.kind];
   const recipients = whom === 'admins' ? adminEmails.map((_address, at) => `admin ${at + 1}`) : [whom];
+  if (adminWebhook !== null && FOR_WEBHOOK.includes(notice.kind)) {
+    tx.insert(notices)
+      .values({ ...notice, recipient: WEBHOOK, at: atMs, nextTryAt: atMs })
+      .run();
+  }
   return recipients.map((recipient) => {
     const nextTryAt = notice.kind === 'request' ? nextMailAbout(tx, recipient, atMs) : atMs;
     const row = { ...notice, recipient, at: atMs, nextTryAt };
     return tx.insert(notices).values(row).returning({ id: notices.id }).get().id;
   });
+}
+
+/**
+ * Stores that the webhook is to be told, if there is one, that a mail of this kind could not be delivered to a recipient,
+ * inside the transaction that gives it up: about which key or else which profile (its id).
+ */
+export function addFailureNotice(
+  tx: Tx,
+  { adminWebhook }: Told,
+  mail: { kind: NoticeKind; identifier: string | null; uid: number | null; to: string; atMs: number },
+): void {
+  if (adminWebhook === null) return;
+  const { uid: profileId, to: undeliveredTo, atMs, ...about } = mail;
+  const row = { ...about, profileId, recipient: WEBHOOK, about: { undeliveredTo }, at: atMs, nextTryAt: atMs };
+  tx.insert(notices).values(row).run();
 }
 
 /** When a recipient may be told of a request: now, or an hour after the last mail about requests. */

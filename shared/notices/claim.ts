@@ -8,7 +8,7 @@ import { apiKeys } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { write } from '../db/write.ts';
 import { HELD_UP_MS, LEASE_MS } from './pace.ts';
-import { IS_REQUEST, IS_WAITING, isDue, LANE, type NoticeRow, selectNotices } from './rows.ts';
+import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue, LANE, type NoticeRow, selectNotices } from './rows.ts';
 
 // Whoever sends a notice claims it first, which puts its next try off for a lease, so that two processes never send the same
 // one at once. Times are milliseconds since 1970. Both functions throw `busy` where another process holds the lock, and
@@ -16,7 +16,8 @@ import { IS_REQUEST, IS_WAITING, isDue, LANE, type NoticeRow, selectNotices } fr
 
 /**
  * A notice that is claimed for sending, with what is known at this moment of its key and its profile. `together` are other
- * notices that are claimed with this one and go out in the same mail: requests to the same recipient.
+ * notices that are claimed with this one and go out in the same mail or message: requests to the same recipient, or all that
+ * the webhook is to be told.
  */
 export type Claimed = NoticeRow & { together: Claimed[] };
 
@@ -63,6 +64,7 @@ const nextNotice = keepQuery((db) => {
     .where(
       and(
         isDue(NOW),
+        not(IS_FOR_WEBHOOK),
         sql`(${identifier} IS NULL OR ${notices.identifier} = ${identifier})`,
         or(lte(notices.at, sql`${NOW} - ${HELD_UP_MS}`), isFirst),
         or(not(IS_REQUEST), notExists(gathering)),
@@ -90,9 +92,16 @@ const waitingRequests = keepQuery((db) =>
     .prepare(),
 );
 
-const anyDue = keepQuery((db) => db.select({ id: notices.id }).from(notices).where(isDue(NOW)).limit(1).prepare());
+const anyDue = keepQuery((db) =>
+  db
+    .select({ id: notices.id })
+    .from(notices)
+    .where(and(isDue(NOW), not(IS_FOR_WEBHOOK)))
+    .limit(1)
+    .prepare(),
+);
 
-/** Whether any notice is due, held up ones included; takes no lock. */
+/** Whether any mail is due, held up ones included; takes no lock. */
 export function hasDueNotice(db: Db, nowMs: number): boolean {
   return guardDatabase(db.$client.filename, () => anyDue(db).get({ now: nowMs }) !== undefined);
 }
@@ -130,14 +139,15 @@ function takeOthers(tx: Tx, { id, recipient }: NoticeRow, nowMs: number): Claime
   return pending.map((row) => ({ ...row, together: [] }));
 }
 
-/** Whether a request was decided meanwhile; then nobody is to be told of it any more. */
-function isDecided(tx: Tx, { id, key }: NoticeRow): boolean {
+/** Whether a request was decided meanwhile; then nobody is to be told of it any more, which is stored. */
+export function isDecided(tx: Tx, { id, key }: NoticeRow): boolean {
   if (key?.state === 'pending') return false;
   tx.update(notices).set({ result: 'moot', fault: null }).where(eq(notices.id, id)).run();
   return true;
 }
 
-function take(tx: Tx, { id, tries }: NoticeRow, nowMs: number): void {
+/** Claims a notice: nobody else tries it before the lease is over. For a transaction. */
+export function take(tx: Tx, { id, tries }: NoticeRow, nowMs: number): void {
   tx.update(notices)
     .set({ tries, nextTryAt: nowMs + LEASE_MS })
     .where(eq(notices.id, id))

@@ -6,12 +6,13 @@ import { AppError } from '../errors.ts';
 import type { Outcome } from '../keys/move.ts';
 import type { Report } from '../limits/ledger.ts';
 import { hasDueNotice } from './claim.ts';
+import { isWebhookDue } from './claim-webhook.ts';
 import { storeReminders } from './reminders.ts';
 import { sendAll } from './send.ts';
 import { dropOldNotices } from './store.ts';
 import { subjectInWords, undeliveredOf } from './undelivered.ts';
 
-// Mails without a secret. What they tell of is stored with them in one transaction (`shared/keys/notice.ts`); the command
+// Mails without a secret, and messages to the webhook, which only the server sends. What they tell of is stored with them in one transaction (`shared/keys/notice.ts`); the command
 // that did it sends them once, and the server then tries again, with growing pauses, for three days. A crash between the
 // mail server's yes and the note of it sends a mail twice, and none is lost.
 
@@ -62,7 +63,8 @@ export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: b
       beside.close();
     }
   }
-  return hasDueNotice(withTables(db), clock.nowMs());
+  const nowMs = clock.nowMs();
+  return hasDueNotice(withTables(db), nowMs) || isWebhookDue(withTables(db), nowMs);
 }
 
 /**
@@ -76,18 +78,16 @@ export async function sendNotices(
   report: Report,
   isStopping = () => false,
 ): Promise<boolean> {
-  const { clock, config } = deps;
-  const sqlite = openBeside(config.databasePath);
+  const sqlite = openBeside(deps.config.databasePath);
   try {
     // What is claimed, and what came of it, survives a power cut.
     sqlite.run('PRAGMA synchronous = FULL');
     const db = withTables({ $client: sqlite });
-    for (const dropped of dropOldNotices(db, clock)) {
+    for (const dropped of dropOldNotices(db, deps)) {
       const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;
       report('warn', `${mail} could not be delivered for three days and was dropped.`);
     }
     const mailer = await deps.mailer();
-    if (mailer === null) return false;
     return await sendAll({ deps, db, mailer, report, isStopping, identifier: null, maxFailures: MAX_FAILURES });
   } finally {
     sqlite.close();

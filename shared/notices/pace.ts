@@ -9,6 +9,9 @@ export const LEASE_MS = 120_000;
 export const FIRST_PAUSE_MS = 60_000;
 export const LONGEST_PAUSE_MS = DAY_MS / 4;
 
+/** The webhook gets at most one message in this time; what happens meanwhile is told with the next one. */
+export const WEBHOOK_EVERY_MS = 10_000;
+
 /** A notice that is older is given up. */
 export const MAX_AGE_MS = 3 * DAY_MS;
 

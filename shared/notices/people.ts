@@ -1,6 +1,5 @@
 import type { Tx } from '../db/connect.ts';
-import type { Deps } from '../deps.ts';
-import { addNotices } from '../keys/notice.ts';
+import { addNotices, type Told } from '../keys/notice.ts';
 
 /** So many characters of what a browser calls itself are stored. */
 const AGENT_LENGTH = 200;
@@ -11,7 +10,7 @@ const AGENT_LENGTH = 200;
  */
 export function addSignInNotice(
   tx: Tx,
-  config: Pick<Deps['config'], 'adminEmails'>,
+  config: Told,
   signIn: { profileId: number; atMs: number; address: string; agent: string },
 ): void {
   const { profileId, atMs, address } = signIn;
@@ -25,7 +24,7 @@ export function addSignInNotice(
  */
 export function addEnrolmentNotice(
   tx: Tx,
-  config: Pick<Deps['config'], 'adminEmails'>,
+  config: Told,
   enrolment: { admin: string; atMs: number; address: string },
 ): void {
   const { admin, atMs, address } = enrolment;

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys, type KeyEventDetail, keyEvents } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { profiles } from '../db/schema/profiles.ts';
+import { WEBHOOK } from '../keys/notice.ts';
 import { LONGEST_PAUSE_MS } from './pace.ts';
 
 // What the statements on notices are made of. A value that an index has in its condition stands in the text of a statement,
@@ -23,6 +24,9 @@ export const IS_WAITING = eq(notices.result, 'waiting').inlineParams();
 
 /** The notice tells an admin of a request. */
 export const IS_REQUEST = eq(notices.kind, 'request').inlineParams();
+
+/** The notice is for the webhook of the admins, and no mail. */
+export const IS_FOR_WEBHOOK = eq(notices.recipient, WEBHOOK).inlineParams();
 
 /** It waits, and its time has come. A time in the far future is one that was stored before the clock was set back. */
 export function isDue(now: number | Placeholder): SQL | undefined {

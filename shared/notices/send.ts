@@ -1,13 +1,16 @@
 import type { Db } from '../db/connect.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
+import { WEBHOOK } from '../keys/notice.ts';
 import type { Report } from '../limits/ledger.ts';
 import { isMailAddress } from '../mail/address.ts';
 import type { Delivery, Mailer } from '../mail/mail.ts';
 import { type Claimed, claimNotice } from './claim.ts';
+import { claimForWebhook } from './claim-webhook.ts';
 import { noticeMail } from './kinds.ts';
 import { type Ending, endNotice } from './store.ts';
 import { subjectInWords } from './undelivered.ts';
+import { postToWebhook, webhookText } from './webhook.ts';
 
 // Sends the notices that are due. The next delivery begins when the one before has ended, or has taken for longer than
 // usual: so a mail server has one connection from here at a time as long as it answers, and a recipient whose mail hangs
@@ -30,10 +33,11 @@ const STORE_RETRY_MS = 250;
 export type Sending = {
   deps: Pick<Deps, 'clock' | 'config'>;
   db: Db;
-  mailer: Mailer;
+  /** Null where no mail can be sent; then only the webhook is told. */
+  mailer: Mailer | null;
   report: Report;
   isStopping: () => boolean;
-  /** Only notices about this key are sent; null for all. */
+  /** Only mails about this key are sent; null for all, and what the webhook is told. */
   identifier: string | null;
   /** No further delivery begins after this many failures of the mail server in a row. */
   maxFailures: number;
@@ -60,10 +64,14 @@ export async function sendAll(sending: Sending): Promise<boolean> {
 }
 
 /** Claims what is due next for a recipient to whom no mail is on its way; null where none may begin now. */
-function claimNext({ deps, db, identifier, isStopping, maxFailures }: Sending, deliveries: Deliveries): Claimed | null {
-  const { open, failures, faults } = deliveries;
-  if (isStopping() || failures >= maxFailures || faults.length > 0 || open.size >= MOST_OPEN) return null;
+function claimNext(sending: Sending, { open, failures, faults }: Deliveries): Claimed | null {
+  const { deps, db, mailer, identifier, isStopping, maxFailures } = sending;
+  if (isStopping() || faults.length > 0 || open.size >= MOST_OPEN) return null;
   try {
+    const mayTell = identifier === null && deps.config.adminWebhook !== null && !open.has(WEBHOOK);
+    const message = mayTell ? claimForWebhook(db, deps.clock) : null;
+    if (message !== null) return message;
+    if (mailer === null || failures >= maxFailures) return null;
     const isSettled = deps.clock.settledMs() !== null;
     return claimNotice(db, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
@@ -79,7 +87,7 @@ function begin(sending: Sending, deliveries: Deliveries, claimed: Claimed): Prom
   const { open, faults } = deliveries;
   const ended = sendOne(sending, claimed)
     .then((isServerUp) => {
-      deliveries.failures = isServerUp ? 0 : deliveries.failures + 1;
+      if (isServerUp !== null) deliveries.failures = isServerUp ? 0 : deliveries.failures + 1;
     })
     .catch((fault) => void faults.push(fault))
     .finally(() => open.delete(claimed.lane));
@@ -98,9 +106,18 @@ async function untilAnyEnds(deliveries: readonly Promise<void>[], milliseconds: 
   }
 }
 
-/** Sends a claimed notice and stores what came of it. False where the mail server could take no mail at all. */
-async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean> {
+/**
+ * Sends a claimed notice and stores what came of it. False where the mail server could take no mail at all, null where it was
+ * not asked.
+ */
+async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean | null> {
   const { config, clock } = sending.deps;
+  if (claimed.recipient === WEBHOOK) {
+    if (config.adminWebhook === null) return null;
+    const ending = await postToWebhook(config.adminWebhook, webhookText(claimed, config), clock.nowMs());
+    await store(sending, claimed, ending);
+    return null;
+  }
   const to = addressOf(sending, claimed);
   if (to === null) {
     const whose = claimed.recipient.startsWith('admin') ? 'ADMIN_EMAIL' : 'The profile';
@@ -112,6 +129,7 @@ async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean> {
     await store(sending, claimed, { result: 'moot' });
     return true;
   }
+  if (sending.mailer === null) return null;
   const delivery = await sending.mailer.send(mail);
   await store(sending, claimed, endingOf(delivery));
   return delivery.outcome !== 'refused' || delivery.isServerDown !== true;
@@ -130,21 +148,27 @@ function endingOf(delivery: Delivery): Ending {
   return { result: isForGood ? 'refused' : 'failed', fault: delivery.reason };
 }
 
-/** Stores what came of a try, and reports it. Where the database can't be written for ten seconds, that is reported. */
+/** Stores what came of a try, and reports what came of a mail. Where the database can't be written for ten seconds, that is reported. */
 async function store({ deps, db, report }: Sending, claimed: Claimed, ending: Ending): Promise<void> {
-  const { kind, key, uid, together } = claimed;
+  const { kind, key, uid, together, recipient } = claimed;
   const others = together.length === 0 ? '' : ` and ${together.length} more`;
-  const mail = `The ${kind} mail about ${subjectInWords({ identifier: key?.identifier ?? null, uid })}${others}`;
-  if (ending.result === 'accepted') report('info', `${mail} was sent.`);
-  else if (ending.result === 'refused') report('warn', `${mail} was refused for good. ${ending.fault}`);
-  else if (ending.result === 'failed') report('warn', `${mail} was not delivered yet. ${ending.fault}`);
+  const what = recipient === WEBHOOK ? 'message to the webhook' : 'mail';
+  const mail = `The ${kind} ${what} about ${subjectInWords({ identifier: key?.identifier ?? null, uid })}${others}`;
+  // What comes of the webhook stands in `status` alone.
+  if (recipient !== WEBHOOK) reportEnding(report, mail, ending);
   for (let turn = 0; turn < STORE_TRIES; turn++) {
     try {
-      return endNotice(db, claimed, ending, deps.clock);
+      return endNotice(db, claimed, ending, deps);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
     }
     await Bun.sleep(STORE_RETRY_MS);
   }
   report('error', `${mail}: what came of it could not be stored, so it may be sent again.`);
+}
+
+function reportEnding(report: Report, mail: string, ending: Ending): void {
+  if (ending.result === 'accepted') report('info', `${mail} was sent.`);
+  else if (ending.result === 'refused') report('warn', `${mail} was refused for good. ${ending.fault}`);
+  else if (ending.result === 'failed') report('warn', `${mail} was not delivered yet. ${ending.fault}`);
 }

@@ -2,7 +2,8 @@ import { and, asc, eq, gt, gte, inArray, not, or, type SQL, sql } from 'drizzle-
 import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { notices } from '../db/schema/notices.ts';
-import { IS_REQUEST, IS_WAITING } from './rows.ts';
+import { LEASE_MS } from './pace.ts';
+import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING } from './rows.ts';
 
 // The notices that were not delivered, for whoever looks after them. Times are milliseconds since 1970.
 
@@ -10,7 +11,12 @@ const UNDELIVERED = ['waiting', 'refused', 'dropped'] as const;
 
 function selectUndelivered(db: Db, nowMs: number, which: SQL | undefined) {
   // Requests that are told together later, since a mail about requests went out within the hour, are not late.
-  const isLater = and(IS_REQUEST, IS_WAITING, eq(notices.tries, 0), gt(notices.nextTryAt, nowMs));
+  const isLater = and(
+    IS_WAITING,
+    eq(notices.tries, 0),
+    // The server alone sends what the webhook is told, some seconds later.
+    or(and(IS_REQUEST, gt(notices.nextTryAt, nowMs)), and(IS_FOR_WEBHOOK, gt(notices.at, nowMs - LEASE_MS))),
+  );
   return db
     .select({
       /** The key that it is about, or else the id of the profile; both are null for the enrolment of an admin. */

@@ -1,13 +1,14 @@
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
 import { withTables } from '../db/tables.ts';
+import { WEBHOOK } from '../keys/notice.ts';
 import { type Undelivered, undeliveredNotices } from '../notices/undelivered.ts';
 
-/** Mails without a secret that were not delivered: how many wait, since when, and which ended so within 30 days. */
+/** Mails without a secret, and what the webhook is told, that were not delivered: how many wait, since when, and which ended so within 30 days. */
 export type NoticeStatus = {
   waiting: number;
   oldestAt: string | null;
-  /** `to` is `owner`, `former address`, or `admin 1` for the first address of ADMIN_EMAIL; `at` is when it happened, ISO 8601. */
+  /** `to` is `owner`, `former address`, or `admin 1` for the first address of ADMIN_EMAIL, or `webhook`; `at` is when it happened, ISO 8601. */
   undelivered: (Omit<Undelivered, 'at' | 'recipient' | 'fault'> & { at: string; to: string; reason: string | null })[];
 };
 
@@ -28,4 +29,14 @@ export function readNoticeStatus(db: Opened, nowMs: number): NoticeStatus {
       reason: fault,
     })),
   };
+}
+
+/** What is said of notices that are not delivered. */
+export function noticeWarnings(notices: NoticeStatus | null): string[] {
+  const undelivered = notices?.undelivered ?? [];
+  const count = undelivered.filter(({ to }) => to !== WEBHOOK).length;
+  return [
+    ...(count === 0 ? [] : [`${count === 1 ? '1 mail is' : `${count} mails are`} not delivered.`]),
+    ...(count === undelivered.length ? [] : ['The webhook in ADMIN_WEBHOOK_URL was not told everything.']),
+  ];
 }

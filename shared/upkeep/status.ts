@@ -20,7 +20,7 @@ import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type LastDone, readLastDone } from './last-done.ts';
-import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
+import { type NoticeStatus, noticeWarnings, readNoticeStatus } from './notice-status.ts';
 import { type QuotaStatus, quotaWarnings, readQuotaStatus } from './quota-status.ts';
 import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
 
@@ -126,7 +126,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       quotaWarnings(quotas, isRunning, nowMs),
       erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
-      noticeWarning(notices),
+      noticeWarnings(notices),
       sessionWarnings(signIns),
       queueWarning(stats?.oldestPendingAt ?? null, nowMs),
       stats === null ? [] : expiryWarning(db, nowMs),
@@ -170,12 +170,6 @@ function restoreTestWarning(last: LastDone | null, nowMs: number): string[] {
 
 function unfinishedWarning(path: string): string {
   return `A command was killed before its copy of the database was whole; the next backup, restore or start of the server removes it: ${path}`;
-}
-
-function noticeWarning(notices: NoticeStatus | null): string[] {
-  const count = notices?.undelivered.length ?? 0;
-  if (count === 0) return [];
-  return [`${count === 1 ? '1 mail is' : `${count} mails are`} not delivered.`];
 }
 
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {

@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, lte, min, sql } from 'drizzle-orm';
+import { and, count, eq, inArray, lte, min, ne, sql } from 'drizzle-orm';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { keepQuery } from '../db/kept-query.ts';
@@ -14,6 +14,7 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { withTables } from '../db/tables.ts';
 import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
+import { WEBHOOK } from '../keys/notice.ts';
 
 /** How many keys, approvals and reminders there are in each state, for `status` and the metrics. */
 export type KeyStats = {
@@ -56,7 +57,12 @@ const attemptsByResult = keepQuery((db) =>
 );
 
 const noticesByResult = keepQuery((db) =>
-  db.select({ name: notices.result, count: count() }).from(notices).groupBy(notices.result).prepare(),
+  db
+    .select({ name: notices.result, count: count() })
+    .from(notices)
+    .where(ne(notices.recipient, WEBHOOK))
+    .groupBy(notices.result)
+    .prepare(),
 );
 
 /** Reads the numbers as they are at this time. A thousand keys take about a millisecond. Throws `busy`. */

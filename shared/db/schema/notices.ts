@@ -10,7 +10,8 @@ import { profiles } from './profiles.ts';
 /**
  * What a notice tells of. About a key: the entry of its history, or the step of a reminder (so many days before the expiry
  * that the key had then, milliseconds since 1970). About a profile: from where somebody has signed in, the address that
- * the profile had before, or whether it is banned from then on and which Active keys it has. About nobody's key or profile: the admin who enrolled, and from where. It is
+ * the profile had before, or whether it is banned from then on and which Active keys it has. About nobody's key or profile: the admin who enrolled, and from where.
+ * Where the webhook is told that a mail of this kind could not be delivered: which recipient it was for. It is
  * emptied once a notice that is not about a key is over, since it names an address.
  */
 export type NoticeAbout =
@@ -19,10 +20,11 @@ export type NoticeAbout =
   | { address: string; agent: string }
   | { formerEmail: string }
   | { isBanned: boolean; keys: string[] }
-  | { admin: string; address: string };
+  | { admin: string; address: string }
+  | { undeliveredTo: string };
 
 /**
- * Mails without a secret, one row a recipient, stored in the transaction that they tell of (`shared/notices/`). A mail is
+ * Mails without a secret and messages to the webhook, one row a recipient, stored in the transaction that they tell of (`shared/notices/`). A mail is
  * written and addressed when it is sent: neither text nor address is stored, but for what `about` says of those that are
  * not about a key. Most are about a key, some about a profile, and the enrolment of an admin is about neither.
  */
@@ -33,7 +35,7 @@ export const notices = sqliteTable(
     identifier: text().references(() => apiKeys.identifier),
     profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'cascade' }),
     kind: text().$type<NoticeKind>().notNull(),
-    /** `owner`, `former address`, or `admin 1` for the first address of ADMIN_EMAIL. */
+    /** `owner`, `former address`, `admin 1` for the first address of ADMIN_EMAIL, or `webhook` for ADMIN_WEBHOOK_URL. */
     recipient: text().notNull(),
     about: text({ mode: 'json' }).$type<NoticeAbout>().notNull(),
     at: integer().notNull(),
@@ -53,6 +55,7 @@ export const notices = sqliteTable(
     // Changed addresses come last, since one import may change very many.
     index('notices_waiting').on(sql`(kind = 'address')`, t.nextTryAt).where(sql`result = 'waiting'`),
     index('notices_requests').on(t.recipient, t.sentAt).where(sql`kind = 'request'`),
+    index('notices_webhook').on(t.result, t.nextTryAt).where(sql`recipient = 'webhook'`),
     check('notices_tries', sql`${t.tries} >= 0`),
     check('notices_result', sql`${t.result} IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')`),
     check(

@@ -83,7 +83,7 @@ test('any texts in all variables have at most one fault each, of which the first
 test('no sentence holds a secret, whether its variable or a file has it', () => {
   const file = join(tempFolder(), 'secret');
   const secrets = NAMES.filter((name) => VARIABLES[name]?.mask !== undefined);
-  expect(secrets).toEqual(['MAIL_URL', 'METRICS_TOKEN', 'PROFILECTL_HOST', 'PROFILECTL_TOKEN']);
+  expect(secrets).toEqual(['MAIL_URL', 'ADMIN_WEBHOOK_URL', 'METRICS_TOKEN', 'PROFILECTL_HOST', 'PROFILECTL_TOKEN']);
   fc.assert(
     fc.property(fc.constantFrom(...secrets), text, text, fc.boolean(), (name, before, after, isInFile) => {
       const value = before + SECRET + after;

@@ -107,7 +107,7 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
       storeReminders(beside, clock);
       const claimed = claimNotice(beside, clock, { identifier, busyLanes: [], isSettled: true });
       expect(claimed?.kind).toBe('reminder');
-      endNotice(beside, claimed as Claimed, { result: 'accepted' }, clock);
+      endNotice(beside, claimed as Claimed, { result: 'accepted' }, { clock, config: deps.config });
       beside.$client.close();
     };
     act.approve = () => issue(deps, { profile: 'user4' });

@@ -1,0 +1,56 @@
+import { afterAll } from 'bun:test';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What the webhook got: method, path with query, what it says of the body, the body, and whether the connection was closed since. */
+export type Posted = { method: string; url: string; type: string; body: string; isClosed: boolean };
+
+/** The four forms of an address, each with what that chat shows of a body; ntfy fills a template in, as in its documents. */
+export const FORMS: Readonly<Record<string, { path: string; shown: (body: Record<string, unknown>) => unknown }>> = {
+  Discord: { path: '/api/webhooks/1234/s3cret-token', shown: ({ content }) => content },
+  Slack: { path: '/services/T0001/B0002/s3cret-token', shown: ({ text }) => text },
+  Mattermost: { path: '/hooks/s3cret-token', shown: ({ text }) => text },
+  ntfy: { path: '/s3cret-token?tpl=1&m={{.text}}', shown: ({ text }) => text },
+};
+
+/** A webhook on loopback over real HTTP; `answer` is what it does with each request, at first to say 204. */
+export type Webhook = { url: string; posted: Posted[]; answer: (response: ServerResponse) => unknown };
+
+/** Starts one whose address ends with this path. Stopped when the file is done. */
+export async function startWebhook(path = '/hooks/s3cret-token'): Promise<Webhook> {
+  const webhook: Webhook = { url: '', posted: [], answer: (response) => response.writeHead(204).end() };
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { method = '', url = '', headers } = request;
+    const posted = { method, url, type: headers['content-type'] ?? '', body, isClosed: false };
+    response.on('close', () => {
+      posted.isClosed = true;
+    });
+    webhook.posted.push(posted);
+    webhook.answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  webhook.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  return webhook;
+}
+
+/** An answer with this status, and `Retry-After` where it is given. */
+export function status(code: number, headers: Record<string, string> = {}): Webhook['answer'] {
+  return (response) => response.writeHead(code, headers).end('no');
+}
+
+/** An answer whose body never ends, sent as fast as it is read. */
+export function endless(response: ServerResponse): void {
+  response.writeHead(200);
+  const part = 'a'.repeat(65_536);
+  const push = () => {
+    while (response.write(part));
+  };
+  response.on('drain', push);
+  push();
+}
