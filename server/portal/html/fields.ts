@@ -10,8 +10,8 @@ export type Faults = ReadonlyMap<string, string>;
 /** No faults: a form that was not sent yet. */
 export const NO_FAULTS: Faults = new Map();
 
-/** What every field has. */
-type FieldParts = { name: string; label: string; hint?: string | Html; faults: Faults };
+/** What every field has; `id` where its name is not the only one of the page. */
+type FieldParts = { name: string; id?: string; label: string; hint?: string | Html; faults: Faults };
 
 /** A field of one line. */
 export type TextField = FieldParts & {
@@ -61,21 +61,21 @@ export function hiddenField(name: string, value: string): Html {
 
 /** A field of one line, with its label, hint and fault. */
 export function textField(field: TextField): Html {
-  const { name, value, type = 'text', autocomplete = 'off', inputmode, size } = field;
+  const { name, id = name, value, type = 'text', autocomplete = 'off', inputmode, size } = field;
   const more = `${inputmode ? ` inputmode="${inputmode}"` : ''}${size ? ` class="${size}"` : ''}`;
   return around(
     field,
-    html`<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"${raw(more)}${described(field)}>`,
+    html`<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"${raw(more)}${described(field)}>`,
   );
 }
 
 /** A field of several lines. */
 export function textArea(field: FieldParts & { value: string; rows: number; bounds?: Bounds }): Html {
-  const { name, value, rows } = field;
+  const { name, id = name, value, rows } = field;
   // The first line feed in a textarea is not part of its value.
   return around(
     field,
-    html`<textarea id="${name}" name="${name}" rows="${rows}"${described(field)}>\n${value}</textarea>`,
+    html`<textarea id="${id}" name="${name}" rows="${rows}"${described(field)}>\n${value}</textarea>`,
   );
 }
 
@@ -84,9 +84,9 @@ export type Option = { value: string; label: string; hint?: string };
 
 /** Any number of several answers; the first gets the field's id, where links to the field lead. */
 export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
-  const { name, label, options, values, faults } = field;
+  const { name, id: first = name, label, options, values, faults } = field;
   const items = options.map(({ value, label: text, hint }, index) => {
-    const id = index === 0 ? name : `${name}-${index}`;
+    const id = index === 0 ? first : `${first}-${index}`;
     const isChecked = values.includes(value);
     return html`<div class="choice"><input id="${id}" name="${name}" type="checkbox" value="${value}"${raw(isChecked ? ' checked' : '')}><label for="${id}">${text}${hint ? html` <small>${hint}</small>` : ''}</label></div>`;
   });
@@ -94,24 +94,24 @@ export function checkboxes(field: FieldParts & { values: readonly string[]; opti
 }
 
 function around(field: FieldParts & { value: string; bounds?: Bounds }, input: Html): Html {
-  const { name, label, faults } = field;
-  return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${name}">${label}</label>${notes(field)}${input}</div>`;
+  const { name, id = name, label, faults } = field;
+  return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;
 }
 
 /** The hint and the fault, between label and input, so that both are read and seen before typing. */
-function notes({ name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
+function notes({ name, id = name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const fault = faults.get(name);
   const text =
     hint === undefined && bounds === undefined
       ? ''
-      : html`<p class="hint" id="${name}-hint">${hint ?? ''} ${bounds === undefined ? '' : boundsInWords(bounds)}</p>`;
-  return html`${text}${fault === undefined ? '' : html`<p class="fault" id="${name}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
+      : html`<p class="hint" id="${id}-hint">${hint ?? ''} ${bounds === undefined ? '' : boundsInWords(bounds)}</p>`;
+  return html`${text}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
 }
 
-function described({ name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
+function described({ name, id = name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const ids = [
-    ...(hint === undefined && bounds === undefined ? [] : [`${name}-hint`]),
-    ...(faults.has(name) ? [`${name}-fault`] : []),
+    ...(hint === undefined && bounds === undefined ? [] : [`${id}-hint`]),
+    ...(faults.has(name) ? [`${id}-fault`] : []),
   ];
   const wrong = faults.has(name) ? ' aria-invalid="true"' : '';
   const counts = bounds === undefined ? '' : ` data-most="${bounds.most}"`;

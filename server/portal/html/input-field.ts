@@ -6,19 +6,33 @@ import { checkboxes, type Faults, hiddenField, textArea, textField } from './fie
 import { PERMISSION_WORDS } from './key-facts.ts';
 
 /** What a page shows in a field: what stands in it, and where it differs what it is called and what is said of it. */
-export type FieldState = { texts: readonly string[]; title?: string; hint?: string | Html; faults: Faults };
+export type FieldState = {
+  texts: readonly string[];
+  id?: string;
+  title?: string;
+  hint?: string | Html;
+  faults: Faults;
+};
 
 /** The field of a form for a field of an operation's input, named as the form sends it. */
 export function inputField(input: string, schema: z.ZodType, state: FieldState): Html {
   const facts = factsOf(schema);
   const { kind, rows = 3, bounds } = facts;
-  const { texts, faults } = state;
+  const { texts, id, faults } = state;
   const isOptionalText = bounds !== undefined && schema.safeParse(null).success;
   const name = formNameOf(input, schema);
   const label = state.title ?? `${facts.title}${isOptionalText ? ' (optional)' : ''}`;
   const hint = state.hint ?? facts.hint;
   const value = texts[0] ?? '';
-  const parts = { name, label, ...(hint !== undefined && { hint }), ...(bounds && { bounds }), value, faults };
+  const parts = {
+    name,
+    ...(id !== undefined && { id }),
+    label,
+    ...(hint !== undefined && { hint }),
+    ...(bounds && { bounds }),
+    value,
+    faults,
+  };
   if (kind === 'hidden') return hiddenField(name, value);
   if (kind === 'permissions') return checkboxes({ ...parts, values: texts, options: PERMISSION_OPTIONS });
   if (kind === 'lines') return textArea({ ...parts, rows });

@@ -5,7 +5,7 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
-import { type Faults, formTo, hiddenField } from '../html/fields.ts';
+import { type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { allValues, type Form, oneValue } from '../requests/form.ts';
 import { decidedFields } from './decision-form.ts';
@@ -40,6 +40,8 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const typed = typedIn(parts, operation);
   const link = typed === null && parts.link?.operation === operation ? parts.link : null;
   const usual = operation.usual(access, key);
+  // Several forms have a field of the same name. Faults, and the links to them, are about the form that was sent or filled in.
+  const isMeant = typed !== null || link !== null;
   const fields = decidedFields(operation)
     .filter(([input]) => input in usual)
     .map(([input, schema]) => {
@@ -53,9 +55,10 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
         link?.fields.has(name) && (meant === undefined || !Bun.deepEquals(typedText(kind, meant), usualTexts));
       return inputField(input, schema, {
         texts,
+        ...(!isMeant && { id: `${operation.name}-${name}` }),
         ...(input === 'retireOldAtMs' && { title: `When key ${key.successorOf} ends, which this one is to replace` }),
         hint: html`${kind === 'permissions' ? '' : (hint ?? '')} ${isSet ? markOf(usualTexts.join(', ')) : ''}`,
-        faults,
+        faults: isMeant ? faults : NO_FAULTS,
       });
     });
   return section(parts, operation, fields);

@@ -176,8 +176,9 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await settleBackground(world.pages.background);
     expect(showKey(access, identifier)).toMatchObject({ state: 'Active', expiresAt: '2026-12-31T00:00:00.000Z' });
     await page.goto(`${address}?operation=revoke&reason=Typed%20elsewhere`);
-    expect(await page.getByLabel('Reason').inputValue()).toBe('');
-    await page.getByLabel('Reason').fill('It leaked.');
+    const revoking = page.getByRole('region', { name: 'Revoke' });
+    expect(await revoking.getByLabel('Reason').inputValue()).toBe('');
+    await revoking.getByLabel('Reason').fill('It leaked.');
     await button(page, 'Revoke …').click();
     await button(page, 'Revoke with my passkey').click();
     await page.getByText('The key is revoked.').waitFor();
@@ -272,7 +273,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     await button(page, 'Reject …').click();
     await look();
     await goTo(`/keys/${old}`);
-    await page.getByLabel('Reason').fill(MARK);
+    await page.getByRole('region', { name: 'Revoke' }).getByLabel('Reason').fill(MARK);
     await button(page, 'Revoke …').click();
     await button(page, 'Revoke with my passkey').click();
     await page.getByText('The key is revoked.').waitFor();

@@ -459,3 +459,21 @@ test('every state of a key has its page, with the forms that are possible in it'
     false,
   ]);
 });
+
+test('each id stands once on the page of a key, and a refused form marks no field of another form', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { identifier } = await issue(world.access, ADA);
+  const { body } = await keyPageOf(world, grace, identifier);
+  const refused = await askToDecide(world, grace, identifier, [
+    ['operation', 'suspend'],
+    ['reason', ' '],
+  ]);
+  for (const text of [body, refused.body]) {
+    const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
+    expect(ids.filter((id) => id?.endsWith('reason')).length).toBe(2);
+  }
+  expect(refused.body.match(/aria-invalid="true"/g)?.length).toBe(1);
+  expect(refused.body).toMatch(/id="suspend"[\s\S]*aria-invalid="true"[\s\S]*id="revoke"/);
+});

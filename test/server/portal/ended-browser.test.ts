@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('access ends at the next request, and nothing that
         : `session=${(await signIn(beside, await enrol(beside, 'Grace'))).token}`;
       const page = isOwner
         ? await windowOf(cookie, `/developers/keys/${identifier}/rename`, '#name')
-        : await windowOf(cookie, `/developers/admin/keys/${identifier}`, '#reason');
+        : await windowOf(cookie, `/developers/admin/keys/${identifier}`, '#reject-reason');
       await by();
       const before = stored();
       await page.getByRole('button', { name: isOwner ? 'Rename' : 'Reject …' }).click();

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import { expireKeys } from '../../../shared/keys/expire.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
@@ -84,7 +85,7 @@ test('an owner reads which mail was not delivered, and nothing of to whom, where
   const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
   smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';
   const identifier = await request(world.access, { profile: ADA.username });
-  await perform(world.access, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
+  await performAndSend(world.access, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
   const { history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
   expect(JSON.stringify(history.at(-1))).toContain('mailbox-word');
   const { body } = await visit(world, `/developers/keys/${identifier}`, { cookie: world.cookie });
