@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { ServerResponse } from 'node:http';
+import { performAndSend } from '../../../cli/keys/here.ts';
 import { endFoundKey } from '../../../shared/keys/found.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
@@ -31,7 +32,7 @@ async function world(form = 'Slack', variables: Record<string, string> = {}) {
   let asked = 0;
   const ask = async () => {
     const fields = { name: NASTY, description: `${NASTY} ${DESCRIPTION}`, permissions: ['api.lookup'] };
-    return perform(deps, admin, OPERATIONS.request, { ...fields, profile: `user${(asked++ % 9) + 1}` });
+    return performAndSend(deps, admin, OPERATIONS.request, { ...fields, profile: `user${(asked++ % 9) + 1}` });
   };
   const log: string[] = [];
   const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
@@ -68,7 +69,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     const sentence = `The secret of key ${found} of profile 2 was found, and the key was revoked.`;
     expect(w.shown()).toEqual([`${sentence}\n${page(found)}`]);
     smtp.failures.rcpt = '550 5.1.1 @everyone no such user';
-    await perform(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: NASTY });
+    await performAndSend(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: NASTY });
     delete smtp.failures.rcpt;
     await w.wait(10 * SECOND_MS);
     const failed = `The rejection mail to the owner about key ${identifier} of profile 1 could not be delivered.`;
@@ -151,9 +152,8 @@ test('a webhook that hangs has ten seconds, in which mails go out, and its failu
       const { identifier } = await w.ask();
       const look = w.look();
       while (w.webhook.posted.length === 0) await Bun.sleep(5);
-      const silent = { ...w.deps, mailer: async () => null };
-      await perform(silent, w.admin, OPERATIONS.withdraw, { identifier: (await w.ask()).identifier });
-      await perform(silent, w.admin, OPERATIONS.reject, { identifier, reason: 'No.' });
+      await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier: (await w.ask()).identifier });
+      await perform(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: 'No.' });
       const mine = () => smtp.received.slice(beforehand).filter(({ raw }) => raw.includes(identifier));
       while (mine().length === 0) await Bun.sleep(5);
       expect(w.webhook.posted[0]?.isClosed).toBe(false);
@@ -283,10 +283,9 @@ test('a failed delivery is told of although its request was decided since', asyn
 
 test('what comes of a message does not count as the mail server’s', async () => {
   const w = await world();
-  const silent = { ...w.deps, mailer: async () => null };
   for (let count = 0; count < 5; count++) {
     const { identifier } = await w.ask();
-    await perform(silent, w.admin, OPERATIONS.reject, { identifier, reason: 'No.' });
+    await perform(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: 'No.' });
   }
   await w.ask();
   smtp.failures.connect = '421 4.3.2 later';
@@ -301,8 +300,7 @@ test('only the server tells it, also where no mail can be sent, and a command ha
   const { warning, identifier } = await w.ask();
   expect([warning, w.webhook.posted]).toEqual([null, []]);
   expect(readStatus(w.deps).notices).toEqual({ waiting: 0, oldestAt: null, undelivered: [] });
-  const silent = { ...w.deps, mailer: async () => null };
-  await perform(silent, w.admin, OPERATIONS.reject, { identifier: (await w.ask()).identifier, reason: 'No.' });
+  await perform(w.deps, w.admin, OPERATIONS.reject, { identifier: (await w.ask()).identifier, reason: 'No.' });
   const { mail: _mail, ...rest } = w.deps.config;
   await sendDueNotices(
     { ...w.deps, config: { ...rest, mail: null }, mailer: async () => null },
