@@ -5,7 +5,8 @@ import type { Log } from '../observability/log.ts';
 import { type FromPort, PING, type ToPort } from './portal-port.ts';
 import { type Reading, readBody } from './request-body.ts';
 
-// The way from a thread that serves requests to the portal's thread and back. Nothing here knows what is asked for.
+// The way from a thread that serves requests to the portal's thread and back. Nothing here knows what is asked for. What
+// is posted here, `portal-port.ts` receives there; that thread begins with `portal-thread.ts`, which has the pages.
 
 /** What the serving thread knows of a request: the client's address, behind the trusted proxies, and the id in the log. */
 export type Arrived = { address: string; requestId: string };

@@ -9,7 +9,7 @@ import type { Background } from '../background.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
 
-/** What answers pages: made once in the platform thread, or by a test in its own thread. */
+/** What answers pages: made once in the portal's thread, or by a test in its own thread. */
 export type Pages = {
   readonly access: Access;
   /** Work that goes on when its page is answered. */
@@ -62,7 +62,10 @@ export type Page = {
   goOn?: string;
 };
 
-/** What a route does: shows a page, or sends the browser to another one with a line that says what happened. */
+/**
+ * What a route does: shows a page, or sends the browser to another one, whose path is as in the routes, without that of
+ * PUBLIC_URL, with a line that says what happened.
+ */
 export type Outcome = (Page | { seeOther: string; flash?: FlashCode }) & {
   /** Values of Set-Cookie headers. */
   cookies?: readonly string[];

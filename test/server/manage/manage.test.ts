@@ -187,7 +187,7 @@ test('the log names the route, and never a token or a path that was sent', async
   expect(JSON.stringify(server.log)).not.toMatch(/pl[pt]_\w{8}_|a-secret-path/);
 });
 
-test('DEVELOPER_PLATFORM=off makes all of it unknown paths; on, the platform thread answers', async () => {
+test('DEVELOPER_PLATFORM=off makes all of it unknown paths; on, the portal’s thread answers', async () => {
   const off = await startTestServer({ variables: { DEVELOPER_PLATFORM: 'off' } });
   await expectRefusal(await get(off, '/manage/v1/me'), 404);
   const on = await startTestServer();
