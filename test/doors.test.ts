@@ -188,70 +188,59 @@ const REFUSED_ON_PAGE = { owner: 'forbidden', admin: 'forbidden', platform: 'sig
 
 const operator = { kind: 'operator', name: 'root' } as const;
 
+/** Declares a test of a door, where the operation has that door: a test of one that it has not would count as skipped. */
+function testAt(hasDoor: boolean, name: string, act: () => Promise<void>): void {
+  if (hasDoor) test(name, act, LIMIT_MS);
+}
+
 describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
   const { who, doors } = operation;
   const { json, page: kindOfPage, ownerPage, command } = doors;
 
-  test.if(command !== null)(
-    'on the box, by the operator',
-    async () => {
-      const people = await peopleFor(operation);
-      const { perform } = keysHere(deps, operator);
-      await tryPlaces(
-        operation,
-        people,
-        (place) => wanted(who.operator, place, true),
-        (about) => endOfCall(perform(operation, inputOf(operation, about))),
-      );
-    },
-    LIMIT_MS,
-  );
+  testAt(command !== null, 'on the box, by the operator', async () => {
+    const people = await peopleFor(operation);
+    const { perform } = keysHere(deps, operator);
+    await tryPlaces(
+      operation,
+      people,
+      (place) => wanted(who.operator, place, true),
+      (about) => endOfCall(perform(operation, inputOf(operation, about))),
+    );
+  });
 
   for (const role of ['owner', 'admin', 'platform', 'nobody'] as const) {
-    test.if(json !== null)(
-      `by JSON and by profilectl elsewhere, by ${role}`,
-      async () => {
-        // Requests without a token are failed log-ins, which are counted.
-        world.clock.advance(60_000);
-        for (const door of ['JSON', 'profilectl'] as const) {
-          const people = await peopleFor(operation);
-          const token = { owner: people.token, admin: adminToken, platform: backendToken, nobody: null }[role];
-          if (door === 'profilectl' && token === null) continue;
-          const end = (place: Place) => (role === 'nobody' ? 'no_credentials' : wanted(who[role], place, false));
-          const { perform } = keysAt({ url: server.url, token });
-          await tryPlaces(operation, people, end, (about) =>
-            door === 'JSON'
-              ? byJson(operation, json as JsonDoor, token, about)
-              : endOfCall(perform(operation, inputOf(operation, about))),
-          );
-        }
-      },
-      LIMIT_MS,
-    );
-
-    test.if(role !== 'platform' && kindOfPage === 'decision')(
-      `on the page of the key, by ${role}`,
-      async () => {
+    testAt(json !== null, `by JSON and by profilectl elsewhere, by ${role}`, async () => {
+      // Requests without a token are failed log-ins, which are counted.
+      world.clock.advance(60_000);
+      for (const door of ['JSON', 'profilectl'] as const) {
         const people = await peopleFor(operation);
-        const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-        const end = (place: Place) => (role === 'admin' ? wanted(who.admin, place, true) : REFUSED_ON_PAGE[role]);
-        await tryPlaces(operation, people, end, (about) => byDecision(operation, cookie, about));
-      },
-      LIMIT_MS,
-    );
-
-    test.if(role !== 'platform' && ownerPage !== undefined)(
-      `on the owner’s page of it, by ${role}`,
-      async () => {
-        const people = await peopleFor(operation);
-        const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-        const end = (place: Place) => (role === 'owner' ? wanted(who.owner, place, true) : REFUSED_ON_PAGE[role]);
+        const token = { owner: people.token, admin: adminToken, platform: backendToken, nobody: null }[role];
+        if (door === 'profilectl' && token === null) continue;
+        const end = (place: Place) => (role === 'nobody' ? 'no_credentials' : wanted(who[role], place, false));
+        const { perform } = keysAt({ url: server.url, token });
         await tryPlaces(operation, people, end, (about) =>
-          byOwnerPage(operation, ownerPage?.path as string, cookie, about),
+          door === 'JSON'
+            ? byJson(operation, json as JsonDoor, token, about)
+            : endOfCall(perform(operation, inputOf(operation, about))),
         );
-      },
-      LIMIT_MS,
-    );
+      }
+    });
+
+    testAt(role !== 'platform' && kindOfPage === 'decision', `on the page of the key, by ${role}`, async () => {
+      const people = await peopleFor(operation);
+      const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
+      const end = (place: Place) => (role === 'admin' ? wanted(who.admin, place, true) : REFUSED_ON_PAGE[role]);
+      await tryPlaces(operation, people, end, (about) => byDecision(operation, cookie, about));
+    });
+
+    testAt(role !== 'platform' && ownerPage !== undefined, `on the owner’s page of it, by ${role}`, async () => {
+      const people = await peopleFor(operation);
+      const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
+      const end = (place: Place) => (role === 'owner' ? wanted(who.owner, place, true) : REFUSED_ON_PAGE[role]);
+      await tryPlaces(operation, people, end, (about) =>
+        byOwnerPage(operation, ownerPage?.path as string, cookie, about),
+      );
+    });
   }
 });
 
