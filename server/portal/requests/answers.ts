@@ -5,7 +5,7 @@ import { runInBackground } from '../background.ts';
 import { EMPTY_POLICY, layPage, type Visitor } from '../html/layout.ts';
 import { removeCookie, setCookie } from './cookies.ts';
 import { flashText } from './flash.ts';
-import type { RequestState } from './request-checks.ts';
+import type { PageState } from './request-checks.ts';
 import type { Outcome, Page, Pages } from './visit.ts';
 
 /** How long the line that says what a form did waits to be shown. */
@@ -14,7 +14,7 @@ const FLASH_SECONDS = 60;
 type HeaderList = [name: string, value: string][];
 
 /** Makes the response of what a route did: a page, or the way to another one. One that is made already stays as it is. */
-export function answerOutcome(at: RequestState, outcome: Outcome | Response): Response {
+export function answerOutcome(at: PageState, outcome: Outcome | Response): Response {
   if (outcome instanceof Response) return outcome;
   const { cookies = [], after } = outcome;
   const { background, report } = at.pages as Pages;
@@ -27,7 +27,7 @@ export function answerOutcome(at: RequestState, outcome: Outcome | Response): Re
   return answer;
 }
 
-function show(at: RequestState, page: Page): Response {
+function show(at: PageState, page: Page): Response {
   const { config } = at;
   const { text, contentSecurityPolicy } = layPage(config, visitorOf(at), page);
   const headers = pageHeaders(contentSecurityPolicy);
@@ -38,14 +38,14 @@ function show(at: RequestState, page: Page): Response {
   return new Response(text, { status, headers });
 }
 
-function redirect({ config }: RequestState, { seeOther, flash }: Extract<Outcome, { seeOther: string }>): Response {
+function redirect({ config }: PageState, { seeOther, flash }: Extract<Outcome, { seeOther: string }>): Response {
   const headers: HeaderList = [['Location', publicPath(config, seeOther)], ...pageHeaders(EMPTY_POLICY)];
   if (flash !== undefined) headers.push(['Set-Cookie', setCookie(config, 'flash', flash, FLASH_SECONDS)]);
   return new Response('', { status: 303, headers });
 }
 
 /** Who sees the answer, as far as its head shows. */
-export function visitorOf({ path, session, flash }: Pick<RequestState, 'path' | 'session' | 'flash'>): Visitor {
+export function visitorOf({ path, session, flash }: Pick<PageState, 'path' | 'session' | 'flash'>): Visitor {
   const person = session?.person ?? null;
   return {
     kind: person?.kind ?? null,

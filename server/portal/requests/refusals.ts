@@ -10,7 +10,7 @@ import { SIGN_OUT_PATH } from '../routes.ts';
 import { pageHeaders, visitorOf } from './answers.ts';
 import { removeCookie } from './cookies.ts';
 import type { Form } from './form.ts';
-import { ANY_PAGE, type RequestState } from './request-checks.ts';
+import { ANY_PAGE, type PageState } from './request-checks.ts';
 import { ruleSentence } from './rules.ts';
 import type { Pages } from './visit.ts';
 
@@ -33,7 +33,7 @@ type Shown = {
  * Makes the page that tells of an error, with the sentence and status that a program would get, and tells the log where the
  * server is at fault; `at` is left out where the error came before anything was known. Never throws.
  */
-export function refuseVisit(config: Config, report: Pages['report'], error: unknown, at?: RequestState): Response {
+export function refuseVisit(config: Config, report: Pages['report'], error: unknown, at?: PageState): Response {
   const known = shownAs(error);
   const { code, status, body, headers = {} } = shownOf(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
@@ -56,7 +56,7 @@ export function refuseVisit(config: Config, report: Pages['report'], error: unkn
 const NOTHING_KNOWN: Shown = { template: ANY_PAGE, visitor: null, signsOut: false };
 
 /** Only a form that came from this very site is offered to be sent again. */
-function shownOfState(at: RequestState): Shown {
+function shownOfState(at: PageState): Shown {
   const { template, route, path } = at;
   const fields = route?.fields ?? {};
   const sent = [...(at.form ?? [])];

@@ -17,7 +17,7 @@ import type { PageRoute, Pages, Visit } from './visit.ts';
 export const ANY_PAGE = '/developers/*';
 
 /** What is known of a request on its way to its page; the answer to a refusal shows it. */
-export type RequestState = {
+export type PageState = {
   readonly config: Config;
   readonly request: Request;
   readonly requestId: string;
@@ -49,7 +49,7 @@ export function openState(
   request: Request,
   template: string,
   params: Readonly<Record<string, string | null>> = {},
-): RequestState {
+): PageState {
   const { method, url, headers } = request;
   const isWhole = !template.endsWith('*') && Object.values(params).every((part) => part);
   return {
@@ -70,7 +70,7 @@ export function openState(
 }
 
 /** Reads the fields of a form and the parameters of a query. Throws the refusals of both, and `unknown_path`. */
-export async function readSent(at: RequestState): Promise<void> {
+export async function readSent(at: PageState): Promise<void> {
   const { request, route, template } = at;
   if (template === ANY_PAGE) throw new AppError('unknown_path');
   // Another method: the route says which the path has.
@@ -83,7 +83,7 @@ export async function readSent(at: RequestState): Promise<void> {
  * Opens the files and finds out who is signed in. Where somebody has to sign in for a page, returns the way there. Throws
  * `signed_out` and `forbidden`, and what `open` throws.
  */
-export function admitVisitor(at: RequestState, open: (request: Request) => Pages): { seeOther: string } | undefined {
+export function admitVisitor(at: PageState, open: (request: Request) => Pages): { seeOther: string } | undefined {
   const { config, request, route, params, query, form } = at;
   if (route === null) return;
   at.pages = 'unopenable';
@@ -112,7 +112,7 @@ export function admitVisitor(at: RequestState, open: (request: Request) => Pages
  * Has a form wait for the files that it writes into, where another process writes there, without holding up other pages.
  * Throws `busy` after 2 seconds.
  */
-export async function waitForLocks({ request, route, visit }: RequestState): Promise<void> {
+export async function waitForLocks({ request, route, visit }: PageState): Promise<void> {
   if (visit === null || request.method !== 'POST') return;
   await whenUnlocked(visit.access.sessions.sqlite);
   if (route?.writesMain) await whenUnlocked(visit.access.db.$client);
