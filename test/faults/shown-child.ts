@@ -5,12 +5,9 @@ import { createDeps } from '../../shared/deps.ts';
 import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../shared/errors.ts';
 import { differingFrom } from '../../shared/keys/differing.ts';
-import { moveAndTell } from '../../shared/keys/move.ts';
-import { shownKey } from '../../shared/keys/shown.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/shown.ts';
-import type { Shown } from '../../shared/shown.ts';
 import { changeByHand, importLines } from '../support/import.ts';
 import { DESCRIPTION } from '../support/keys.ts';
 import { testConfig } from '../support/world.ts';
@@ -60,13 +57,13 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     return { shown: identifier, act: () => perform(OPERATIONS.withdraw, { identifier }) };
   },
   suspend: async (identifier) => {
-    const shown = shownKey(deps, identifier);
-    return { shown: identifier, act: () => suspend(identifier, shown) };
+    const perform = keys.performAsNow({ identifier });
+    return { shown: identifier, act: () => perform(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }) };
   },
   // With --yes, where the state is the one that is read at the start.
   'suspend-now': async (identifier) => ({
     shown: identifier,
-    act: () => suspend(identifier, shownKey(deps, identifier)),
+    act: () => keys.performAsNow({ identifier })(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }),
   }),
   ban: async (name) => ({ shown: name, act: () => changeByHand(deps, name, () => ({ banned: true })) }),
   address: async (about) => {
@@ -75,10 +72,6 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   },
   import: async (line) => ({ shown: line, act: () => importOne(line) }),
 };
-
-function suspend(identifier: string, shown: Shown) {
-  moveAndTell(deps, 'suspend', { identifier, reason: 'Too fast.', by: { ...operator, shown } });
-}
 
 async function importOne(line: string) {
   const { imported, deleted } = await importLines(deps, [line], { merge: true });

@@ -72,7 +72,9 @@ export async function keysListed(deps: Deps, filter: ListInput): Promise<KeyView
 export function mails(deps: Deps): string[] {
   const target = deps.config.mail;
   if (target?.kind !== 'folder' || !existsSync(target.folder)) return [];
+  // Another process may just be writing one, under another name.
   return readdirSync(target.folder)
+    .filter((name) => name.endsWith('.eml'))
     .sort()
     .map((name) => readFileSync(join(target.folder, name), 'utf8'));
 }
