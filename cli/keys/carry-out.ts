@@ -85,9 +85,9 @@ async function decide(context: KeysContext, operation: AnyOperation, wanted: Wan
 }
 
 /**
- * Asks for what is not given, shows all that is confirmed, and asks for one yes. Returns the input, or null after a no. `layOut` is
- * called once nothing refuses the operation; texts that are typed are stored in `typed`. Throws `cancelled`, and what
- * refuses it.
+ * Asks for what is not given, shows all that is confirmed, and asks for one yes. Returns the input, or null after a no.
+ * `layOut` is called once nothing refuses the operation; texts that are typed are stored in `typed`. Throws `cancelled`, and
+ * what refuses it.
  */
 export async function askAndConfirm(
   context: KeysContext,

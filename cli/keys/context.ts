@@ -46,7 +46,10 @@ type AnyKeys = Globals & {
   performAsNow: (about: { identifier: string } | NamedProfile) => Perform;
   /** How long an attempt to approve a key keeps others from it, in milliseconds. */
   approvalLeaseMs: number;
-  /** Throws what would refuse an operation on this key just now, as far as it is known here; the mail server is asked where a mail is needed. */
+  /**
+   * Throws what would refuse an operation on this key just now, as far as it is known here. The mail server is asked where a
+   * mail is needed.
+   */
   prepare: (operation: AnyOperation, key: KeyView, given: Readonly<Record<string, unknown>>) => Promise<Prepared>;
   /** The profile whose owner the person of this command is; null where it is somebody else. */
   ownProfile: () => Promise<string | null>;

@@ -3,7 +3,7 @@ import { ALL_OPERATIONS } from '../../shared/operations.ts';
 import { carryOut } from './carry-out.ts';
 import { addCommand } from './command.ts';
 
-/** Adds the commands of all operations on keys but for those that a file of this folder has added, because it shows them in its own way. */
+/** Adds the commands of all operations that change keys, but for those that a file of this folder shows in its own way. */
 export function addTo(parent: Command): void {
   for (const operation of ALL_OPERATIONS) {
     const { command } = operation.doors;

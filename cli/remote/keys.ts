@@ -56,7 +56,10 @@ function performAt(host: AskedHost): KeysThere['perform'] {
 
 type Request = Omit<Question<unknown>, 'answer'>;
 
-/** The request for an operation with these inputs. Throws `not_found` for what is no identifier, such as `..`, which would lead to another path. */
+/**
+ * The request for an operation with these inputs. Throws `not_found` for what is no identifier, such as `..`, which would lead
+ * to another path.
+ */
 function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): Request {
   const identifier = input.get('identifier');
   if (door.path !== '' && !/^[0-9A-Za-z]{8}$/.test(String(identifier))) throw noSuchKey();
@@ -92,8 +95,8 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: R
 };
 
 /**
- * As many keys as are asked for, or all that match, page by page, each once. A key that is decided between two pages is in both, first with the pending
- * ones; it is listed as it was seen last.
+ * As many keys as are asked for, or all that match, page by page, each once. A key that is decided between two pages is in
+ * both, first with the pending ones; it is listed as it was seen last.
  */
 async function listAt(host: AskedHost, request: Request): Promise<ListOutput> {
   if (request.query?.limit !== undefined) {

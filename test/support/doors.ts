@@ -65,7 +65,14 @@ function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
   return {
     approve: {
       command: ({ pending }, child) => asked(child, `approve ${pending}`),
-      page: (about) => approveOnPage(parts, about),
+      page: (about) =>
+        decideOnPage(parts, about.pending, [
+          ['operation', 'approve'],
+          ['permissions', 'api.lookup'],
+          ['rateLimits', '60/1m'],
+          ['expires', ''],
+          ['retireOld', ''],
+        ]),
     },
     withdraw: {
       command: ({ pending }, child) => asked(child, `withdraw ${pending}`),
@@ -84,6 +91,14 @@ function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
       // A pending key is suspended as soon as it is Active: what counts is the state at the start of the command.
       command: ({ pending, suspended }, child) =>
         asked(child, `${suspended === pending ? 'suspend-now' : 'suspend'} ${suspended}`),
+      // The page of a pending key has no form for it.
+      page: ({ pending, suspended }, child) =>
+        suspended === pending
+          ? asked(child, `suspend-now ${suspended}`)
+          : decideOnPage(parts, suspended, [
+              ['operation', 'suspend'],
+              ['reason', 'Too fast.'],
+            ]),
     },
     erase: {
       command: ({ name }, child) => asked(child, `erase ${name}`),
@@ -123,19 +138,16 @@ async function page(server: ServerProcess, path: string, cookie: string, form?: 
   return { status, headers: [...headers], body: await answer.text(), refusal: headers.get('x-error-code') };
 }
 
-async function approveOnPage({ server, nextAdmin }: Parts, { pending }: About): Promise<Deciding> {
+/** Has an admin fill in a form on the page of a key; the yes is the passkey's. */
+async function decideOnPage(
+  { server, nextAdmin }: Parts,
+  identifier: string,
+  fields: [string, string][],
+): Promise<Deciding> {
   const { cookie, authenticator } = nextAdmin();
-  const path = `/developers/admin/keys/${pending}`;
+  const path = `/developers/admin/keys/${identifier}`;
   const shown = /name="shown" value="([^"]+)"/.exec((await page(server, path, cookie)).body)?.[1] ?? '';
-  const form: [string, string][] = [
-    ['operation', 'approve'],
-    ['permissions', 'api.lookup'],
-    ['rateLimits', '60/1m'],
-    ['expires', ''],
-    ['retireOld', ''],
-    ['shown', shown],
-  ];
-  const confirmation = await page(server, `${path}/decide`, cookie, form);
+  const confirmation = await page(server, `${path}/decide`, cookie, [...fields, ['shown', shown]]);
   if (confirmation.status !== 200) throw new Error(`The page asks for no passkey: ${confirmation.body}`);
   return async () => {
     const { status, refusal } = await page(server, `${path}/decide`, cookie, withPasskey(confirmation, authenticator));

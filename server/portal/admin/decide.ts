@@ -71,10 +71,18 @@ ${passkeyForm({
   };
 }
 
-/** Uses the passkey's answer up for this decision, does what it says, and goes on to the next request, where the outcome is told. */
+/**
+ * Uses the passkey's answer up for this decision and does what it says. A decision on a request leads to the next one, where
+ * the outcome is told; any other back to its key.
+ */
 async function decideNow(visit: Visit, decision: KeyDecision, credential: string): Promise<Outcome> {
   const person = await consumeAssertion(visit.access, signedAdmin(visit), credential, decision);
   await carryOut(visit.pages, person, decision);
   const { identifier } = decision;
-  return doneAt(`${await nextRequest(visit, identifier)}?decided=${identifier}`, operationOf(decision));
+  const operation = operationOf(decision);
+  const isOnRequest = operation.from?.includes('pending') === true;
+  const next = isOnRequest
+    ? `${await nextRequest(visit, identifier)}?decided=${identifier}`
+    : `/developers/admin/keys/${identifier}`;
+  return doneAt(next, operation);
 }

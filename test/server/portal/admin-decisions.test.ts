@@ -86,7 +86,7 @@ test('a successor’s approval ends the key before it when the page said so', as
   expect(showKey(world.access, old).expiresAt).toBe('2026-01-08T00:00:00.000Z');
 });
 
-test('every decision leads to the next request, the oldest first, or to the queue', async () => {
+test('a decision on a request leads to the next one, the oldest first, or to the queue, and any other back to its key', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { access, clock } = world;
@@ -108,7 +108,7 @@ test('every decision leads to the next request, the oldest first, or to the queu
   });
   const { identifier } = await issue(access, ADA);
   const waiting = await request(access, ADA);
-  const goesOn = [`/developers/admin/keys/${waiting}?decided=${identifier}`];
+  const back = [`/developers/admin/keys/${identifier}`];
   const changed = await decideAs(world, grace, identifier, [
     ['operation', 'change'],
     ['permissions', 'api.lookup'],
@@ -116,7 +116,7 @@ test('every decision leads to the next request, the oldest first, or to the queu
     ['rateLimits', '5/1h'],
     ['expires', '2026-02-01'],
   ]);
-  expect([changed.status, valuesOf(changed, 'location')]).toEqual([303, goesOn]);
+  expect([changed.status, valuesOf(changed, 'location')]).toEqual([303, back]);
   expect(showKey(access, identifier)).toMatchObject({
     permissions: ['api.lookup', 'api.leaderboard'],
     rateLimits: [{ quota: 5, windowSeconds: 3_600 }],
@@ -126,7 +126,7 @@ test('every decision leads to the next request, the oldest first, or to the queu
     ['operation', 'revoke'],
     ['reason', 'Leaked.'],
   ]);
-  expect(valuesOf(revoked, 'location')).toEqual(goesOn);
+  expect(valuesOf(revoked, 'location')).toEqual(back);
   expect(showKey(access, identifier).state).toBe('revoked');
   // A key that is named there but is not there, or anything else, is told of by nothing.
   for (const decided of ['00000000', '<b>']) {
