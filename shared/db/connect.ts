@@ -2,7 +2,7 @@ import { constants, Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
-import { isImmutable, realPath } from './disk.ts';
+import { isImmutable, realPath } from './real-path.ts';
 
 /** A bare SQLite connection; only files of `shared/` use it. */
 export type Sqlite = Database;

@@ -1,6 +1,6 @@
 import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { realPath } from './disk.ts';
+import { realPath } from './real-path.ts';
 
 // Which files belong to a database, so that no command takes one of them for its output: SQLite would lose what is in them,
 // and whoever has the database open would write into something else.

@@ -1,20 +1,11 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readdirSync,
-  realpathSync,
-  statfsSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileRefusal } from '../errors.ts';
 import { bytesText } from '../text.ts';
+import { isOnReadOnlyDisk, realPath } from './real-path.ts';
 import { databaseSize } from './size.ts';
 
-// What the file system means for a database: other names of the file, a full disk, a read-only disk.
+// What the disk means for a database: a second name of the file, a full disk, and the reserve that makes room on it.
 
 /**
  * The size in bytes of the reserve file, which is emptied to make room on a full disk. To open a database SQLite has to
@@ -29,20 +20,6 @@ const FULL_BYTES = 1_048_576;
 /** With less free space than this share of the disk, or this many times the database, the operator is warned. */
 const LOW_SHARE = 0.1;
 const LOW_TIMES = 3;
-
-/**
- * The target of a symbolic link, otherwise the path itself, so that the files beside the database are found by each of
- * its names. Throws what the file system throws if the disk fails.
- */
-export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    // Whatever is behind the path can't be found out just now, so it must not pass for no link.
-    if ((error as NodeJS.ErrnoException).code === 'EIO') throw error;
-    return path;
-  }
-}
 
 /**
  * Throws `refused` if the database has a second name by a hard link, unless the database is in use by this name. SQLite
@@ -68,27 +45,6 @@ function namesOfRestores(file: string): number {
     const found = statSync(join(dirname(file), name), { throwIfNoEntry: false });
     return found?.dev === dev && found.ino === ino;
   }).length;
-}
-
-/** True if the file is on a disk that nobody can write to, not even root. */
-export function isOnReadOnlyDisk(path: string): boolean {
-  try {
-    accessSync(dirname(realPath(path)), constants.W_OK);
-    return false;
-  } catch (error) {
-    return (error as { code?: string }).code === 'EROFS';
-  }
-}
-
-/**
- * True if SQLite has to open the file as one that never changes: on a read-only disk SQLite can't create the `-wal` and
- * `-shm` files of WAL mode. Without a `-shm` file, and with an empty log, nobody has the database open and the main
- * file is complete.
- */
-export function isImmutable(path: string): boolean {
-  const file = realPath(path);
-  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
-  return !existsSync(`${file}-shm`) && (log?.size ?? 0) === 0 && isOnReadOnlyDisk(file);
 }
 
 /**

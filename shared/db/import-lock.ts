@@ -1,10 +1,10 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { AppError } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
-import { realPath } from './disk.ts';
 import { guardDatabase } from './faults.ts';
 import { tryFileLock } from './file-lock.ts';
 import { giveToOwnerOf } from './owner.ts';
+import { realPath } from './real-path.ts';
 
 // An import takes the database's write lock for each of its batches, and a VACUUM for seconds. A lock file beside the
 // database keeps them apart: any number of imports share the lock, and a VACUUM has it exclusively. The operating

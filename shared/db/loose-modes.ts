@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { looseMode } from '../file-mode.ts';
-import { realPath } from './disk.ts';
+import { realPath } from './real-path.ts';
 
 /** A sentence for each of the database's files that others can read or write, its folder among them. */
 export function looseModes(databasePath: string): string[] {

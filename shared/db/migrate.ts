@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type AppError, fileRefusal } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
-import { realPath } from './disk.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
+import { realPath } from './real-path.ts';
 
 /** The application id in the file's header, "PLK1": a file with another id is another program's and never touched. */
 export const APPLICATION_ID = 0x504c4b31;

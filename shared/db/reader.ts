@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
 import { databaseFault } from './faults.ts';
-import { openBeside } from './open.ts';
+import { openBeside } from './open-beside.ts';
 
 /**
  * The server's connection for reading. Requests share a read transaction, called a view, because a transaction's locks

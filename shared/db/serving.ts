@@ -2,8 +2,8 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
-import { isOnReadOnlyDisk, realPath } from './disk.ts';
 import { databaseFault } from './faults.ts';
+import { isOnReadOnlyDisk, realPath } from './real-path.ts';
 
 // A database has at most one server. The server holds a lock file beside the database, found from each of its names.
 

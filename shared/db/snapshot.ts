@@ -4,10 +4,10 @@ import { isoTime, systemClock } from '../clock.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { openBare, type Sqlite } from './connect.ts';
 import { isDatabaseFile } from './database-files.ts';
-import { realPath } from './disk.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from './faults.ts';
 import { appliedMigrations, schemaState } from './migrate.ts';
 import { giveToOwnerOf } from './owner.ts';
+import { realPath } from './real-path.ts';
 import { strangeSchema } from './schema-objects.ts';
 import { withUnfinished } from './unfinished.ts';
 

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { openBare, type Sqlite } from './connect.ts';
-import { realPath } from './disk.ts';
 import { hasFailedOnDisk, isDamage } from './faults.ts';
 import { giveToOwnerOf } from './owner.ts';
+import { realPath } from './real-path.ts';
 
 // A copy of a database has a name that ends with `.unfinished` until it is whole. The process that makes it holds the lock
 // of a note beside the database, `<database>.unfinished-<id>`, an SQLite file with the path of the copy. The operating

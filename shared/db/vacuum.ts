@@ -4,11 +4,11 @@ import type { Clock } from '../clock.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { withBusyTimeout } from './busy-timeout.ts';
 import type { Opened, Sqlite } from './connect.ts';
-import { realPath } from './disk.ts';
 import { emptyLog } from './empty-log.ts';
 import { noteVacuum, readErasures } from './erasures.ts';
 import { guardDatabase } from './faults.ts';
 import { lockForVacuum } from './import-lock.ts';
+import { realPath } from './real-path.ts';
 import { databaseSize } from './size.ts';
 
 /** What a VACUUM did: how long it took, and the size of the database file before and after. */

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts';
-import { openBeside } from '../db/open.ts';
+import { openBeside } from '../db/open-beside.ts';
 import { withTables } from '../db/tables.ts';
 import type { Deps, ServerDeps } from '../deps.ts';
 import { AppError } from '../errors.ts';

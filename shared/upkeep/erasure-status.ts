@@ -3,9 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Opened } from '../db/connect.ts';
-import { realPath } from '../db/disk.ts';
 import { readErasures } from '../db/erasures.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { realPath } from '../db/real-path.ts';
 import { roomSentence, vacuumRoom } from '../db/vacuum.ts';
 
 /** What is left of erased profiles: in the database file until it is vacuumed, and where no erasure reaches. */

@@ -1,8 +1,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
-import { realPath } from '../db/disk.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
+import { realPath } from '../db/real-path.ts';
 
 /** What is noted in a small file beside the database when it has succeeded: `<database>.last-backup` and so on. */
 export type Chore = 'backup' | 'restore-test';

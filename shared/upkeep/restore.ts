@@ -9,9 +9,9 @@ import {
 } from '../access/restored-people.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
-import { realPath } from '../db/disk.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
+import { realPath } from '../db/real-path.ts';
 import { lockForServing } from '../db/serving.ts';
 import { syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
 import { withTables } from '../db/tables.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { openBeside } from '../db/open.ts';
+import { openBeside } from '../db/open-beside.ts';
 import { prepareWrite } from '../db/write.ts';
 import { type Tally, USAGE_DAYS } from '../keys/tally.ts';
 import { dayOf } from './usage-counter.ts';

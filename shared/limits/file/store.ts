@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { openFile, type Sqlite } from '../../db/connect.ts';
-import { realPath } from '../../db/disk.ts';
 import { isDamage } from '../../db/faults.ts';
+import { realPath } from '../../db/real-path.ts';
 import { closeDisk, diskOf, syncDisk } from './disk.ts';
 import { convertFormerTables } from './former.ts';
 import { isIntact, type LogRow } from './row.ts';

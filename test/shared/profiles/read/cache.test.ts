@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { noteChanges } from '../../../../shared/db/changes.ts';
-import { openBeside } from '../../../../shared/db/open.ts';
+import { openBeside } from '../../../../shared/db/open-beside.ts';
 import { endView, renewView } from '../../../../shared/db/reader.ts';
 import { withTables } from '../../../../shared/db/tables.ts';
 import { type Claimed, claimNotice } from '../../../../shared/notices/claim.ts';

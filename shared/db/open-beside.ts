@@ -1,0 +1,16 @@
+import { fileRefusal } from '../errors.ts';
+import { openFile, type Sqlite } from './connect.ts';
+import { guardDatabase } from './faults.ts';
+import { schemaState } from './migrate.ts';
+
+/**
+ * Opens one more connection to a main database that exists and has the current schema. By default it waits for no lock.
+ * Throws `refused` for any other file, and `busy`. It never creates a file, so a database that was removed is not
+ * replaced by an empty one.
+ */
+export function openBeside(path: string, busyTimeoutMs = 0): Sqlite {
+  const mustBeCurrent = (sqlite: Sqlite) => {
+    if (schemaState(sqlite, path) !== 'current') throw fileRefusal(`The database ${path} is not current.`);
+  };
+  return guardDatabase(path, () => openFile(path, busyTimeoutMs, mustBeCurrent, false));
+}
