@@ -1,14 +1,14 @@
 import type { Command, Option } from 'commander';
-import { adminNames } from '../shared/access/passkeys.ts';
-import { tokenNames } from '../shared/access/platform-tokens.ts';
+import { tokenNames } from '../shared/backends/backend-tokens.ts';
 import type { Db } from '../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../shared/db/key-columns.ts';
-import { openDatabase } from '../shared/db/open.ts';
 import { PLATFORM_RIGHTS } from '../shared/db/people-columns.ts';
 import { withTables } from '../shared/db/tables.ts';
+import { openDatabase } from '../shared/db-files/open.ts';
 import { AppError } from '../shared/errors.ts';
 import { type KeyName, keyNames } from '../shared/keys/names.ts';
 import { ALL_OPERATIONS } from '../shared/operations.ts';
+import { adminNames } from '../shared/passkeys/passkeys.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf } from './configuration.ts';
 import type { Globals } from './context.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { describeEnvironment, type EnvironmentOrigin } from '../shared/config/environment.ts';
-import { closeDatabase, openDatabase } from '../shared/db/open.ts';
+import { closeDatabase, openDatabase } from '../shared/db-files/open.ts';
 import { createDeps } from '../shared/deps.ts';
 import { bytesText, cleanForTerminal } from '../shared/text.ts';
 import type { ErasureStatus } from '../shared/upkeep/erasure-status.ts';

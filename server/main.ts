@@ -1,6 +1,6 @@
-import { diskWarning } from '../shared/db/disk.ts';
-import { lockForServing } from '../shared/db/serving.ts';
-import { removeUnfinished } from '../shared/db/unfinished.ts';
+import { diskWarning } from '../shared/db-files/disk.ts';
+import { lockForServing } from '../shared/db-files/serving.ts';
+import { removeUnfinished } from '../shared/db-files/unfinished.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';

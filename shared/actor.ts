@@ -1,4 +1,4 @@
-import type { Shown } from './shown.ts';
+import type { Shown } from './shown-version.ts';
 
 /** The kinds of actors, as they are stored beside what was done. */
 export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'platform', 'service'] as const;
@@ -7,7 +7,7 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /**
  * Somebody who asks for an operation (`shared/operations.ts`). `shown` is the state of what they were shown and have
- * confirmed (`shared/shown.ts`); the operation is refused for any other. `version` names what of it counts; all where it is
+ * confirmed (`shared/shown-version.ts`); the operation is refused for any other. `version` names what of it counts; all where it is
  * absent.
  */
 export type Person =

@@ -1,7 +1,7 @@
 import type { Person } from './actor.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
-import type { Outcome } from './keys/move.ts';
+import type { Outcome } from './keys/life/move.ts';
 import { readOwnerById, refuseBanned } from './keys/record.ts';
 import { checkSight } from './keys/sight.ts';
 import {

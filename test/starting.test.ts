@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../shared/db/open.ts';
+import { openDatabase } from '../shared/db-files/open.ts';
 import { cleanEnvironment, fromSource, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { startServerProcess } from './support/server-process.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Access } from '../../shared/access/access.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from '../database.ts';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addAdmin } from '../../shared/access/admins.ts';
+import { addAdmin } from '../../shared/admins/admins.ts';
 import { withAccess } from './access.ts';
 import { printInvitation } from './print.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { unconfirmedPasskey } from '../../shared/access/admins.ts';
-import { confirmPasskey } from '../../shared/access/passkeys.ts';
+import { unconfirmedPasskey } from '../../shared/admins/admins.ts';
+import { confirmPasskey } from '../../shared/passkeys/passkeys.ts';
 import { notice, print, printJson } from '../output.ts';
 import { confirmOrYes } from '../values.ts';
 import { withAccess } from './access.ts';

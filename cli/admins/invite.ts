@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { findAdmin, inviteAdmin } from '../../shared/access/admins.ts';
-import { listPasskeys } from '../../shared/access/passkeys.ts';
-import { shownAdmin } from '../../shared/access/shown-admin.ts';
+import { shownAdmin } from '../../shared/admins/admin-version.ts';
+import { findAdmin, inviteAdmin } from '../../shared/admins/admins.ts';
+import { listPasskeys } from '../../shared/passkeys/passkeys.ts';
 import { againWhileChanged } from '../again.ts';
 import { havingSeen } from '../database.ts';
 import { counted, notice } from '../output.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { listAdmins } from '../../shared/access/admins.ts';
+import { listAdmins } from '../../shared/admins/admins.ts';
 import { print, printJson } from '../output.ts';
 import { withAccess } from './access.ts';
 import { adminsText } from './print.ts';

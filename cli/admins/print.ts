@@ -1,5 +1,5 @@
-import type { AdminView, PasskeyView } from '../../shared/access/admins.ts';
-import type { Invitation } from '../../shared/access/enrolments.ts';
+import type { AdminView, PasskeyView } from '../../shared/admins/admins.ts';
+import type { Invitation } from '../../shared/passkeys/enrolments.ts';
 import { factsText } from '../keys/print.ts';
 import { columnsOf, notice, print, printJson, table } from '../output.ts';
 import type { AccessContext } from './access.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { RestoredPeople } from '../../shared/access/restored-people.ts';
+import type { RestoredPeople } from '../../shared/admins/restored-people.ts';
 import { isoTime } from '../../shared/clock.ts';
-import type { Verified } from '../../shared/db/snapshot.ts';
-import type { Dropped } from '../../shared/notices/store.ts';
-import { subjectInWords } from '../../shared/notices/undelivered.ts';
+import type { Verified } from '../../shared/db-files/snapshot.ts';
+import { subjectInWords } from '../../shared/outbox/undelivered.ts';
+import type { Dropped } from '../../shared/upkeep/delivery/store.ts';
 import { prepareRestore, type Restored } from '../../shared/upkeep/restore.ts';
 import type { UndoneErasure } from '../../shared/upkeep/undone-erasures.ts';
 import { againWhileChanged } from '../again.ts';

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { sweepBeside } from '../../shared/access/sweep.ts';
 import { systemClock } from '../../shared/clock.ts';
-import { PATIENT_WAIT_MS, vacuumDatabase } from '../../shared/db/vacuum.ts';
+import { PATIENT_WAIT_MS, vacuumDatabase } from '../../shared/db-files/vacuum.ts';
 import { AppError } from '../../shared/errors.ts';
+import { sweepBeside } from '../../shared/sign-in/sweep.ts';
 import { bytesText } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
 import { withDatabase } from '../database.ts';

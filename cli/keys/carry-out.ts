@@ -1,8 +1,8 @@
 import type { Person } from '../../shared/actor.ts';
 import { AppError } from '../../shared/errors.ts';
-import { ALREADY_SO, differingFrom } from '../../shared/keys/differing.ts';
-import { factsOf } from '../../shared/keys/input-facts.ts';
-import { KEY_CHANGE } from '../../shared/keys/input-groups.ts';
+import { factsOf } from '../../shared/keys/fields/input-facts.ts';
+import { KEY_CHANGE } from '../../shared/keys/fields/input-groups.ts';
+import { ALREADY_SO, differingFrom } from '../../shared/keys/life/differing.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs, refuseKind } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
-import { factsOf } from '../../shared/keys/input-facts.ts';
-import { readTyped } from '../../shared/keys/input-text.ts';
-import { parseInput } from '../../shared/keys/parse-input.ts';
+import { factsOf } from '../../shared/keys/fields/input-facts.ts';
+import { readTyped } from '../../shared/keys/fields/input-text.ts';
+import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import type { KeysContext } from './context.ts';
 import { withKeys } from './with-keys.ts';

@@ -1,13 +1,13 @@
 import type { Person } from '../../shared/actor.ts';
 import { checkMailer } from '../../shared/approval/approve.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { checkProfile } from '../../shared/keys/lifecycle.ts';
-import { shownKey } from '../../shared/keys/shown.ts';
-import { sendOnce } from '../../shared/notices/deliver.ts';
+import { shownKey } from '../../shared/keys/key-version.ts';
+import { checkProfile } from '../../shared/keys/life/lifecycle.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
 import { isOutcome, performWhole } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
-import { shownProfile } from '../../shared/profiles/shown.ts';
+import { shownProfile } from '../../shared/profiles/profile-version.ts';
+import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
 import type { Globals } from '../context.ts';
 import { havingSeen, type Operator } from '../database.ts';
 import { whileMailIsChecked } from '../waiting.ts';

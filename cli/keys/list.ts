@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import { factsOf } from '../../shared/keys/input-facts.ts';
-import { typedText } from '../../shared/keys/input-text.ts';
+import { factsOf } from '../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../shared/keys/fields/input-text.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { Globals } from '../context.ts';

@@ -1,6 +1,6 @@
 import { isoTime } from '../../shared/clock.ts';
 import { PLACE_HOLDERS } from '../../shared/keys/key.ts';
-import type { Outcome } from '../../shared/keys/move.ts';
+import type { Outcome } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import type { Operation, Texts } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';

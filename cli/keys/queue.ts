@@ -1,7 +1,7 @@
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import type { ListInput } from '../../shared/keys/input-groups.ts';
-import { FIELDS } from '../../shared/keys/inputs.ts';
-import { faultOfInput } from '../../shared/keys/parse-input.ts';
+import type { ListInput } from '../../shared/keys/fields/input-groups.ts';
+import { FIELDS } from '../../shared/keys/fields/inputs.ts';
+import { faultOfInput } from '../../shared/keys/fields/parse-input.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
-import { factsOf } from '../../shared/keys/input-facts.ts';
-import { KEY_REQUEST } from '../../shared/keys/input-groups.ts';
-import { FIELDS } from '../../shared/keys/inputs.ts';
-import { parseInput } from '../../shared/keys/parse-input.ts';
+import { factsOf } from '../../shared/keys/fields/input-facts.ts';
+import { KEY_REQUEST } from '../../shared/keys/fields/input-groups.ts';
+import { FIELDS } from '../../shared/keys/fields/inputs.ts';
+import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { columnsOf, notice } from '../output.ts';
 import { askChoice } from '../prompts.ts';
 import { askField, fieldText } from './ask.ts';

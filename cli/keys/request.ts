@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
-import { prefillFrom } from '../../shared/keys/successor.ts';
+import { prefillFrom } from '../../shared/keys/life/successor.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { againWhileChanged } from '../again.ts';

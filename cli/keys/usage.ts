@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/tally.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/usage-outcomes.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import { counted, print, printJson } from '../output.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
+import { changeProfile, type Decide } from '../../shared/profiles/edit/change.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
-import { shownProfile } from '../../shared/profiles/shown.ts';
-import { changeProfile, type Decide } from '../../shared/profiles/write/change.ts';
+import { shownProfile } from '../../shared/profiles/profile-version.ts';
 import { havingSeen, withContext } from '../database.ts';
 import { printProfile } from './show.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
-import { shownProfile } from '../../shared/profiles/shown.ts';
+import { shownProfile } from '../../shared/profiles/profile-version.ts';
 import { againWhileChanged } from '../again.ts';
 import { havingSeen, withContext } from '../database.ts';
 import { notice, print, printJson } from '../output.ts';

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { noteTokenUse } from '../../shared/access/token-uses.ts';
-import { lockForFeed } from '../../shared/db/import-lock.ts';
-import { effectsOfPlatform } from '../../shared/erasure/platform-effects.ts';
+import { noteTokenUse } from '../../shared/backends/token-uses.ts';
+import { lockForFeed } from '../../shared/db-files/import-lock.ts';
+import { effectsOfPlatform } from '../../shared/erasure/feed-policy.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
-import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/write/feed.ts';
-import { importProfiles } from '../../shared/profiles/write/import.ts';
-import { checkBeginning } from '../../shared/profiles/write/import-source.ts';
-import { formatFault } from '../../shared/profiles/write/source-format.ts';
+import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/import/feed.ts';
+import { importProfiles } from '../../shared/profiles/import/import.ts';
+import { checkBeginning } from '../../shared/profiles/import/import-source.ts';
+import { formatFault } from '../../shared/profiles/import/source-format.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from '../database.ts';
 import { giveWay } from '../give-way.ts';
@@ -14,7 +14,7 @@ import { refuseOtherProgram } from '../same-program.ts';
 import { writeOutput } from '../stdout.ts';
 
 /**
- * Puts in what a platform sends to a server, which writes it to this process (`shared/profiles/write/feed.ts`), so that no
+ * Puts in what a platform sends to a server, which writes it to this process (`shared/profiles/import/feed.ts`), so that no
  * lookup waits for it; `server` names the server's program. Prints one line of JSON, and ends with 0 whatever came of it.
  */
 export async function importForServer(command: Command, server: string): Promise<void> {

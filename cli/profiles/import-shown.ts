@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/clock.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
-import type { ImportOptions } from '../../shared/profiles/write/import.ts';
-import type { ImportOutcome } from '../../shared/profiles/write/import-report.ts';
-import type { MayOverwrite } from '../../shared/profiles/write/rejects.ts';
+import type { ImportOptions } from '../../shared/profiles/import/import.ts';
+import type { ImportOutcome } from '../../shared/profiles/import/import-report.ts';
+import type { MayOverwrite } from '../../shared/profiles/import/rejects.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { counted, notice, printJson } from '../output.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import type { ImportOutcome, RefusedLine } from '../../shared/profiles/write/import-report.ts';
+import type { ImportOutcome, RefusedLine } from '../../shared/profiles/import/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import type { ImportStatus } from '../../shared/upkeep/status.ts';
 import { ageText } from '../age.ts';

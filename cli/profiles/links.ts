@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import { checkSource } from '../../shared/profiles/write/import-source.ts';
+import { checkSource } from '../../shared/profiles/import/import-source.ts';
 import { readTextFile } from '../read-text.ts';
 import { changeOneBy } from './change.ts';
 

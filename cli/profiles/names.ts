@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { renamed, withAlias, withoutAlias } from '../../shared/profiles/write/change.ts';
+import { renamed, withAlias, withoutAlias } from '../../shared/profiles/edit/change.ts';
 import { changeOne } from './change.ts';
 
 const WHOSE = "the profile's username or an alias of it";

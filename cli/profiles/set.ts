@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
+import type { Changes } from '../../shared/profiles/edit/change.ts';
 import { KINDS } from '../../shared/profiles/field-kinds.ts';
 import { FIELD_LIST, type ProfileFieldName } from '../../shared/profiles/field-values.ts';
-import type { Changes } from '../../shared/profiles/write/change.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { changeOne } from './change.ts';
 

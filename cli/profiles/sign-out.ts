@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { signOwnerOut } from '../../shared/access/end-all.ts';
+import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
 import { withAccess } from '../admins/access.ts';
 import { endedNumbers, endedText } from '../ended-sign-ins.ts';
 import { print, printJson } from '../output.ts';

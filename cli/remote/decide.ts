@@ -1,6 +1,6 @@
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
-import { ALREADY_SO } from '../../shared/keys/differing.ts';
-import { factsOf } from '../../shared/keys/input-facts.ts';
+import { factsOf } from '../../shared/keys/fields/input-facts.ts';
+import { ALREADY_SO } from '../../shared/keys/life/differing.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { KeysThere } from '../keys/context.ts';

@@ -1,7 +1,7 @@
 import { notConfirmedText, refusedText } from '../../shared/approval/approval-end.ts';
 import { AppError } from '../../shared/errors.ts';
-import { differingFrom } from '../../shared/keys/differing.ts';
-import { KEY_CHANGE } from '../../shared/keys/input-groups.ts';
+import { KEY_CHANGE } from '../../shared/keys/fields/input-groups.ts';
+import { differingFrom } from '../../shared/keys/life/differing.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 

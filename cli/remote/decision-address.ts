@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { factsOf, formNameOf } from '../../shared/keys/input-facts.ts';
-import { typedText } from '../../shared/keys/input-text.ts';
+import { factsOf, formNameOf } from '../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../shared/keys/fields/input-text.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import type { Wanted } from './decided.ts';
 

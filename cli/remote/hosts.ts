@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { settingsFolder } from '../../shared/config/environment.ts';
 import { isToken } from '../../shared/config/network.ts';
 import { checkServerUrl } from '../../shared/config/remote.ts';
-import { tryFileLock } from '../../shared/db/file-lock.ts';
+import { tryFileLock } from '../../shared/db-files/file-lock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { looseMode } from '../../shared/file-mode.ts';
 import { notice } from '../output.ts';

@@ -1,18 +1,24 @@
 import { Me } from '../../shared/api/manage-bodies.ts';
 import { AppError } from '../../shared/errors.ts';
-import { FEED_LIMITS } from '../../shared/profiles/write/feed.ts';
-import { type ImportOptions, sayingWhatIsIn } from '../../shared/profiles/write/import.ts';
+import { NOTHING_APPLIED } from '../../shared/profiles/edit/pass.ts';
+import { type Refusal, sumOfHeld, WAITS_BEHIND } from '../../shared/profiles/edit/refusal.ts';
+import { FEED_LIMITS } from '../../shared/profiles/import/feed.ts';
+import { type ImportOptions, sayingWhatIsIn } from '../../shared/profiles/import/import.ts';
 import {
   createImportReport,
   type ImportOutcome,
   type ImportReport,
-} from '../../shared/profiles/write/import-report.ts';
-import { rawOf, readLine, refuseLine } from '../../shared/profiles/write/import-run.ts';
-import { chunksOf, type ImportSource, nameOf, sizeOf, sourceFault } from '../../shared/profiles/write/import-source.ts';
-import { NOTHING_APPLIED } from '../../shared/profiles/write/pass.ts';
-import { type Refusal, sumOfHeld, WAITS_BEHIND } from '../../shared/profiles/write/refusal.ts';
-import type { Rejects } from '../../shared/profiles/write/rejects.ts';
-import { createLineSplitter, type SplitLine } from '../../shared/profiles/write/split.ts';
+} from '../../shared/profiles/import/import-report.ts';
+import { rawOf, readLine, refuseLine } from '../../shared/profiles/import/import-run.ts';
+import {
+  chunksOf,
+  type ImportSource,
+  nameOf,
+  sizeOf,
+  sourceFault,
+} from '../../shared/profiles/import/import-source.ts';
+import type { Rejects } from '../../shared/profiles/import/rejects.ts';
+import { createLineSplitter, type SplitLine } from '../../shared/profiles/import/split.ts';
 import { type AskedHost, askHost } from './client.ts';
 import { type CheckedLine, type LineRefused, type SentEnd, sendLines, type Tries } from './send-lines.ts';
 import { createWaitingLines, type WaitingLines } from './waiting-lines.ts';

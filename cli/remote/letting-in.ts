@@ -1,6 +1,6 @@
-import { readCode } from '../../shared/access/code-text.ts';
 import { checkServerUrl } from '../../shared/config/remote.ts';
 import { AppError, refusalOf } from '../../shared/errors.ts';
+import { readCode } from '../../shared/sign-in/code-text.ts';
 import { PURPOSES } from '../../shared/tickets/purposes.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { notice } from '../output.ts';

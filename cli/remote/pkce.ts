@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import { CLI_CLIENT_ID, machineName } from '../../shared/access/cli-client.ts';
 import { systemRandom } from '../../shared/random.ts';
+import { CLI_CLIENT_ID, machineName } from '../../shared/sign-in/cli-client.ts';
 
 /** What belongs to one request to be let in at a server, and is known to this process only until the browser is sent there. */
 export type Pkce = {

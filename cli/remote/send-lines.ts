@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LinesDone } from '../../shared/api/manage-bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { AppError, exitCodeOf } from '../../shared/errors.ts';
-import type { Applied } from '../../shared/profiles/write/pass.ts';
+import type { Applied } from '../../shared/profiles/edit/pass.ts';
 import { type AskedHost, askHost } from './client.ts';
 import { Said } from './refused-answer.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
 import { Me, Token } from '../../shared/api/manage-bodies.ts';
 import { AppError } from '../../shared/errors.ts';
+import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { askHost } from './client.ts';
 import type { Host } from './target.ts';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { addToken } from '../../shared/access/platform-tokens.ts';
+import { addToken } from '../../shared/backends/backend-tokens.ts';
 import { withAccess } from '../admins/access.ts';
 import { notice, print, printJson } from '../output.ts';
 import { needed } from '../values.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { listTokens, type TokenView } from '../../shared/access/platform-tokens.ts';
+import { listTokens, type TokenView } from '../../shared/backends/backend-tokens.ts';
 import { withAccess } from '../admins/access.ts';
 import { print, printJson, table } from '../output.ts';
 

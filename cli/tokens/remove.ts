@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { findToken, removeToken } from '../../shared/access/platform-tokens.ts';
+import { findToken, removeToken } from '../../shared/backends/backend-tokens.ts';
 import { withAccess } from '../admins/access.ts';
 import { endedNumbers, endedText } from '../ended-sign-ins.ts';
 import { notice, print, printJson } from '../output.ts';

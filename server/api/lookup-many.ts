@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
-import { type Asked, parseUid } from '../../shared/profiles/read/lookup.ts';
+import { type Asked, parseUid } from '../../shared/profiles/lookup/lookup.ts';
 import { queryValues } from '../http/parameters.ts';
 import { admit, type Quota } from '../http/quota.ts';
 import type { Serving } from '../http/serving.ts';

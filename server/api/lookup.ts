@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import type { Found, Way } from '../../shared/profiles/read/lookup.ts';
+import type { Found, Way } from '../../shared/profiles/lookup/lookup.ts';
 import { pathParameter, queryParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';

@@ -1,5 +1,5 @@
 import { etagOf } from '../../shared/etag.ts';
-import type { Body } from '../../shared/profiles/read/body.ts';
+import type { Body } from '../../shared/profiles/lookup/body.ts';
 import { type Collector, collectAfterLargeText } from '../observability/collector.ts';
 import { acceptsGzip, matches } from './conditional.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';

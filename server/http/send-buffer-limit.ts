@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import type { Body } from '../../shared/profiles/read/body.ts';
+import type { Body } from '../../shared/profiles/lookup/body.ts';
 
 /** How many bytes of big answers that clients have not read yet may be held: for one key, and for all keys together. */
 export const SEND_BUFFER_BYTES = { key: 8 * 1024 * 1024, all: 64 * 1024 * 1024 } as const;

@@ -1,8 +1,8 @@
-import type { Access } from '../../shared/access/access.ts';
-import { readPlatformToken } from '../../shared/access/platform-tokens.ts';
-import { noteTokenUse } from '../../shared/access/token-uses.ts';
+import { readPlatformToken } from '../../shared/backends/backend-tokens.ts';
+import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 import { noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { credentialsOf } from '../http/authenticate.ts';
 import { ARRIVED_HEADERS, JSON_BODY, ROUTE_HEADER, readText, targetOf } from '../http/forwarded.ts';

@@ -1,7 +1,7 @@
-import type { Access } from '../../shared/access/access.ts';
-import type { PlatformToken } from '../../shared/access/platform-tokens.ts';
+import type { PlatformToken } from '../../shared/backends/backend-tokens.ts';
 import type { PlatformRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../shared/sign-ins/row.ts';
 import type { Pages } from '../portal/requests/visit.ts';
 

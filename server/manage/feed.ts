@@ -1,7 +1,7 @@
-import { readPlatformToken } from '../../shared/access/platform-tokens.ts';
+import { readPlatformToken } from '../../shared/backends/backend-tokens.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { AppError } from '../../shared/errors.ts';
-import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/write/feed.ts';
+import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/import/feed.ts';
 import { credentialsOf } from '../http/authenticate.ts';
 import { queryParameters } from '../http/parameters.ts';
 import type { RequestState } from '../http/request-state.ts';

@@ -1,6 +1,6 @@
-import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
+import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
 import { blockOf } from '../http/client-address.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../http/forwarded.ts';
 import { countFailure, type Throttle } from '../http/throttle.ts';

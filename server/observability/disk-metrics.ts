@@ -1,5 +1,5 @@
-import { readDiskRoom } from '../../shared/db/disk.ts';
-import { databaseSize } from '../../shared/db/size.ts';
+import { readDiskRoom } from '../../shared/db-files/disk.ts';
+import { databaseSize } from '../../shared/db-files/size.ts';
 import type { Family } from './prometheus.ts';
 
 /** The size of a database's files and the room on their disk, which has no samples where the file system does not tell. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
-import { createProfileCounter } from '../../shared/profiles/read/count.ts';
-import { type Chore, secondsSince } from '../../shared/upkeep/last-done.ts';
+import { createProfileCounter } from '../../shared/profiles/count.ts';
+import { type Chore, secondsSince } from '../../shared/upkeep/chore-times.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';

@@ -1,4 +1,4 @@
-import type { Access } from '../../shared/access/access.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 import { createThrottleMemory, joinThrottle } from '../http/throttle.ts';
 import { createBackground, stopBackground } from './background.ts';
 import { isPagePath } from './requests/page-path.ts';

@@ -1,7 +1,7 @@
 import { dropErasedProfiles } from '../../shared/db/erasures.ts';
 import type { AppError } from '../../shared/errors.ts';
-import { expireKeys } from '../../shared/keys/expire.ts';
-import { prepareNotices } from '../../shared/notices/deliver.ts';
+import { expireKeys } from '../../shared/keys/life/expire.ts';
+import { prepareNotices } from '../../shared/upkeep/delivery/deliver.ts';
 import type { Service } from './service.ts';
 
 /** The search for mails without a secret that are due, and for keys that expire, which goes on as long as the server runs. */

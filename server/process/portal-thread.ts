@@ -1,8 +1,8 @@
-import { closeAccess, openAccess, renewSessions } from '../../shared/access/open.ts';
 import type { Config } from '../../shared/config/config.ts';
 import { createMailDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
-import { sendNotices } from '../../shared/notices/deliver.ts';
+import { closeAccess, openAccess, renewSessions } from '../../shared/sessions-file/open-access.ts';
+import { sendNotices } from '../../shared/upkeep/delivery/deliver.ts';
 import { describeFault } from '../observability/log.ts';
 import { createPortalApp } from '../portal/app.ts';
 import { createPages, stopPages } from '../portal/pages.ts';

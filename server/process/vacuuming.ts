@@ -1,4 +1,4 @@
-import { isVacuumDue, prepareVacuum } from '../../shared/db/vacuum.ts';
+import { isVacuumDue, prepareVacuum } from '../../shared/db-files/vacuum.ts';
 import type { ServerDeps } from '../../shared/deps.ts';
 import { AppError, fileRefusal } from '../../shared/errors.ts';
 import type { Log } from '../observability/log.ts';

@@ -3,7 +3,7 @@ import { PERMISSIONS } from '../db/key-columns.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
 import { KINDS, type Kind } from '../profiles/field-kinds.ts';
 import { LINK_LIST, PUBLIC_LIST, type ShownProfile } from '../profiles/field-values.ts';
-import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/read/board-bounds.ts';
+import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/leaderboard/board-bounds.ts';
 
 // The bodies of the API's answers: the code that makes them is held to these by its types, the OpenAPI document is made
 // of them, and the tests hold every answer to that. Strict, so that a field which is not named here is found out.

@@ -7,7 +7,7 @@ import {
   type NoticeKind,
   PERMISSIONS,
 } from '../db/key-columns.ts';
-import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import type { HistoryView, KeyView } from '../keys/view.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
 

@@ -1,5 +1,5 @@
+import { PAGE_BOUNDS } from '../profiles/leaderboard/board-bounds.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../profiles/name.ts';
-import { PAGE_BOUNDS } from '../profiles/read/board-bounds.ts';
 
 // The parameters of the API as JSON Schemas: the routes read the bounds of numbers here, and the OpenAPI document holds
 // them as they stand.

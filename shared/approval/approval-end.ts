@@ -1,6 +1,6 @@
 import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { voidingChange } from '../keys/profile-change.ts';
+import { voidingChange } from '../keys/life/profile-change.ts';
 import { showKey } from '../keys/view.ts';
 import type { Attempt } from './attempt.ts';
 

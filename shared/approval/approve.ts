@@ -2,7 +2,7 @@ import type { Actor } from '../actor.ts';
 import { ownerPages } from '../config/pages.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import type { Grant } from '../keys/input-groups.ts';
+import type { Grant } from '../keys/fields/input-groups.ts';
 import { hashSecret, newSecret } from '../keys/secret.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { approvalMail } from '../mail-texts/mails.ts';

@@ -6,11 +6,13 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import { closingResult, decideBegin, mayActivate } from '../keys/approval.ts';
-import { type DecidedGrant, decideGrant } from '../keys/granted.ts';
-import { type Grant, KEY_REQUEST } from '../keys/input-groups.ts';
+import { type Grant, KEY_REQUEST } from '../keys/fields/input-groups.ts';
+import { parseInput } from '../keys/fields/parse-input.ts';
 import { stateAt } from '../keys/key.ts';
-import { parseInput } from '../keys/parse-input.ts';
+import { refuseUnlikeKey } from '../keys/key-version.ts';
+import { closingResult, decideBegin, mayActivate } from '../keys/life/approval.ts';
+import { type DecidedGrant, decideGrant } from '../keys/life/granted.ts';
+import { type Predecessor, predecessorOf, retirePredecessor } from '../keys/life/successor.ts';
 import {
   type Act,
   type ApiKey,
@@ -24,8 +26,6 @@ import {
   readOwner,
   type StoredAttempt,
 } from '../keys/record.ts';
-import { refuseUnlikeKey } from '../keys/shown.ts';
-import { type Predecessor, predecessorOf, retirePredecessor } from '../keys/successor.ts';
 import type { Delivery } from '../mail/mail.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.

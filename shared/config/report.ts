@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Clock, DAY_MS } from '../clock.ts';
-import { looseModes } from '../db/loose-modes.ts';
+import { looseModes } from '../db-files/loose-modes.ts';
 import { AppError, faultOf } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
 import { type Config, surveyConfig } from './config.ts';

@@ -2,7 +2,7 @@ import type { Sqlite } from './connect.ts';
 
 // Servers keep a cache of profiles. So each write transaction of this program adds a row to profile_changes that says
 // which profiles it changed, or that it changed none (`write.ts`). A server reads the new rows at the start of the
-// first view after the commit and drops exactly those profiles from its cache (`shared/profiles/read/cache.ts`). A
+// first view after the commit and drops exactly those profiles from its cache (`shared/profiles/lookup/cache.ts`). A
 // commit without a row was made by somebody's own SQL, by VACUUM or by a migration; the server then drops all profiles.
 
 /** The row of a transaction that changes more profiles than this only says that any profile may have changed. */

@@ -18,7 +18,7 @@ export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /**
  * The kinds of mails that hold no secret, and whom each is for. A new kind is one line here and one in the table of
- * `shared/notices/kinds.ts`, which has its text. All but the last four are about a key.
+ * `shared/upkeep/delivery/kinds.ts`, which has its text. All but the last four are about a key.
  */
 export const NOTICE_KINDS = {
   /** A key was requested. Those that come within an hour of a mail of this kind are told together, at its end. */

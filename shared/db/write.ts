@@ -27,7 +27,7 @@ export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
   return guardDatabase(db.$client.filename, () =>
     db.$client
       .transaction(() => {
-        // The same object inside and outside, so that queries kept for the database (kept-query.ts) serve in transactions too.
+        // The same object inside and outside, so that queries kept for the database (prepared-query.ts) serve in transactions too.
         if (!isInTransaction(db)) throw new Error('the transaction has not begun');
         const result = act(db);
         if (result instanceof Promise)

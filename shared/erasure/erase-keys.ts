@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/kept-query.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { hasSecret, isExpired } from '../keys/key.ts';

@@ -2,16 +2,16 @@ import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { noteChanges } from '../db/changes.ts';
 import type { Tx } from '../db/connect.ts';
-import { emptyLog } from '../db/empty-log.ts';
 import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
-import { keepQuery } from '../db/kept-query.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { writeProfiles } from '../db/write.ts';
+import { emptyLog } from '../db-files/empty-log.ts';
 import type { Deps } from '../deps.ts';
-import { noteAddressChange, noteBan } from '../keys/profile-change.ts';
+import { noteAddressChange, noteBan } from '../keys/life/profile-change.ts';
+import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
 import { type ProfileRef, readProfile } from '../profiles/find.ts';
-import { refuseUnlikeProfile } from '../profiles/shown.ts';
-import type { EffectsOnKeys } from '../profiles/write/pass.ts';
+import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
 
 /**

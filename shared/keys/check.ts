@@ -1,12 +1,12 @@
 import { and, asc, count, eq, gt, inArray, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
-import { keepQuery } from '../db/kept-query.ts';
 import type { KeyState } from '../db/key-columns.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { AppError } from '../errors.ts';
-import { FIELDS } from './inputs.ts';
+import { FIELDS } from './fields/inputs.ts';
+import { parseInput } from './fields/parse-input.ts';
 import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, PLACE_HOLDERS, SECRET_HOLDERS } from './key.ts';
-import { parseInput } from './parse-input.ts';
 
 /** How many keys are read at once. */
 const AT_ONCE = 1_000;

@@ -1,16 +1,16 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/kept-query.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
-import type { Approvable } from './approval.ts';
 import { hasSecret, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
-import { unknownKey } from './unknown.ts';
+import type { Approvable } from './life/approval.ts';
+import { unknownKey } from './unknown-key.ts';
 
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;

@@ -6,7 +6,7 @@ import type { Account } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { isExpired } from './key.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
-import type { OpenTally } from './tally.ts';
+import type { OpenTally } from './usage-outcomes.ts';
 
 /** An Active key whose secret was presented. */
 export type VerifiedKey = {

@@ -2,15 +2,15 @@ import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText, SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/kept-query.ts';
 import type { KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, stateAt } from './key.ts';
-import { identifiersOf, type KeyFilter, matching, type Part } from './part.ts';
+import { identifiersOf, type KeyFilter, matching, type Part } from './list-page.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
-import { unknownKey } from './unknown.ts';
+import { unknownKey } from './unknown-key.ts';
 
 /** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
 export type KeyView = {

@@ -1,5 +1,5 @@
 import { isoTime } from '../clock.ts';
-import type { Predecessor } from '../keys/successor.ts';
+import type { Predecessor } from '../keys/life/successor.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../limits/rate-limit.ts';
 import type { Block } from '../mail/layout.ts';
 import { cleanForTerminal } from '../text.ts';

@@ -1,5 +1,5 @@
 import type { Permission } from '../db/key-columns.ts';
-import type { Predecessor } from '../keys/successor.ts';
+import type { Predecessor } from '../keys/life/successor.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } from './compose.ts';

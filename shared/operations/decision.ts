@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FIELDS } from '../keys/inputs.ts';
+import { FIELDS } from '../keys/fields/inputs.ts';
 import type { JsonDoor, Texts } from './entry.ts';
 
 // What decisions of admins have in common. Nobody decides by a token: there the address of the key's page is the answer.

@@ -3,10 +3,10 @@ import type { Person } from '../actor.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import { factsOf } from '../keys/input-facts.ts';
-import { parseInput } from '../keys/parse-input.ts';
+import { factsOf } from '../keys/fields/input-facts.ts';
+import { parseInput } from '../keys/fields/parse-input.ts';
+import type { KeyFact } from '../keys/key-version.ts';
 import { refuseState } from '../keys/record.ts';
-import type { KeyFact } from '../keys/shown.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
 
 // What an operation is; `shared/operations.ts` is the table of all.

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { changeKey } from '../keys/change.ts';
-import { KEY_CHANGE } from '../keys/input-groups.ts';
-import { FIELDS, OPTIONAL_REASON } from '../keys/inputs.ts';
+import { KEY_CHANGE } from '../keys/fields/input-groups.ts';
+import { FIELDS, OPTIONAL_REASON } from '../keys/fields/inputs.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
-import { revokeKey } from '../keys/lifecycle.ts';
-import { moveAndTell } from '../keys/move.ts';
+import { changeKey } from '../keys/life/change.ts';
+import { revokeKey } from '../keys/life/lifecycle.ts';
+import { moveAndTell } from '../keys/life/move.ts';
 import { asEver, decision, WITH_REASON } from './decision.ts';
 import { ADMINS_DECIDE, operation } from './entry.ts';
 

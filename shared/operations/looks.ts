@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { KEY_STATES } from '../db/key-columns.ts';
-import { LIST_FILTER } from '../keys/input-groups.ts';
-import { FIELDS } from '../keys/inputs.ts';
+import { LIST_FILTER } from '../keys/fields/input-groups.ts';
+import { FIELDS } from '../keys/fields/inputs.ts';
 import { countPending as count, nextPending as next } from '../keys/queue.ts';
-import { USAGE_DAYS } from '../keys/tally.ts';
+import { USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
-import { listForPerson } from '../usage/listed.ts';
+import { listForPerson } from '../usage/key-list.ts';
 import { keyUsage } from '../usage/usage-view.ts';
 import { ALL_LOOK, operation, type Who } from './entry.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { KEY_REQUEST } from '../keys/input-groups.ts';
-import { FIELDS } from '../keys/inputs.ts';
+import { KEY_REQUEST } from '../keys/fields/input-groups.ts';
+import { FIELDS } from '../keys/fields/inputs.ts';
 import { MOVES } from '../keys/key.ts';
-import { editKey, requestKey, withdrawKey } from '../keys/lifecycle.ts';
-import { KEY_FACTS } from '../keys/shown.ts';
+import { KEY_FACTS } from '../keys/key-version.ts';
+import { editKey, requestKey, withdrawKey } from '../keys/life/lifecycle.ts';
 import { OWNERS_DO, operation } from './entry.ts';
 
 // What owners do with their own keys.

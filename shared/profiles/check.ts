@@ -1,7 +1,7 @@
 import type { Sqlite } from '../db/connect.ts';
+import { parseLine } from './edit/line.ts';
 import { foldName } from './name.ts';
 import { createProfileReader, lineOf, readAll, type StoredName } from './record.ts';
-import { parseLine } from './write/line.ts';
 
 /**
  * Finds faults in stored profiles that the schema does not forbid: names that are out of order or not in folded form, and

@@ -4,8 +4,8 @@ import { guardDatabase } from '../db/faults.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
+import { oversizedIds } from './lookup/public-size.ts';
 import { foldName, NAME_MAX_CODE_POINTS } from './name.ts';
-import { oversizedIds } from './read/shown-size.ts';
 
 /** Which profiles are meant: those that meet everything that is given here. */
 export type ProfileFilter = {

@@ -1,6 +1,6 @@
 import type { Sqlite } from '../db/connect.ts';
 import { COLUMN_LIST, FIELD_LIST, LINK_LIST, type StoredLink, type StoredProfile } from './field-values.ts';
-import { LINK_JSON, memberInSql } from './read/public.ts';
+import { LINK_JSON, memberInSql } from './lookup/public.ts';
 
 /** A row of `profile_names`, without its profile. */
 export type StoredName = { folded: string; name: string; position: number };

@@ -1,13 +1,13 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
 import { type Db, openBare, openFile, type Sqlite } from '../db/connect.ts';
-import { refuseSecondName } from '../db/disk.ts';
 import { databaseFault, isDamage } from '../db/faults.ts';
-import { keepQuery } from '../db/kept-query.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { realPath } from '../db/real-path.ts';
-import { damages } from '../db/snapshot.ts';
 import { withTables } from '../db/tables.ts';
+import { refuseSecondName } from '../db-files/disk.ts';
+import { damages } from '../db-files/snapshot.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { settings } from './schema.ts';

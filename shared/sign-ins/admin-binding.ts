@@ -1,7 +1,7 @@
 import { and, eq, exists, isNotNull, sql } from 'drizzle-orm';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { keepQuery } from '../db/kept-query.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { admins, passkeys } from '../db/schema/people.ts';
 import { withTables } from '../db/tables.ts';
 

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { keepQuery } from '../db/kept-query.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 import { foldAddress } from '../mail/address.ts';

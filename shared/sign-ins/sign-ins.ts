@@ -1,8 +1,8 @@
 import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
-import { keepQuery } from '../db/kept-query.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import type { Deps } from '../deps.ts';
-import { withShown } from '../profiles/shown.ts';
+import { withShown } from '../profiles/profile-version.ts';
 import { type SignInKind, signIns } from '../sessions-file/schema.ts';
 import { flushSessions, readSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf, newToken } from '../sessions-file/tokens.ts';

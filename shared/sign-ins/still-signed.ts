@@ -1,8 +1,8 @@
 import type { Opened } from '../db/connect.ts';
 import type { Signed } from '../sessions-file/whose.ts';
 import { readAdminGeneration } from './admin-binding.ts';
+import { isPlatformToken } from './backend-token-row.ts';
 import { isStillBound } from './binding.ts';
-import { isPlatformToken } from './platform-token-row.ts';
 
 /** Whether the person to whom something was bound is still the same, and the platform's token that opened it is there. Throws `busy`. */
 export function isStillSigned({ db }: { db: Opened }, signed: Signed): boolean {

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts';
-import { copyDatabase, type Verified } from '../db/snapshot.ts';
-import { noteDone } from './last-done.ts';
+import { copyDatabase, type Verified } from '../db-files/snapshot.ts';
+import { noteDone } from './chore-times.ts';
 
 /**
  * Backs the database up to a new file while others go on using it, and notes when. Throws what {@link copyDatabase}

@@ -6,7 +6,7 @@ import type { Opened } from '../db/connect.ts';
 import { readErasures } from '../db/erasures.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { realPath } from '../db/real-path.ts';
-import { roomSentence, vacuumRoom } from '../db/vacuum.ts';
+import { roomSentence, vacuumRoom } from '../db-files/vacuum.ts';
 
 /** What is left of erased profiles: in the database file until it is vacuumed, and where no erasure reaches. */
 export type ErasureStatus = {

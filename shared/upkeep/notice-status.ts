@@ -1,8 +1,8 @@
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
 import { withTables } from '../db/tables.ts';
-import { WEBHOOK } from '../keys/notice.ts';
-import { type Undelivered, undeliveredNotices } from '../notices/undelivered.ts';
+import { WEBHOOK } from '../outbox/notice.ts';
+import { type Undelivered, undeliveredNotices } from '../outbox/undelivered.ts';
 
 /** Mails without a secret, and what the webhook is told, that were not delivered: how many wait, since when, and which ended so within 30 days. */
 export type NoticeStatus = {

@@ -2,7 +2,7 @@ import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { APPLICATION_ID } from '../db/migrate.ts';
-import { fileTime } from '../db/snapshot.ts';
+import { fileTime } from '../db-files/snapshot.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 
 /**

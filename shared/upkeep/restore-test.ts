@@ -2,10 +2,10 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guardDatabase } from '../db/faults.ts';
-import { openDatabase } from '../db/open.ts';
-import { withUnfinished } from '../db/unfinished.ts';
+import { openDatabase } from '../db-files/open.ts';
+import { withUnfinished } from '../db-files/unfinished.ts';
 import { type Checked, type CheckStep, checkDatabase } from './check.ts';
-import { noteDone } from './last-done.ts';
+import { noteDone } from './chore-times.ts';
 import { copyBackup, verifyBackup } from './restore.ts';
 
 /** What a restore for a test found: `schema` is the backup's own, before it was upgraded. */

@@ -6,20 +6,20 @@ import {
   type RestoredPeople,
   readPeople,
   settlePeople,
-} from '../access/restored-people.ts';
+} from '../admins/restored-people.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
-import { lockForServing } from '../db/serving.ts';
-import { syncPath, type Verified, verifyFile } from '../db/snapshot.ts';
 import { withTables } from '../db/tables.ts';
-import { withUnfinished } from '../db/unfinished.ts';
+import { lockForServing } from '../db-files/serving.ts';
+import { syncPath, type Verified, verifyFile } from '../db-files/snapshot.ts';
+import { withUnfinished } from '../db-files/unfinished.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
-import { type Dropped, dropRestoredNotices } from '../notices/store.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
-import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown.ts';
+import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown-version.ts';
+import { type Dropped, dropRestoredNotices } from './delivery/store.ts';
 import { type KeptAside, setAside } from './old-database.ts';
 import {
   eraseAgain,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { countSent, MAIL_LIMITS } from '../access/mail-limits.ts';
 import { AppError } from '../errors.ts';
 import { closeSessionsFile, fileKey, openSessionsFile, sessionsPath } from '../sessions-file/sessions-file.ts';
+import { countSent, MAIL_LIMITS } from '../sign-in/mail-limits.ts';
 import { countSignIns } from '../sign-ins/sign-ins.ts';
 
 /** Who is signed in to the Developer Platform: how many sessions are alive, and how many sign-in mails went out lately. */

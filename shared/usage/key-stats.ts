@@ -1,7 +1,6 @@
 import { and, count, eq, inArray, lte, min, ne, sql } from 'drizzle-orm';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { keepQuery } from '../db/kept-query.ts';
 import {
   ATTEMPT_RESULTS,
   type AttemptResult,
@@ -10,11 +9,12 @@ import {
   NOTICE_RESULTS,
   type NoticeResult,
 } from '../db/key-columns.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { withTables } from '../db/tables.ts';
 import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
-import { WEBHOOK } from '../keys/notice.ts';
+import { WEBHOOK } from '../outbox/notice.ts';
 
 /** How many keys, approvals and reminders there are in each state, for `status` and the metrics. */
 export type KeyStats = {

@@ -1,6 +1,6 @@
 import { type Clock, DAY_MS } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
-import { type OpenTally, type Tally, USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
+import { type OpenTally, type Tally, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 
 /** The UTC day of a time in milliseconds since 1970, as a number of days since 1970. */
 export function dayOf(ms: number): number {

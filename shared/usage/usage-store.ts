@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open-beside.ts';
 import { prepareWrite } from '../db/write.ts';
-import { type Tally, USAGE_DAYS } from '../keys/tally.ts';
+import { type Tally, USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { dayOf } from './usage-counter.ts';
 
 /** Writes counts of requests to the database, on a connection of its own. */

@@ -2,12 +2,12 @@ import { and, between, eq, max, type SQL, sql } from 'drizzle-orm';
 import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/kept-query.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
-import type { KeyFilter, Part } from '../keys/part.ts';
+import type { KeyFilter, Part } from '../keys/list-page.ts';
 import { readKey } from '../keys/record.ts';
-import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../keys/tally.ts';
+import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { foldName } from '../../shared/profiles/name.ts';
 import { linesOf } from './lines.ts';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { closeAccess, openAccess } from '../../shared/access/open.ts';
-import { addToken } from '../../shared/access/platform-tokens.ts';
+import { addToken } from '../../shared/backends/backend-tokens.ts';
+import { closeAccess, openAccess } from '../../shared/sessions-file/open-access.ts';
 import { onBox } from '../support/actors.ts';
 import { testConfig } from '../support/world.ts';
 import { CORE } from './bench.ts';

@@ -1,4 +1,4 @@
-import { closeAccess, openAccess } from '../../shared/access/open.ts';
+import { closeAccess, openAccess } from '../../shared/sessions-file/open-access.ts';
 import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { beginSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { profilectlWords } from '../support/cli.ts';

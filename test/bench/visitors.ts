@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAccess, openAccess } from '../../shared/access/open.ts';
+import { closeAccess, openAccess } from '../../shared/sessions-file/open-access.ts';
 import { enrol, signIn } from '../support/admins.ts';
 import type { Authenticator } from '../support/authenticator.ts';
 import { DESCRIPTION } from '../support/keys.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { listAdmins } from '../../shared/access/admins.ts';
+import { listAdmins } from '../../shared/admins/admins.ts';
 import { testAccess } from '../support/access.ts';
 import { enrol, registerAt, signIn } from '../support/admins.ts';
 import { profilectl } from '../support/cli.ts';

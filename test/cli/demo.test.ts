@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAccess, openAccess } from '../../shared/access/open.ts';
+import { closeAccess, openAccess } from '../../shared/sessions-file/open-access.ts';
 import { registerAt } from '../support/admins.ts';
 import { cleanEnvironment, fromSource, PROJECT } from '../support/cli.ts';
 import { fetchPage } from '../support/pages.ts';

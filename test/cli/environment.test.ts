@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VARIABLES } from '../../shared/config/variables.ts';
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { cleanEnvironment, fromSource, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { openTerminal } from '../support/terminal.ts';
 import { tempFolder, testDeps } from '../support/world.ts';

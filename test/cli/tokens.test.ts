@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Access } from '../../shared/access/access.ts';
-import { listDecided } from '../../shared/access/decided.ts';
-import { enterHandOver } from '../../shared/access/hand-over.ts';
-import { ERASE_LIMIT, readPlatformToken } from '../../shared/access/platform-tokens.ts';
-import { noteTokenUse } from '../../shared/access/token-uses.ts';
+import { listDecided } from '../../shared/admins/audit-log.ts';
+import { ERASE_LIMIT, readPlatformToken } from '../../shared/backends/backend-tokens.ts';
+import { noteTokenUse } from '../../shared/backends/token-uses.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
+import { enterHandOver } from '../../shared/sign-in/hand-over.ts';
 import { readTokenText } from '../../shared/sign-ins/token-text.ts';
 import { CLIENT, testAccess, ticketFor } from '../support/access.ts';
 import { profilectl } from '../support/cli.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listTokens } from '../../shared/access/platform-tokens.ts';
-import { noteTokenUse } from '../../shared/access/token-uses.ts';
+import { listTokens } from '../../shared/backends/backend-tokens.ts';
+import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { isoTime, systemClock } from '../../shared/clock.ts';
 import { testAccess } from '../support/access.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';

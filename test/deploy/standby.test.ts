@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
-import { readLastDone } from '../../shared/upkeep/last-done.ts';
+import { readLastDone } from '../../shared/upkeep/chore-times.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 

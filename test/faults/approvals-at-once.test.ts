@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { profilectl } from '../support/cli.ts';
 import { mailedSecrets, request } from '../support/keys.ts';

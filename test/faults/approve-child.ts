@@ -1,6 +1,6 @@
 import { approveKey } from '../../shared/approval/approve.ts';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
 import { onBox } from '../support/actors.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeyState } from '../../shared/db/key-columns.ts';
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { hasSecret } from '../../shared/keys/key.ts';
 import { readKey } from '../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAccess, openAccess } from '../../shared/access/open.ts';
 import { openBare } from '../../shared/db/connect.ts';
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
+import { closeAccess, openAccess } from '../../shared/sessions-file/open-access.ts';
 import { importLines } from '../support/import.ts';
 import { request } from '../support/keys.ts';
 import { ADA } from '../support/owner-pages.ts';

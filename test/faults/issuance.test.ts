@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { startServer } from '../../server/main.ts';
 import { approveKey } from '../../shared/approval/approve.ts';
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { listKeys, showKey } from '../../shared/keys/view.ts';
 import { onBox } from '../support/actors.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';

@@ -1,9 +1,9 @@
 import { systemClock } from '../../shared/clock.ts';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
-import { importProfiles } from '../../shared/profiles/write/import.ts';
+import { importProfiles } from '../../shared/profiles/import/import.ts';
 import { onBox } from '../support/actors.ts';
 
 // Run by memory.test.ts in a process of its own: imports 100 000 made-up profiles from a generator, exports them, and

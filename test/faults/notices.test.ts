@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { startServer } from '../../server/main.ts';
 import { systemClock } from '../../shared/clock.ts';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { showKey } from '../../shared/keys/view.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { openFile } from '../../shared/db/connect.ts';
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { newSecret } from '../../shared/keys/secret.ts';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { systemRandom } from '../../shared/random.ts';

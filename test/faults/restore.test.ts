@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { enrol } from '../support/admins.ts';

@@ -1,13 +1,13 @@
 import { keysHere } from '../../cli/keys/here.ts';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../shared/errors.ts';
-import { differingFrom } from '../../shared/keys/differing.ts';
+import { differingFrom } from '../../shared/keys/life/differing.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
-import { shownProfile } from '../../shared/profiles/shown.ts';
+import { shownProfile } from '../../shared/profiles/profile-version.ts';
 import { changeByHand, importLines } from '../support/import.ts';
 import { DESCRIPTION } from '../support/keys.ts';
 import { testConfig } from '../support/world.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { AppError } from '../../shared/errors.ts';
 import { keyHistory, listKeys, showKey } from '../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync
 import { join } from 'node:path';
 import { openBare } from '../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../shared/db/migrations.ts';
-import { openDatabase } from '../../shared/db/open.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { checkDatabase } from '../../shared/upkeep/check.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl } from '../support/cli.ts';
 import { get } from '../support/http.ts';

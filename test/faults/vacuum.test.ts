@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
-import { vacuumDatabase } from '../../shared/db/vacuum.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
+import { vacuumDatabase } from '../../shared/db-files/vacuum.ts';
 import { checkDatabase } from '../../shared/upkeep/check.ts';
 import { onBox } from '../support/actors.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../cli/keys/here.ts';
-import { listDecided } from '../../shared/access/decided.ts';
 import type { Person } from '../../shared/actor.ts';
-import { withdrawKey } from '../../shared/keys/lifecycle.ts';
+import { listDecided } from '../../shared/admins/audit-log.ts';
+import type { KeyFact } from '../../shared/keys/key-version.ts';
+import { withdrawKey } from '../../shared/keys/life/lifecycle.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
-import type { KeyFact } from '../../shared/keys/shown.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';

@@ -1,10 +1,10 @@
 import { afterAll } from 'bun:test';
-import type { Access } from '../../shared/access/access.ts';
-import { handOver } from '../../shared/access/hand-over.ts';
-import { addToken } from '../../shared/access/platform-tokens.ts';
+import { addToken } from '../../shared/backends/backend-tokens.ts';
 import type { Deps } from '../../shared/deps.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { handOver } from '../../shared/sign-in/hand-over.ts';
 import { readAdminGeneration } from '../../shared/sign-ins/admin-binding.ts';
 import { onBox } from './actors.ts';
 import { notedRandom } from './secret-search.ts';

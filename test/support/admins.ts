@@ -1,8 +1,8 @@
-import type { Access } from '../../shared/access/access.ts';
-import { addAdmin, unconfirmedPasskey } from '../../shared/access/admins.ts';
-import { beginPasskeySignIn, signInByPasskey } from '../../shared/access/assertions.ts';
-import { confirmPasskey } from '../../shared/access/passkeys.ts';
-import { beginRegistration, register } from '../../shared/access/registration.ts';
+import { addAdmin, unconfirmedPasskey } from '../../shared/admins/admins.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../shared/passkeys/assertions.ts';
+import { confirmPasskey } from '../../shared/passkeys/passkeys.ts';
+import { beginRegistration, register } from '../../shared/passkeys/registration.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 import type { SignedAdmin } from '../../shared/sessions-file/whose.ts';
 import { CLIENT } from './access.ts';
 import { onBox } from './actors.ts';

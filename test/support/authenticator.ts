@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import type { Assertion, Registration } from '../../shared/access/passkey-json.ts';
-import type { RelyingParty } from '../../shared/access/relying-party.ts';
+import type { Assertion, Registration } from '../../shared/passkeys/passkey-json.ts';
+import type { RelyingParty } from '../../shared/passkeys/relying-party.ts';
 import { coseKeyOf } from './cose.ts';
 
 /** What an authenticator does otherwise than it should; everything is changed before it signs. */

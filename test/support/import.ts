@@ -1,9 +1,9 @@
 import type { Deps } from '../../shared/deps.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
+import { changeProfile } from '../../shared/profiles/edit/change.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
-import { changeProfile } from '../../shared/profiles/write/change.ts';
-import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/write/import.ts';
+import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/import/import.ts';
 import { onBox } from './actors.ts';
 
 /** JSON Lines of these objects; a string goes in as it is. */

@@ -1,5 +1,5 @@
-import { CLI_CLIENT_ID } from '../../shared/access/cli-client.ts';
 import { hashOf } from '../../shared/sessions-file/tokens.ts';
+import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';
 import { type PageWorld, visit } from './pages.ts';

@@ -1,6 +1,6 @@
 import { createPages } from '../../server/portal/pages.ts';
-import type { Access } from '../../shared/access/access.ts';
 import { DAY_MS } from '../../shared/clock.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 import { countingCodes, testAccess } from './access.ts';
 import { importLines } from './import.ts';
 import { type PageWorld, signInOwner } from './pages.ts';

@@ -2,9 +2,9 @@ import { afterAll } from 'bun:test';
 import { closeReader, endView, openReader, type Reader } from '../../shared/db/reader.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { prepareVerifier, type Verifier } from '../../shared/keys/verify.ts';
-import { prepareProfiles } from '../../shared/profiles/read/cache.ts';
-import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/read/leaderboard.ts';
-import { type Lookup, prepareLookup } from '../../shared/profiles/read/lookup.ts';
+import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/leaderboard/leaderboard.ts';
+import { prepareProfiles } from '../../shared/profiles/lookup/cache.ts';
+import { type Lookup, prepareLookup } from '../../shared/profiles/lookup/lookup.ts';
 
 /** A reader that counts how often its statements are asked for profiles, names or links; it is closed with the test file. */
 export function countingReader(databasePath: string): { reader: Reader; reads: () => number } {

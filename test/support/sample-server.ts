@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { servedDocument } from '../../server/docs/served.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
-import { importProfiles } from '../../shared/profiles/write/import.ts';
+import { importProfiles } from '../../shared/profiles/import/import.ts';
 import { onBox } from './actors.ts';
 import { PROJECT } from './cli.ts';
 import { startTestServer } from './http.ts';

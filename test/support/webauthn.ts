@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import type { Credential } from '../../shared/access/passkey-answers.ts';
-import type { RelyingParty } from '../../shared/access/relying-party.ts';
 import { AppError } from '../../shared/errors.ts';
+import type { Credential } from '../../shared/passkeys/passkey-answers.ts';
+import type { RelyingParty } from '../../shared/passkeys/relying-party.ts';
 import { type Algorithm, coseKeyOf } from './cose.ts';
 
 // A second implementation of WebAuthn level 3, sections 7.1 and 7.2, by node:crypto and without CBOR, with which the one of the

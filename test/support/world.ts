@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, SETTLE_MS, withSettledTime } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
-import { openDatabase } from '../../shared/db/open.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CLI_CLIENT_ID } from '../../../shared/access/cli-client.ts';
 import { LinesDone, Me, Token } from '../../../shared/api/manage-bodies.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
+import { CLI_CLIENT_ID } from '../../../shared/sign-in/cli-client.ts';
 import { type Headers, ownHeader } from '../../docs/openapi/headers.ts';
 import type { Parameters } from '../../docs/openapi/parameters.ts';
 

@@ -1,9 +1,9 @@
 import { isoTime } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf } from '../../../shared/keys/input-facts.ts';
-import { readTyped } from '../../../shared/keys/input-text.ts';
-import { FIELDS } from '../../../shared/keys/inputs.ts';
-import type { Outcome } from '../../../shared/keys/move.ts';
+import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
+import { readTyped } from '../../../shared/keys/fields/input-text.ts';
+import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
+import type { Outcome } from '../../../shared/keys/life/move.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, JsonDoor, Operation } from '../../../shared/operations/entry.ts';

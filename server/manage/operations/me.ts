@@ -1,7 +1,7 @@
-import type { Access } from '../../../shared/access/access.ts';
-import type { PlatformToken } from '../../../shared/access/platform-tokens.ts';
+import type { PlatformToken } from '../../../shared/backends/backend-tokens.ts';
 import { isoTime } from '../../../shared/clock.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../../shared/sign-ins/row.ts';
 import type { Answered, Call } from '../call.ts';
 

@@ -1,7 +1,7 @@
-import type { PlatformToken } from '../../../shared/access/platform-tokens.ts';
+import type { PlatformToken } from '../../../shared/backends/backend-tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { readAsOf } from '../../../shared/profiles/write/as-of.ts';
-import type { FeedOrder } from '../../../shared/profiles/write/feed.ts';
+import { readAsOf } from '../../../shared/profiles/import/as-of.ts';
+import type { FeedOrder } from '../../../shared/profiles/import/feed.ts';
 
 /** The path to which platforms send profiles. Threads that serve requests answer it themselves (`feed.ts`). */
 export const FEED_PATH = '/manage/v1/profiles';

@@ -1,6 +1,6 @@
-import { type HandedOver, handOver } from '../../../shared/access/hand-over.ts';
 import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { type HandedOver, handOver } from '../../../shared/sign-in/hand-over.ts';
 import { type Answered, type Call, platformTokenOf } from '../call.ts';
 
 /**

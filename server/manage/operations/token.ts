@@ -1,5 +1,5 @@
-import { exchangeCliCode } from '../../../shared/access/cli-codes.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { runInBackground } from '../../portal/background.ts';
 import { tellOfSignIns } from '../../portal/sign-in/telling.ts';
 import type { Answered } from '../call.ts';

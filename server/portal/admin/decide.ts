@@ -1,7 +1,7 @@
-import { beginDecision, consumeAssertion } from '../../../shared/access/assertions.ts';
 import { AppError, type ErrorCode } from '../../../shared/errors.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
+import { beginDecision, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
 import { html } from '../../html.ts';
 import { errorSummary, hiddenField } from '../html/fields.ts';
 import { fieldsOf, type KeyDecision, operationOf, readDecision } from '../passkeys/decision-form.ts';

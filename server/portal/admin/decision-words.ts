@@ -1,5 +1,5 @@
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
 import type { Texts } from '../../../shared/operations/entry.ts';

@@ -1,6 +1,6 @@
-import { readEnrolment } from '../../../shared/access/enrolments.ts';
-import { beginRegistration, register } from '../../../shared/access/registration.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { readEnrolment } from '../../../shared/passkeys/enrolments.ts';
+import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';

@@ -1,10 +1,10 @@
-import { othersDeciding } from '../../../shared/access/deciding.ts';
 import { hasSecret, PLACE_HOLDERS } from '../../../shared/keys/key.ts';
+import { shownKey } from '../../../shared/keys/key-version.ts';
 import { readKey, readOwner } from '../../../shared/keys/record.ts';
-import { shownKey } from '../../../shared/keys/shown.ts';
-import { USAGE_OUTCOMES } from '../../../shared/keys/tally.ts';
+import { USAGE_OUTCOMES } from '../../../shared/keys/usage-outcomes.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
+import { othersDeciding } from '../../../shared/passkeys/pending-decisions.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { attemptStatus } from '../html/attempt.ts';

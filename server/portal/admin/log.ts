@@ -1,4 +1,4 @@
-import { type Decided, isCursor, listDecided } from '../../../shared/access/decided.ts';
+import { type Decided, isCursor, listDecided } from '../../../shared/admins/audit-log.ts';
 import type { KeyEventName } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { detailText } from '../../../shared/keys/history-text.ts';

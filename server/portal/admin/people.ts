@@ -1,4 +1,4 @@
-import { type AdminView, listAdmins, type PasskeyView } from '../../../shared/access/admins.ts';
+import { type AdminView, listAdmins, type PasskeyView } from '../../../shared/admins/admins.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { timeText } from '../html/time.ts';

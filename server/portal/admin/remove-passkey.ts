@@ -1,8 +1,8 @@
-import { findAdmin, viewOf } from '../../../shared/access/admins.ts';
-import { beginDecision, consumeAssertion } from '../../../shared/access/assertions.ts';
-import type { Decision } from '../../../shared/access/decision.ts';
-import { listPasskeys, removePasskey } from '../../../shared/access/passkeys.ts';
+import { findAdmin, viewOf } from '../../../shared/admins/admins.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { beginDecision, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
+import type { Decision } from '../../../shared/passkeys/decision.ts';
+import { listPasskeys, removePasskey } from '../../../shared/passkeys/passkeys.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';

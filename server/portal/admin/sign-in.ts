@@ -1,5 +1,5 @@
-import { beginPasskeySignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';

@@ -1,4 +1,4 @@
-import { type Bounds, boundsInWords } from '../../../shared/keys/input-facts.ts';
+import { type Bounds, boundsInWords } from '../../../shared/keys/fields/input-facts.ts';
 import { type Html, html, raw } from '../../html.ts';
 
 // The parts of forms. Rules are told as hints and kept by the server alone: the browser's own checks are off (novalidate),

@@ -1,6 +1,6 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
 import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
-import type { ListOutput } from '../../../shared/usage/listed.ts';
+import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html } from '../../html.ts';
 import { keyLink, stateTag } from './key-facts.ts';
 import { timeText } from './time.ts';

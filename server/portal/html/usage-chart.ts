@@ -1,4 +1,4 @@
-import { USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/keys/tally.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/keys/usage-outcomes.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';

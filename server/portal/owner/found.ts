@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { endFoundKey } from '../../../shared/keys/found.ts';
+import { endFoundKey } from '../../../shared/keys/life/revoke-leaked.ts';
 import { html } from '../../html.ts';
 import { blockOf } from '../../http/client-address.ts';
 import { publicPath } from '../../http/public-path.ts';

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf } from '../../../shared/keys/input-facts.ts';
-import { KEY_REQUEST } from '../../../shared/keys/input-groups.ts';
-import { readAnswer, typedText } from '../../../shared/keys/input-text.ts';
-import { FIELDS } from '../../../shared/keys/inputs.ts';
-import { checkProfile } from '../../../shared/keys/lifecycle.ts';
-import { prefillFrom } from '../../../shared/keys/successor.ts';
+import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
+import { KEY_REQUEST } from '../../../shared/keys/fields/input-groups.ts';
+import { readAnswer, typedText } from '../../../shared/keys/fields/input-text.ts';
+import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
+import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
+import { prefillFrom } from '../../../shared/keys/life/successor.ts';
 import type { Texts } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { newToken } from '../../../shared/sessions-file/tokens.ts';

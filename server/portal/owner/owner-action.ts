@@ -1,8 +1,8 @@
 import type { Person } from '../../../shared/actor.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
+import { shownKey } from '../../../shared/keys/key-version.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
-import { shownKey } from '../../../shared/keys/shown.ts';
 import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';

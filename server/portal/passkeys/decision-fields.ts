@@ -1,9 +1,9 @@
-import type { Access } from '../../../shared/access/access.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import { type Html, html } from '../../html.ts';
 import { type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';

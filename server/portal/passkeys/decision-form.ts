@@ -1,9 +1,9 @@
-import type { Decision } from '../../../shared/access/decision.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
+import type { Decision } from '../../../shared/passkeys/decision.ts';
 import { type FieldKinds, type Form, oneValue } from '../requests/form.ts';
 import { type FormFields, fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
 import { PASSKEY_FIELD } from './passkey-form.ts';

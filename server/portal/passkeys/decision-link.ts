@@ -1,5 +1,5 @@
 import { faultOf } from '../../../shared/errors.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/input-facts.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';

@@ -1,7 +1,7 @@
-import type { AssertionOptions } from '../../../shared/access/assertions.ts';
-import type { RegistrationOptions } from '../../../shared/access/registration.ts';
-import { relyingPartyOf } from '../../../shared/access/relying-party.ts';
 import { AppError } from '../../../shared/errors.ts';
+import type { AssertionOptions } from '../../../shared/passkeys/assertions.ts';
+import type { RegistrationOptions } from '../../../shared/passkeys/registration.ts';
+import { relyingPartyOf } from '../../../shared/passkeys/relying-party.ts';
 import { type Html, html } from '../../html.ts';
 import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
 import { signInFault } from '../requests/cookies.ts';

@@ -1,6 +1,6 @@
 import type { Person } from '../../../shared/actor.ts';
 import { AppError, isForOperator } from '../../../shared/errors.ts';
-import { faultsIn } from '../../../shared/keys/parse-input.ts';
+import { faultsIn } from '../../../shared/keys/fields/parse-input.ts';
 import { inputFor, type Operation } from '../../../shared/operations/entry.ts';
 import { type Faults, NO_FAULTS } from '../html/fields.ts';
 import { performHere } from './perform.ts';

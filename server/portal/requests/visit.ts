@@ -1,7 +1,7 @@
-import type { Access } from '../../../shared/access/access.ts';
 import type { Person } from '../../../shared/actor.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ErrorDetails } from '../../../shared/refusal.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import type { Html } from '../../html.ts';
 import type { Throttle } from '../../http/throttle.ts';

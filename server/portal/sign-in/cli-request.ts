@@ -1,6 +1,6 @@
-import { CLI_CLIENT_ID, machineName } from '../../../shared/access/cli-client.ts';
-import type { CliConsent } from '../../../shared/access/cli-codes.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { CLI_CLIENT_ID, machineName } from '../../../shared/sign-in/cli-client.ts';
+import type { CliConsent } from '../../../shared/sign-in/cli-codes.ts';
 
 // What a `profilectl` asks for with the address of the page /developers/cli: an authorization request of RFC 6749, section
 // 4.1.1, with the code challenge of RFC 7636 and the loopback address of RFC 8252, section 7.3.

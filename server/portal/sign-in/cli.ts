@@ -1,5 +1,5 @@
-import { makeCliCode } from '../../../shared/access/cli-codes.ts';
-import { showCode } from '../../../shared/access/code-text.ts';
+import { makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
+import { showCode } from '../../../shared/sign-in/code-text.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import { PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { type Html, html } from '../../html.ts';

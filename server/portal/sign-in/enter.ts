@@ -1,5 +1,5 @@
-import { enterHandOver, readHandOver } from '../../../shared/access/hand-over.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { enterHandOver, readHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';

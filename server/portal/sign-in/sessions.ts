@@ -1,5 +1,5 @@
-import { endAllSignIns } from '../../../shared/access/end-all.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
 import type { Listed, Session } from '../../../shared/sign-ins/row.ts';
 import { endSignIn, listSignIns, MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { type Html, html } from '../../html.ts';

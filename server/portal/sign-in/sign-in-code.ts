@@ -1,4 +1,4 @@
-import { enterCode } from '../../../shared/access/codes.ts';
+import { enterCode } from '../../../shared/sign-in/codes.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';

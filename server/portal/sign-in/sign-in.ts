@@ -1,4 +1,4 @@
-import { askCode } from '../../../shared/access/codes.ts';
+import { askCode } from '../../../shared/sign-in/codes.ts';
 import { PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';

@@ -1,5 +1,5 @@
-import { KNOWN_FOR_MS } from '../../../shared/access/known-browsers.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { KNOWN_FOR_MS } from '../../../shared/sign-in/known-browsers.ts';
 import { PERIODS } from '../../../shared/sign-ins/periods.ts';
 import { endSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { removeCookie, setCookie } from '../requests/cookies.ts';

@@ -1,8 +1,8 @@
-import type { Access } from '../../../shared/access/access.ts';
-import { renewSessions } from '../../../shared/access/open.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { SETTLE_MS } from '../../../shared/clock.ts';
 import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { renewSessions } from '../../../shared/sessions-file/open-access.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { runInBackground } from '../background.ts';
 import type { Pages } from '../requests/visit.ts';
 import { tellOfSignIns } from './telling.ts';

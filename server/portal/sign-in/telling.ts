@@ -1,6 +1,6 @@
-import { storeSignInNotices } from '../../../shared/access/untold.ts';
 import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { storeSignInNotices } from '../../../shared/sign-in/sign-in-notices.ts';
 import type { Pages } from '../requests/visit.ts';
 
 /** How long until it is tried again while an import or a VACUUM holds the lock of the database. */

@@ -1,6 +1,6 @@
 import type { Config } from '../../../shared/config/config.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
-import type { Tally } from '../../../shared/keys/tally.ts';
+import type { Tally } from '../../../shared/keys/usage-outcomes.ts';
 import type { SharedLimits } from '../../../shared/limits/threads/worker.ts';
 import type { Counts } from '../../observability/counts.ts';
 import type { Tls } from '../listener.ts';

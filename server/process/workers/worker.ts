@@ -1,6 +1,6 @@
 import { openThreadClock } from '../../../shared/clock.ts';
 import type { Opened } from '../../../shared/db/connect.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';

@@ -24,7 +24,7 @@ export type NoticeAbout =
   | { undeliveredTo: string };
 
 /**
- * Mails without a secret and messages to the webhook, one row a recipient, stored in the transaction that they tell of (`shared/notices/`). A mail is
+ * Mails without a secret and messages to the webhook, one row a recipient, stored in the transaction that they tell of (`shared/outbox/`). A mail is
  * written and addressed when it is sent: neither text nor address is stored, but for what `about` says of those that are
  * not about a key. Most are about a key, some about a profile, and the enrolment of an admin is about neither.
  */

@@ -41,7 +41,7 @@ export const profiles = sqliteTable(
     addressChanges: integer('address_changes').notNull().default(0),
     /**
      * When the row, its names or its links were last written, or confirmed by a platform or a command: lines of a file that
-     * was read before are left out (`shared/profiles/write/newer.ts`). 0 in rows that are older than this column.
+     * was read before are left out (`shared/profiles/edit/newer.ts`). 0 in rows that are older than this column.
      */
     writtenAt: integer('written_at').notNull().default(0),
   },

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSyn
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
-import { readLastDone } from '../../../shared/upkeep/last-done.ts';
+import { readLastDone } from '../../../shared/upkeep/chore-times.ts';
 import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/server-process.ts';

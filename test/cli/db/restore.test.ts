@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { migrate } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { prepareRestore } from '../../../shared/upkeep/restore.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../shared/clock.ts';
-import { lockForVacuum } from '../../../shared/db/import-lock.ts';
+import { lockForVacuum } from '../../../shared/db-files/import-lock.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { ageText } from '../../../cli/age.ts';
 import { keysText } from '../../../cli/keys/print.ts';
-import { rejectKey } from '../../../shared/keys/lifecycle.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';

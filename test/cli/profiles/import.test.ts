@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../../shared/db/open.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { openTerminal } from '../../support/terminal.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import createClient from 'openapi-fetch';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
-import { importProfiles } from '../../../shared/profiles/write/import.ts';
+import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';
 import type { components, paths } from '../../support/api-types.ts';
 import { PROJECT } from '../../support/cli.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { childrenOf } from '../../../cli/serve.ts';
-import { readUses } from '../../../shared/access/token-uses.ts';
+import { readUses } from '../../../shared/backends/token-uses.ts';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
-import { lockForFeed } from '../../../shared/db/import-lock.ts';
-import { FEED_LIMITS } from '../../../shared/profiles/write/feed.ts';
+import { lockForFeed } from '../../../shared/db-files/import-lock.ts';
+import { FEED_LIMITS } from '../../../shared/profiles/import/feed.ts';
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';

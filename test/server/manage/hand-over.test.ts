@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { exchangeCliCode, makeCliCode } from '../../../shared/access/cli-codes.ts';
-import { removeToken } from '../../../shared/access/platform-tokens.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { removeToken } from '../../../shared/backends/backend-tokens.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import { listSignIns, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { createMetrics } from '../../../server/observability/metrics.ts';
-import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
-import { removeAdmin } from '../../../shared/access/admins.ts';
+import { removeAdmin } from '../../../shared/admins/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { adminWorld, signInAdmin } from '../../support/admin-pages.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { stopBackground } from '../../../server/portal/background.ts';
 import { createPages } from '../../../server/portal/pages.ts';
-import { rejectKey } from '../../../shared/keys/lifecycle.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import {

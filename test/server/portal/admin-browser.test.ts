@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../server/portal/background.ts';
-import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
-import { confirmPasskey } from '../../../shared/access/passkeys.ts';
-import { rejectKey } from '../../../shared/keys/lifecycle.ts';
+import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
+import { confirmPasskey } from '../../../shared/passkeys/passkeys.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { adminToSign } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/portal/background.ts';
-import { removeAdmin } from '../../../shared/access/admins.ts';
-import { rejectKey } from '../../../shared/keys/lifecycle.ts';
+import { removeAdmin } from '../../../shared/admins/admins.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { addAdmin, inviteAdmin, listAdmins, unconfirmedPasskey } from '../../../shared/access/admins.ts';
-import { confirmPasskey, listPasskeys } from '../../../shared/access/passkeys.ts';
-import { beginRegistration } from '../../../shared/access/registration.ts';
+import { addAdmin, inviteAdmin, listAdmins, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { rejectKey } from '../../../shared/keys/lifecycle.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { confirmPasskey, listPasskeys } from '../../../shared/passkeys/passkeys.ts';
+import { beginRegistration } from '../../../shared/passkeys/registration.ts';
 import { onBox } from '../../support/actors.ts';
 import {
   adminWorld,

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createPages } from '../../../server/portal/pages.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
-import { handOver } from '../../../shared/access/hand-over.ts';
+import { handOver } from '../../../shared/sign-in/hand-over.ts';
 import { countingCodes, openerFor, testAccess } from '../../support/access.ts';
 import { type OpenPage, startBrowser } from '../../support/browser.ts';
 import { testCertificate } from '../../support/certificates.ts';

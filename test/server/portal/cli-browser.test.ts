@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../server/portal/background.ts';
-import { exchangeCliCode } from '../../../shared/access/cli-codes.ts';
+import { exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT } from '../../support/access.ts';
 import { type OpenPage, type Size, startBrowser } from '../../support/browser.ts';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { removeAdmin } from '../../../shared/access/admins.ts';
-import { closeAccess, openAccess } from '../../../shared/access/open.ts';
+import { removeAdmin } from '../../../shared/admins/admins.ts';
+import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import { onBox } from '../../support/actors.ts';
 import { enrol, signIn } from '../../support/admins.ts';
 import { type OpenPage, startBrowser } from '../../support/browser.ts';

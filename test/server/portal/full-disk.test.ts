@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createPages } from '../../../server/portal/pages.ts';
-import { beginPasskeySignIn } from '../../../shared/access/assertions.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
 import { emptyLog } from '../../../shared/sessions-file/sessions-file.ts';
 import { countingCodes, testAccess } from '../../support/access.ts';
 import { importLines } from '../../support/import.ts';

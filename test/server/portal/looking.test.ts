@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { performAndSend } from '../../../cli/keys/here.ts';
-import { expireKeys } from '../../../shared/keys/expire.ts';
+import { expireKeys } from '../../../shared/keys/life/expire.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { get } from '../../support/http.ts';

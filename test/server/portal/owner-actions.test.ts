@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyState } from '../../../shared/db/key-columns.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
-import { changeKey } from '../../../shared/keys/change.ts';
+import { changeKey } from '../../../shared/keys/life/change.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { DECISIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';

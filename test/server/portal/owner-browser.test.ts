@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../server/portal/background.ts';
 import { approveKey } from '../../../shared/approval/approve.ts';
-import { rejectKey } from '../../../shared/keys/lifecycle.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../support/actors.ts';
 import { type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
 import { hasChromium } from '../../support/chromium.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { stateInWords } from '../../../server/portal/owner/key-state.ts';
 import { approveKey } from '../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { changeKey } from '../../../shared/keys/change.ts';
+import { changeKey } from '../../../shared/keys/life/change.ts';
 import { keyHistory } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';

@@ -9,7 +9,7 @@ import { createPortal, type PortalParts } from '../../../server/process/portal.t
 import { startWaking } from '../../../server/process/waking.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { write } from '../../../shared/db/write.ts';
-import { addSignInNotice } from '../../../shared/notices/people.ts';
+import { addSignInNotice } from '../../../shared/outbox/people.ts';
 import {
   closeSessionsFile,
   openSessionsFile,

@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { startSweeping } from '../../../server/portal/sign-in/sweeping.ts';
-import { askCode } from '../../../shared/access/codes.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { askCode } from '../../../shared/sign-in/codes.ts';
 import { CLIENT } from '../../support/access.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { startServer } from '../../../server/main.ts';
 import type { RunningServer } from '../../../server/process/running-server.ts';
-import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyUsage } from '../../../shared/usage/usage-view.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, type LogLine } from '../../support/http.ts';

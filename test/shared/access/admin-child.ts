@@ -1,7 +1,7 @@
-import { addAdmin, inviteAdmin } from '../../../shared/access/admins.ts';
+import { addAdmin, inviteAdmin } from '../../../shared/admins/admins.ts';
 import { readConfig } from '../../../shared/config/config.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';

@@ -1,9 +1,9 @@
-import { consumeAssertion, signInByPasskey } from '../../../shared/access/assertions.ts';
 import { readConfig } from '../../../shared/config/config.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { consumeAssertion, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 
 // A process of its own that sends an assertion: its arguments are the database and, as JSON, the assertion with the admin and

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { addAdmin, inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
+import { addAdmin, inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
+import { shownKey } from '../../../shared/keys/key-version.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import {
   beginDecision,
   beginPasskeySignIn,
   consumeAssertion,
   signInByPasskey,
-} from '../../../shared/access/assertions.ts';
-import { type Decision, decisionText } from '../../../shared/access/decision.ts';
-import { beginRegistration } from '../../../shared/access/registration.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { shownKey } from '../../../shared/keys/shown.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
+} from '../../../shared/passkeys/assertions.ts';
+import { type Decision, decisionText } from '../../../shared/passkeys/decision.ts';
+import { beginRegistration } from '../../../shared/passkeys/registration.ts';
 import { openSessionsFile, removeSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { MOST_CHALLENGES } from '../../../shared/tickets/purposes.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import type { Access } from '../../../shared/access/access.ts';
-import { addAdmin, unconfirmedPasskey } from '../../../shared/access/admins.ts';
-import { beginPasskeySignIn, signInByPasskey } from '../../../shared/access/assertions.ts';
-import { COSE_ALGORITHMS } from '../../../shared/access/passkey-json.ts';
-import { confirmPasskey } from '../../../shared/access/passkeys.ts';
-import { beginRegistration, register } from '../../../shared/access/registration.ts';
+import { addAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
+import { COSE_ALGORITHMS } from '../../../shared/passkeys/passkey-json.ts';
+import { confirmPasskey } from '../../../shared/passkeys/passkeys.ts';
+import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { secretOf } from '../../support/admins.ts';

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { askCode, enterCode } from '../../../shared/access/codes.ts';
-import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
 import {
   closeSessionsFile,
   openSessionsFile,
   removeSessionsFile,
 } from '../../../shared/sessions-file/sessions-file.ts';
+import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { endSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';

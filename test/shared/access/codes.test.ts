@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import type { Access } from '../../../shared/access/access.ts';
-import { newCode, readCode, showCode } from '../../../shared/access/code-text.ts';
-import { askCode, type Entered, enterCode } from '../../../shared/access/codes.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { systemRandom } from '../../../shared/random.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { newCode, readCode, showCode } from '../../../shared/sign-in/code-text.ts';
+import { askCode, type Entered, enterCode } from '../../../shared/sign-in/codes.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { addAdmin } from '../../../shared/access/admins.ts';
-import { type Decided, listDecided } from '../../../shared/access/decided.ts';
+import { addAdmin } from '../../../shared/admins/admins.ts';
+import { type Decided, listDecided } from '../../../shared/admins/audit-log.ts';
 import { testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';

@@ -1,8 +1,8 @@
-import { enterCode } from '../../../shared/access/codes.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { enterCode } from '../../../shared/sign-in/codes.ts';
 import { CLIENT } from '../../support/access.ts';
 import { testConfig } from '../../support/world.ts';
 

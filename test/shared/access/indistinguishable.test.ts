@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Access } from '../../../shared/access/access.ts';
-import { type Ask, askCode, enterCode } from '../../../shared/access/codes.ts';
 import type { Sqlite } from '../../../shared/db/connect.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { type Ask, askCode, enterCode } from '../../../shared/sign-in/codes.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/access.ts';
 import { importLines } from '../../support/import.ts';
 import { testClock } from '../../support/world.ts';

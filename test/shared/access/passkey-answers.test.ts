@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Credential, checkAssertion, checkRegistration } from '../../../shared/access/passkey-answers.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { type Credential, checkAssertion, checkRegistration } from '../../../shared/passkeys/passkey-answers.ts';
 import {
   type Assertion,
   type Registration,
   readAssertion,
   readRegistration,
-} from '../../../shared/access/passkey-json.ts';
-import { isDer } from '../../../shared/access/passkey-keys.ts';
-import { AppError } from '../../../shared/errors.ts';
+} from '../../../shared/passkeys/passkey-json.ts';
+import { isDer } from '../../../shared/passkeys/passkey-keys.ts';
 import passkeysOfBefore from '../../fixtures/passkeys.json' with { type: 'json' };
 import {
   type Authenticator,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { addToken, ERASE_LIMIT, removeToken } from '../../../shared/access/platform-tokens.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
-import { noteTokenUse, readUses } from '../../../shared/access/token-uses.ts';
+import { addToken, ERASE_LIMIT, removeToken } from '../../../shared/backends/backend-tokens.ts';
+import { noteTokenUse, readUses } from '../../../shared/backends/token-uses.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { testClock } from '../../support/world.ts';

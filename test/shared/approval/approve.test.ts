@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { approveKey } from '../../../shared/approval/approve.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { rejectKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { isDatabaseFile } from '../../../shared/db/database-files.ts';
+import { isDatabaseFile } from '../../../shared/db-files/database-files.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/server-process.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
-import { keepQuery } from '../../../shared/db/kept-query.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
+import { keepQuery } from '../../../shared/db/prepared-query.ts';
 import { profiles } from '../../../shared/db/schema/profiles.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { write } from '../../../shared/db/write.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'bun:test';
 import { cpSync, linkSync, readdirSync, readFileSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { openFile } from '../../../shared/db/connect.ts';
-import { looseModes } from '../../../shared/db/loose-modes.ts';
 import { migrate, schemaState } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS, type Migration } from '../../../shared/db/migrations.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
-import { isServed, lockForServing } from '../../../shared/db/serving.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { write } from '../../../shared/db/write.ts';
+import { looseModes } from '../../../shared/db-files/loose-modes.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { isServed, lockForServing } from '../../../shared/db-files/serving.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { tempFolder } from '../../support/world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
-import { openDatabase } from '../../../shared/db/open.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
 import { onBox } from '../../support/actors.ts';
 import { type Finished, profilectl } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { effectsOfPlatform, type PlatformLimits } from '../../../shared/erasure/platform-effects.ts';
+import { effectsOfPlatform, type PlatformLimits } from '../../../shared/erasure/feed-policy.ts';
 import { exportText, importLines } from '../../support/import.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

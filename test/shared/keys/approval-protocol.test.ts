@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type Approvable, closingResult, decideBegin, mayActivate } from '../../../shared/keys/approval.ts';
 import { canMove, MOVES } from '../../../shared/keys/key.ts';
+import { type Approvable, closingResult, decideBegin, mayActivate } from '../../../shared/keys/life/approval.ts';
 
 // Every interleaving of several approvers, somebody who withdraws, rejects or revokes, crashes, lost acknowledgements
 // and leases that run out, on the pure decisions that the product takes. A step is one transaction, or one outcome of

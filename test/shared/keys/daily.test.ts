@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { exitCodeOf, refusalOf } from '../../../shared/errors.ts';
-import { editKey, requestKey, withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import { editKey, requestKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
-import { openDatabase } from '../../../shared/db/open.ts';
-import { expireKeys } from '../../../shared/keys/expire.ts';
-import { editKey, revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { expireKeys } from '../../../shared/keys/life/expire.ts';
+import { editKey, revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';

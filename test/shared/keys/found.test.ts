@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { endFoundKey } from '../../../shared/keys/found.ts';
+import { endFoundKey } from '../../../shared/keys/life/revoke-leaked.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { issue, mails, request } from '../../support/keys.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
-import type { ListInput } from '../../../shared/keys/input-groups.ts';
-import { withdrawKey } from '../../../shared/keys/lifecycle.ts';
+import type { ListInput } from '../../../shared/keys/fields/input-groups.ts';
+import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';

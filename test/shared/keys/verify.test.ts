@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { openDatabase } from '../../../shared/db/open.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { showKey } from '../../../shared/keys/view.ts';

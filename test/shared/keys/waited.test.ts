@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { approveKey } from '../../../shared/approval/approve.ts';
 import { APPROVAL_LEASE_MS } from '../../../shared/deps.ts';
-import { requestKey, revokeKey } from '../../../shared/keys/lifecycle.ts';
+import { requestKey, revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { DESCRIPTION, issue, mails, request, waitingForLock } from '../../support/keys.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockForServing } from '../../../shared/db/serving.ts';
+import { lockForServing } from '../../../shared/db-files/serving.ts';
 import { quotaPath, readRemadeAt } from '../../../shared/limits/file/store.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { getTableColumns } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { links, profiles } from '../../../shared/db/schema/profiles.ts';
+import { parseLine } from '../../../shared/profiles/edit/line.ts';
 import { exportProfile } from '../../../shared/profiles/export.ts';
 import { COLUMN_LIST, FIELD_LIST, LINK_LIST } from '../../../shared/profiles/field-values.ts';
-import { parseLine } from '../../../shared/profiles/write/line.ts';
 import { importLines } from '../../support/import.ts';
 import { testDeps } from '../../support/world.ts';
 

@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { askCode } from '../../../shared/access/codes.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { looseModes } from '../../../shared/db/loose-modes.ts';
+import { looseModes } from '../../../shared/db-files/loose-modes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import {
   closeSessionsFile,
@@ -14,6 +12,8 @@ import {
   sessionsPath,
 } from '../../../shared/sessions-file/sessions-file.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { askCode } from '../../../shared/sign-in/codes.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';

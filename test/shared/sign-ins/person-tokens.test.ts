@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import type { Access } from '../../../shared/access/access.ts';
-import { inviteAdmin, removeAdmin } from '../../../shared/access/admins.ts';
-import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
+import { inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import {
   beginSignIn,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
-import type { Access } from '../../../shared/access/access.ts';
-import { endAllSignIns } from '../../../shared/access/end-all.ts';
-import { enterHandOver } from '../../../shared/access/hand-over.ts';
-import { isKnownBrowser } from '../../../shared/access/known-browsers.ts';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Binding, Signed } from '../../../shared/sessions-file/whose.ts';
+import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
+import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
+import { isKnownBrowser } from '../../../shared/sign-in/known-browsers.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign, readBinding } from '../../../shared/sign-ins/binding.ts';
 import { PERIODS } from '../../../shared/sign-ins/periods.ts';
 import {

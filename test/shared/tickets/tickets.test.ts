@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { sweepSessions } from '../../../shared/access/sweep.ts';
 import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
 import type { Purpose } from '../../../shared/sessions-file/schema.ts';
 import { tickets } from '../../../shared/sessions-file/schema.ts';
@@ -7,6 +6,7 @@ import { writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { isAnyOf } from '../../../shared/sessions-file/whose.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { PURPOSES, purposesWith, rulesOf } from '../../../shared/tickets/purposes.ts';
 import { endTickets, findTicket, makeTicket, readTicket, useTicket } from '../../../shared/tickets/tickets.ts';
 import { testAccess } from '../../support/access.ts';

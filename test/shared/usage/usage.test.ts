@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, rmSync } from 'node:fs';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
-import { USAGE_DAYS } from '../../../shared/keys/tally.ts';
+import { USAGE_DAYS } from '../../../shared/keys/usage-outcomes.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { closeUsage, openUsage, saveUsage } from '../../../shared/usage/usage.ts';
 import { countUsage, dayOf } from '../../../shared/usage/usage-counter.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bodyOf, type Part } from '../../../../shared/profiles/read/body.ts';
+import { bodyOf, type Part } from '../../../../shared/profiles/lookup/body.ts';
 import { rounds } from '../../../support/rounds.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 }).map((part) => part.toWellFormed());

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createBoundedCache } from '../../../../shared/profiles/read/bounded-cache.ts';
+import { createBoundedCache } from '../../../../shared/profiles/lookup/bounded-cache.ts';
 
 test('what it holds is what was set last, never more than its bytes, and what was just asked for stays', () => {
   const step = fc.record({

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createProfileCounter } from '../../../../shared/profiles/read/count.ts';
+import { createProfileCounter } from '../../../../shared/profiles/count.ts';
 import { testDeps } from '../../../support/world.ts';
 
 test('a count is exact over many pieces, and other work goes on between them', async () => {

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BOARD_SIZE } from '../../../../shared/profiles/read/board-bounds.ts';
-import type { CachedProfile } from '../../../../shared/profiles/read/cache.ts';
-import { type BoardPage, boardIn, type Order, READ_ORDER } from '../../../../shared/profiles/read/leaderboard.ts';
+import { BOARD_SIZE } from '../../../../shared/profiles/leaderboard/board-bounds.ts';
+import {
+  type BoardPage,
+  boardIn,
+  type Order,
+  READ_ORDER,
+} from '../../../../shared/profiles/leaderboard/leaderboard.ts';
+import type { CachedProfile } from '../../../../shared/profiles/lookup/cache.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { rounds } from '../../../support/rounds.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { openDatabase } from '../../../../shared/db/open.ts';
 import { links } from '../../../../shared/db/schema/profiles.ts';
-import type { Way } from '../../../../shared/profiles/read/lookup.ts';
+import { openDatabase } from '../../../../shared/db-files/open.ts';
+import type { Way } from '../../../../shared/profiles/lookup/lookup.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { testDeps } from '../../../support/world.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { links } from '../../../../shared/db/schema/profiles.ts';
 import type { StoredLink } from '../../../../shared/profiles/field-values.ts';
-import type { Way } from '../../../../shared/profiles/read/lookup.ts';
+import type { Way } from '../../../../shared/profiles/lookup/lookup.ts';
 
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';

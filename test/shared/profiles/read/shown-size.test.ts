@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { oversizedIds } from '../../../../shared/profiles/read/shown-size.ts';
+import { oversizedIds } from '../../../../shared/profiles/lookup/public-size.ts';
 import { changeByHand, exportText, importLines } from '../../../support/import.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
-import { effectsOfPlatform } from '../../../../shared/erasure/platform-effects.ts';
+import { effectsOfPlatform } from '../../../../shared/erasure/feed-policy.ts';
 import { onBox } from '../../../support/actors.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
 import { storedProfiles } from '../../../support/import-model.ts';

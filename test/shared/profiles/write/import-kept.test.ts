@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { withAlias } from '../../../../shared/profiles/edit/change.ts';
 import { exportProfile } from '../../../../shared/profiles/export.ts';
 import type { ExportedProfile } from '../../../../shared/profiles/field-values.ts';
-import { withAlias } from '../../../../shared/profiles/write/change.ts';
 import { changeByHand, importLines, namesById } from '../../../support/import.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { checkBeginning, openSource } from '../../../../shared/profiles/write/import-source.ts';
-import { formatFault } from '../../../../shared/profiles/write/source-format.ts';
+import { checkBeginning, openSource } from '../../../../shared/profiles/import/import-source.ts';
+import { formatFault } from '../../../../shared/profiles/import/source-format.ts';
 import { importLines, jsonLines } from '../../../support/import.ts';
 import { testDeps } from '../../../support/world.ts';
 

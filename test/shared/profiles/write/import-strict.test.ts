@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
-import { importProfiles } from '../../../../shared/profiles/write/import.ts';
+import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { onBox } from '../../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
 import { testDeps } from '../../../support/world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { jsonFaultAt } from '../../../../shared/profiles/write/json-fault.ts';
+import { jsonFaultAt } from '../../../../shared/profiles/edit/json-fault.ts';
 import { rounds } from '../../../support/rounds.ts';
 
 describe('the place of a fault in JSON', () => {

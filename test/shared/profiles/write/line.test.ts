@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseIsoTime } from '../../../../shared/iso-time.ts';
-import { type ProfileLine, parseLine } from '../../../../shared/profiles/write/line.ts';
+import { type ProfileLine, parseLine } from '../../../../shared/profiles/edit/line.ts';
 
 function read(fields: object): ProfileLine {
   const parsed = parseLine(JSON.stringify({ id: 7, username: 'Ada', ...fields }), false);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { AppError } from '../../../../shared/errors.ts';
+import { isUnsafeLink } from '../../../../shared/profiles/edit/link-scheme.ts';
 import { exportProfile } from '../../../../shared/profiles/export.ts';
-import { isUnsafeLink } from '../../../../shared/profiles/write/link-scheme.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
 import { testDeps } from '../../../support/world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
-import { importProfiles } from '../../../../shared/profiles/write/import.ts';
-import type { PruneOptions } from '../../../../shared/profiles/write/prune.ts';
+import { importProfiles } from '../../../../shared/profiles/import/import.ts';
+import type { PruneOptions } from '../../../../shared/profiles/import/prune.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { importLines, namesById } from '../../../support/import.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatFault } from '../../../../shared/profiles/write/source-format.ts';
+import { formatFault } from '../../../../shared/profiles/import/source-format.ts';
 import { tempFolder } from '../../../support/world.ts';
 
 const LINES = [

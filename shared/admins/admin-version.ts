@@ -1,0 +1,27 @@
+import { eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { admins } from '../db/schema/people.ts';
+import { listPasskeys } from '../passkeys/passkeys.ts';
+import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown-version.ts';
+
+/** What an operator is shown of an admin: who it is (another one may get the name), and with how many passkeys. */
+function factsOfAdmin(db: Db | Tx, name: string): Facts {
+  const admin = db.select().from(admins).where(eq(admins.name, name)).get();
+  if (admin === undefined) return { admin: [null, 'the admin was removed'] };
+  const held = listPasskeys(db, name).map(({ id, confirmedAt }) => [id, confirmedAt !== null]);
+  return {
+    admin: [admin.id, 'the admin was removed, and another one added under this name'],
+    access: [[admin.generation, held], 'an invitation or a passkey was added, confirmed or ended'],
+  };
+}
+
+/** The state of the admin of this name, as it is stored. */
+export function shownAdmin(db: Db | Tx, name: string): Shown {
+  return shownOf(factsOfAdmin(db, name));
+}
+
+/** Throws `changed_since` where the admin is not any more as an operator was shown. */
+export function refuseUnlikeAdmin(tx: Tx, name: string, by: Actor): void {
+  if (by.kind === 'operator') refuseUnlikeShown(by.shown, `Admin ${name}`, () => factsOfAdmin(tx, name));
+}

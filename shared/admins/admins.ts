@@ -1,0 +1,179 @@
+import { and, asc, eq, isNull } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
+import { isoTime } from '../clock.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { admins, passkeys } from '../db/schema/people.ts';
+import { write } from '../db/write.ts';
+import { AppError } from '../errors.ts';
+import { type Invitation, invite, invitedUntil } from '../passkeys/enrolments.ts';
+import { newGeneration } from '../passkeys/generation.ts';
+import { type Admin, listPasskeys, type Passkey } from '../passkeys/passkeys.ts';
+import { addPeopleEvent } from '../passkeys/people-log.ts';
+import { relyingPartyOf } from '../passkeys/relying-party.ts';
+import { foldName, nameFault } from '../profiles/name.ts';
+import type { Access } from '../sessions-file/access.ts';
+import { refuseUnlikeAdmin } from './admin-version.ts';
+
+// Admins of the Developer Platform, as the operator makes and ends them. Functions throw `busy` where a lock is held for too
+// long, and `refused` with a sentence where something can't be done.
+
+/** A passkey as operators and its owner see it; times are ISO 8601 in UTC. */
+export type PasskeyView = {
+  id: number;
+  name: string;
+  registeredAt: string;
+  /** The client's address. */
+  registeredFrom: string;
+  /** What the browser called itself. */
+  registeredBy: string;
+  confirmedAt: string | null;
+  lastUsedAt: string | null;
+};
+
+/** An admin as operators see it. */
+export type AdminView = {
+  name: string;
+  /** `confirmed` with at least one confirmed passkey; `to be confirmed` with one that waits for it, and no other. */
+  state: 'confirmed' | 'to be confirmed' | 'invited' | 'without passkey';
+  addedAt: string;
+  /** Until when an address works that was printed and not used. */
+  invitedUntil: string | null;
+  passkeys: PasskeyView[];
+};
+
+/**
+ * Adds an admin and makes the address where a passkey is registered. Throws `usage` for a name that can't be one, and
+ * `refused` where one of the same name is there, and where browsers make no passkeys for PUBLIC_URL.
+ */
+export function addAdmin(access: Access, name: string, by: Actor): Invitation {
+  relyingPartyOf(access.config.publicUrl);
+  const fault = nameFault(name);
+  if (fault !== null) throw new AppError('usage', `The name of an admin ${fault}.`);
+  if (lookUp(access.db, name) !== undefined) throw alreadyThere(name);
+  const generation = newGeneration(access.random);
+  // First the address: without the admin it is worth nothing.
+  const invitation = invite(access, name, generation);
+  write(access.db, (tx) => {
+    if (lookUp(tx, name) !== undefined) throw alreadyThere(name);
+    const atMs = access.clock.nowMs();
+    const userHandle = Buffer.from(access.random(32));
+    tx.insert(admins)
+      .values({ name, folded: foldName(name), generation, userHandle, addedAt: atMs })
+      .run();
+    addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'admin', name });
+  });
+  return invitation;
+}
+
+/**
+ * Ends an admin's sessions, tokens and older addresses, and the passkeys unless they are kept (one that was never
+ * confirmed is not), and makes a new address. Returns how many passkeys ended. Throws `changed_since` where the admin is not
+ * as `by` was shown.
+ */
+export function inviteAdmin(
+  access: Access,
+  name: string,
+  { keepPasskeys }: { keepPasskeys: boolean },
+  by: Actor,
+): Invitation & { endedPasskeys: number } {
+  relyingPartyOf(access.config.publicUrl);
+  const generation = newGeneration(access.random);
+  const { name: stored } = findAdmin(access.db, name);
+  const invitation = invite(access, stored, generation);
+  const endedPasskeys = write(access.db, (tx) => {
+    refuseUnlikeAdmin(tx, stored, by);
+    const admin = findAdmin(tx, name);
+    const isEnded = and(eq(passkeys.adminId, admin.id), keepPasskeys ? isNull(passkeys.confirmedAt) : undefined);
+    const ended = tx.delete(passkeys).where(isEnded).returning({ id: passkeys.id }).all().length;
+    tx.update(admins).set({ generation }).where(eq(admins.id, admin.id)).run();
+    const detail = { endedPasskeys: ended };
+    const atMs = access.clock.nowMs();
+    addPeopleEvent(tx, { atMs, by, event: 'invited', kind: 'admin', name: admin.name, detail });
+    return ended;
+  });
+  return { ...invitation, endedPasskeys };
+}
+
+/** Removes an admin with passkeys, sessions and addresses. Returns how many passkeys ended. Throws `changed_since` as above. */
+export function removeAdmin(access: Access, name: string, by: Actor): { endedPasskeys: number } {
+  const { name: stored } = findAdmin(access.db, name);
+  return write(access.db, (tx) => {
+    refuseUnlikeAdmin(tx, stored, by);
+    const admin = findAdmin(tx, name);
+    const ended = tx.delete(passkeys).where(eq(passkeys.adminId, admin.id)).returning({ id: passkeys.id }).all().length;
+    tx.delete(admins).where(eq(admins.id, admin.id)).run();
+    const detail = { endedPasskeys: ended };
+    const atMs = access.clock.nowMs();
+    addPeopleEvent(tx, { atMs, by, event: 'removed', kind: 'admin', name: admin.name, detail });
+    return { endedPasskeys: ended };
+  });
+}
+
+/** The passkey of this admin that waits to be confirmed. Throws `refused` where none does, saying what comes first. */
+export function unconfirmedPasskey(access: Access, name: string): { name: string; passkey: PasskeyView } {
+  const admin = findAdmin(access.db, name);
+  const passkey = listPasskeys(access.db, admin.name).find(({ confirmedAt }) => confirmedAt === null);
+  if (passkey !== undefined) return { name: admin.name, passkey: viewOf(passkey) };
+  const until = invitedUntil(access, admin);
+  const next =
+    until === null
+      ? `"profilectl admins invite ${admin.name}" prints an address to register one at.`
+      : `Its address was not used so far, and works until ${isoTime(until)}.`;
+  throw new AppError('refused', `No passkey of ${admin.name} waits to be confirmed. ${next}`);
+}
+
+/** All admins, the oldest first. */
+export function listAdmins(access: Access): AdminView[] {
+  const rows = access.db.select().from(admins).orderBy(asc(admins.id)).all();
+  return rows.map((admin) => {
+    const views = listPasskeys(access.db, admin.name).map(viewOf);
+    const until = invitedUntil(access, admin);
+    return {
+      name: admin.name,
+      state: stateOf(views, until !== null),
+      addedAt: isoTime(admin.addedAt),
+      invitedUntil: until === null ? null : isoTime(until),
+      passkeys: views,
+    };
+  });
+}
+
+/** The admin that a name leads to, however it is spelled. Throws `refused`. */
+export function findAdmin(db: Db | Tx, name: string): Admin {
+  const found = lookUp(db, name);
+  if (found === undefined) throw new AppError('refused', `There is no admin ${name}.`);
+  return found;
+}
+
+/** A passkey as it is shown. */
+export function viewOf(passkey: Passkey): PasskeyView {
+  const { id, name, registeredAt, registeredFrom, registeredBy, confirmedAt, lastUsedAt } = passkey;
+  const time = (ms: number | null) => (ms === null ? null : isoTime(ms));
+  return {
+    id,
+    name,
+    registeredAt: isoTime(registeredAt),
+    registeredFrom,
+    registeredBy,
+    confirmedAt: time(confirmedAt),
+    lastUsedAt: time(lastUsedAt),
+  };
+}
+
+function stateOf(views: readonly PasskeyView[], isInvited: boolean): AdminView['state'] {
+  if (views.some(({ confirmedAt }) => confirmedAt !== null)) return 'confirmed';
+  if (views.length > 0) return 'to be confirmed';
+  return isInvited ? 'invited' : 'without passkey';
+}
+
+function lookUp(db: Db | Tx, name: string): Admin | undefined {
+  return db
+    .select()
+    .from(admins)
+    .where(eq(admins.folded, foldName(name)))
+    .get();
+}
+
+function alreadyThere(name: string): AppError {
+  return new AppError('refused', `There is an admin ${name} already; "profilectl admins invite" makes a new address.`);
+}

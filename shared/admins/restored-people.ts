@@ -1,0 +1,107 @@
+import { eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
+import { hasColumn } from '../db/catalog.ts';
+import type { Db, Sqlite } from '../db/connect.ts';
+import { admins, passkeys, platformTokens } from '../db/schema/people.ts';
+import { withTables } from '../db/tables.ts';
+import { write } from '../db/write.ts';
+import { addPeopleEvent } from '../passkeys/people-log.ts';
+
+/**
+ * Who is in a backup and not in the database that it replaces: admins, passkeys of admins who are in both, and tokens of
+ * platforms. They may have been removed since the backup was made.
+ */
+export type RestoredPeople = {
+  admins: string[];
+  passkeys: { admin: string; name: string }[];
+  tokens: { name: string; identifier: string }[];
+};
+
+/** Whether they are put in, and who decides that, at which time. */
+export type PeopleDecision = { isPutIn: boolean; by: Actor; atMs: number };
+
+/** The people of a database, by the bytes that their passkeys and tokens are known by, in hexadecimal. */
+export type KnownPeople = { admins: ReadonlySet<string>; passkeys: ReadonlySet<string>; tokens: ReadonlySet<string> };
+
+/** Nobody: the people of a database that is missing or damaged. */
+export const NOBODY: KnownPeople = { admins: new Set(), passkeys: new Set(), tokens: new Set() };
+
+/** Reads who is in a database; nobody is in one of an older schema. Throws what SQLite throws. */
+export function readPeople(sqlite: Sqlite): KnownPeople {
+  if (!hasPeople(sqlite)) return NOBODY;
+  const db = withTables({ $client: sqlite });
+  const known = (rows: { bytes: Buffer }[]) => new Set(rows.map(({ bytes }) => bytes.toString('hex')));
+  return {
+    admins: known(db.select({ bytes: admins.userHandle }).from(admins).all()),
+    passkeys: known(db.select({ bytes: passkeys.credentialId }).from(passkeys).all()),
+    tokens: hasTokens(sqlite)
+      ? known(db.select({ bytes: platformTokens.tokenHash }).from(platformTokens).all())
+      : new Set(),
+  };
+}
+
+/**
+ * Finds those people in the copy of a backup, before it takes the place of the database, which has the people `known`.
+ * Takes them out of the copy unless they are put in. Either is written to the log in the copy. Throws what SQLite throws.
+ */
+export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleDecision): RestoredPeople {
+  const found: RestoredPeople = { admins: [], passkeys: [], tokens: [] };
+  // A copy of an older schema has no people.
+  if (!hasPeople(copy)) return found;
+  const db = withTables({ $client: copy });
+  const { isPutIn, by, atMs } = decision;
+  const event = eventOf(decision);
+  if (hasTokens(copy)) settleTokens(db, known, decision, found);
+  const rows = db.select().from(admins).orderBy(admins.id).all();
+  const held = db.select().from(passkeys).orderBy(passkeys.id).all();
+  const newAdmins = rows.filter(({ userHandle }) => !known.admins.has(userHandle.toString('hex')));
+  const newPasskeys = held.filter(({ credentialId }) => !known.passkeys.has(credentialId.toString('hex')));
+  if (newAdmins.length + newPasskeys.length === 0) return found;
+  write(db, (tx) => {
+    for (const { id, name } of newAdmins) {
+      found.admins.push(name);
+      if (!isPutIn) {
+        tx.delete(passkeys).where(eq(passkeys.adminId, id)).run();
+        tx.delete(admins).where(eq(admins.id, id)).run();
+      }
+      addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name });
+    }
+    for (const { id, adminId, name } of newPasskeys) {
+      // Those of an admin who is not known either went with him.
+      if (newAdmins.some((one) => one.id === adminId)) continue;
+      const admin = rows.find((one) => one.id === adminId)?.name ?? '';
+      found.passkeys.push({ admin, name });
+      if (!isPutIn) tx.delete(passkeys).where(eq(passkeys.id, id)).run();
+      addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name: admin, detail: { passkey: name } });
+    }
+  });
+  return found;
+}
+
+function eventOf({ isPutIn }: PeopleDecision): 'put in by a restore' | 'left out of a restore' {
+  return isPutIn ? 'put in by a restore' : 'left out of a restore';
+}
+
+/** Does the same for tokens of platforms, which a copy of an older schema has not. */
+function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, found: RestoredPeople): void {
+  const rows = db.select().from(platformTokens).orderBy(platformTokens.addedAt).all();
+  const newTokens = rows.filter(({ tokenHash }) => !known.tokens.has(tokenHash.toString('hex')));
+  if (newTokens.length === 0) return;
+  const { isPutIn, by, atMs } = decision;
+  write(db, (tx) => {
+    for (const { identifier, name } of newTokens) {
+      found.tokens.push({ name, identifier });
+      if (!isPutIn) tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).run();
+      const detail = { token: identifier };
+      addPeopleEvent(tx, { atMs, by, event: eventOf(decision), kind: 'platform', name, detail });
+    }
+  });
+}
+
+function hasPeople(sqlite: Sqlite): boolean {
+  return hasColumn(sqlite, 'people_events', 'id');
+}
+
+function hasTokens(sqlite: Sqlite): boolean {
+  return hasColumn(sqlite, 'platform_tokens', 'token_hash');
+}

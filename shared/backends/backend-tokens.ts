@@ -1,0 +1,185 @@
+import { and, asc, eq } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
+import { isoTime } from '../clock.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { PLATFORM_RIGHTS, type PlatformRight } from '../db/people-columns.ts';
+import { platformTokens } from '../db/schema/people.ts';
+import { write } from '../db/write.ts';
+import { AppError } from '../errors.ts';
+import { addPeopleEvent } from '../passkeys/people-log.ts';
+import { foldName, nameFault } from '../profiles/name.ts';
+import type { Access } from '../sessions-file/access.ts';
+import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
+import { endOpenedBy } from '../sign-in/end-all.ts';
+import type { EndedSignIns } from '../sign-ins/sign-ins.ts';
+import { newTokenText, readTokenText } from '../sign-ins/token-text.ts';
+import { readUses } from './token-uses.ts';
+
+// Tokens of backends, as the operator makes and ends them, and as a request shows them. Functions throw `busy` where a lock
+// is held for too long, and `refused` with a sentence where something can't be done.
+
+/** So many tokens may be under one name: the next one is made before the last one ends. */
+const MOST_OF_A_NAME = 2;
+
+/** How many profiles a platform may erase on a day unless the operator says otherwise, and the most that can be said. */
+export const ERASE_LIMIT = { default: 1_000, most: 1_000_000_000 } as const;
+
+/** What a token is to be. */
+export type NewToken = {
+  name: string;
+  rights: readonly string[];
+  /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
+  isWithoutAddress: boolean;
+  /** How many profiles it may erase on a day (UTC). */
+  eraseLimit: number;
+};
+
+/** A token as it is shown; times are ISO 8601 in UTC. */
+export type TokenView = {
+  identifier: string;
+  name: string;
+  rights: PlatformRight[];
+  withoutAddress: boolean;
+  eraseLimit: number;
+  addedAt: string;
+  /** Null where it was never used, and to the minute. */
+  lastUsedAt: string | null;
+};
+
+/** A token that a request has shown: who sends it, and what it may do. */
+export type PlatformToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'eraseLimit'> & {
+  isWithoutAddress: boolean;
+};
+
+/**
+ * Adds a token for a backend. The token itself is returned this once and stored nowhere. Throws `usage` for a name that
+ * can't be one, for rights that there are not and for a limit out of bounds, and `refused` where two tokens are under the name.
+ */
+export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView & { token: string } {
+  const { name, isWithoutAddress, eraseLimit } = wanted;
+  const rights = checkNewToken(wanted);
+  const { token, identifier } = newTokenText('plp', access.random);
+  const folded = foldName(name);
+  const tokenHash = Buffer.from(hashOf(token));
+  const row = write(access.db, (tx) => {
+    const atMs = access.clock.nowMs();
+    const held = tx.select().from(platformTokens).where(eq(platformTokens.folded, folded)).all();
+    if (held.length >= MOST_OF_A_NAME) {
+      const which = held.map((one) => one.identifier).join(' and ');
+      const sentence = `${name} has two tokens already, ${which}; "profilectl tokens remove" ends one of them.`;
+      throw new AppError('refused', sentence);
+    }
+    const added = { identifier, name, folded, tokenHash, rights, isWithoutAddress, eraseLimit, addedAt: atMs };
+    tx.insert(platformTokens).values(added).run();
+    const detail = { token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
+    addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'platform', name, detail });
+    return added;
+  });
+  return { ...viewOf(row, null), token };
+}
+
+function checkNewToken({ name, rights, eraseLimit }: NewToken): PlatformRight[] {
+  const fault = nameFault(name);
+  if (fault !== null) throw new AppError('usage', `The name of a platform ${fault}.`);
+  const known = PLATFORM_RIGHTS.filter((right) => rights.includes(right));
+  if (known.length === 0 || rights.some((right) => !(PLATFORM_RIGHTS as readonly string[]).includes(right))) {
+    throw new AppError('usage', `--right must be ${PLATFORM_RIGHTS.join(' or ')}; give it twice for both.`);
+  }
+  if (!Number.isInteger(eraseLimit) || eraseLimit < 0 || eraseLimit > ERASE_LIMIT.most) {
+    throw new AppError('usage', `--erase-limit must be a whole number from 0 to ${ERASE_LIMIT.most}.`);
+  }
+  return known;
+}
+
+/** All tokens, the oldest first. */
+export function listTokens({ db, sessions }: Access): TokenView[] {
+  const uses = readUses(sessions);
+  return db
+    .select()
+    .from(platformTokens)
+    .orderBy(asc(platformTokens.addedAt), asc(platformTokens.identifier))
+    .all()
+    .map((row) => viewOf(row, uses.get(row.identifier) ?? null));
+}
+
+/** The identifiers and names of tokens, for completion. */
+export function tokenNames(db: Db): { identifier: string; name: string }[] {
+  const { identifier, name } = platformTokens;
+  return db.select({ identifier, name }).from(platformTokens).orderBy(asc(platformTokens.addedAt)).all();
+}
+
+/**
+ * The token that an identifier names, or a name that has only one. Throws `refused` where there is none, and where a name
+ * has two.
+ */
+export function findToken(access: Access, named: string): TokenView {
+  const all = listTokens(access);
+  const byIdentifier = all.find(({ identifier }) => identifier === named);
+  if (byIdentifier !== undefined) return byIdentifier;
+  const [first, second] = all.filter(({ name }) => foldName(name) === foldName(named));
+  if (first === undefined) throw noSuchToken(named);
+  if (second === undefined) return first;
+  const which = `${first.identifier}, the older one, or ${second.identifier}`;
+  throw new AppError('refused', `${first.name} has two tokens; name one of them: ${which}.`);
+}
+
+/**
+ * Ends a token, by its identifier: from then on no request gets in with it, nor by an address, a session or a login of
+ * `profilectl` that a hand-over with it led to. Returns how many of the latter two ended; null where that could not be
+ * stored yet, which the next sweep does.
+ */
+export function removeToken(access: Access, identifier: string, by: Actor): EndedSignIns | null {
+  write(access.db, (tx) => {
+    const [removed] = tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).returning().all();
+    if (removed === undefined) throw noSuchToken(identifier);
+    addPeopleEvent(tx, {
+      atMs: access.clock.nowMs(),
+      by,
+      event: 'removed',
+      kind: 'platform',
+      name: removed.name,
+      detail: { token: identifier },
+    });
+  });
+  try {
+    return endOpenedBy(access, identifier);
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+/** The token that a request has shown; null where it is none, a mistyped one, or one that was removed. */
+export function readPlatformToken(db: Db | Tx, token: string): PlatformToken | null {
+  const text = readTokenText(token);
+  if (text?.prefix !== 'plp') return null;
+  const { identifier } = text;
+  const row = db
+    .select()
+    .from(platformTokens)
+    .where(and(eq(platformTokens.identifier, identifier)))
+    .get();
+  if (row === undefined || !isSameHash(row.tokenHash, hashOf(token))) return null;
+  const { name, rights, isWithoutAddress, eraseLimit } = row;
+  return { identifier, name, rights, isWithoutAddress, eraseLimit };
+}
+
+function viewOf(
+  row: Omit<typeof platformTokens.$inferSelect, 'folded' | 'tokenHash'>,
+  usedAt: number | null,
+): TokenView {
+  const { identifier, name, rights, isWithoutAddress, eraseLimit, addedAt } = row;
+  return {
+    identifier,
+    name,
+    rights,
+    withoutAddress: isWithoutAddress,
+    eraseLimit,
+    addedAt: isoTime(addedAt),
+    lastUsedAt: usedAt === null ? null : isoTime(usedAt),
+  };
+}
+
+function noSuchToken(named: string): AppError {
+  return new AppError('refused', `There is no token ${named}.`);
+}

@@ -1,0 +1,84 @@
+import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { realPath } from '../db/real-path.ts';
+
+// Which files belong to a database, so that no command takes one of them for its output: SQLite would lose what is in them,
+// and whoever has the database open would write into something else.
+
+/** What follows the name of a database in the names of the files that programs keep beside it while they use it. */
+const SIDE_NAME =
+  /^(?:-wal|-shm|-journal|\.(?:quotas|sessions|lock|import-lock|feed-lock)(?:-wal|-shm|-journal)?|\.reserve|\.last-(?:backup|restore-test)(?:\.unfinished)?)$/;
+
+/** The same for copies that are kept there, and for those that a killed program has left. */
+const COPY_NAME = /^\.(?:before-(?:restore|schema)-|quotas\.unreadable-)|\.unfinished$/;
+
+const SQLITE_MARK = 'SQLite format 3\0';
+
+/**
+ * Whether a path is a file of a database, or would become one: by its name beside any database, whether it exists or not,
+ * and by whatever name where it is a file that lies beside `databasePath` under the name of that database, its copies among
+ * them. Links are followed. `databasePath` is null where no database is known. Throws the file system's errors.
+ */
+export function isDatabaseFile(path: string, databasePath: string | null): boolean {
+  const target = targetOf(path);
+  const [folder, name] = [dirname(target), basename(target)];
+  const main = databasePath === null ? null : realPath(resolve(databasePath));
+  if (target === main) return true;
+  for (let at = 1; at < name.length; at++) {
+    if (!SIDE_NAME.test(name.slice(at))) continue;
+    const database = join(folder, name.slice(0, at));
+    if (database === main || isSqlite(database)) return true;
+  }
+  return main !== null && isSameAsOne(target, filesOf(main));
+}
+
+/** Whether a path is that of a database of SQLite. */
+function isSqlite(path: string): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  try {
+    const fd = openSync(path, 'r');
+    try {
+      const head = Buffer.alloc(SQLITE_MARK.length);
+      return readSync(fd, head) === head.length && head.toString('latin1') === SQLITE_MARK;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // Nobody can tell, so that the name decides.
+    return true;
+  }
+}
+
+/** How many symbolic links are followed: some lead to each other. */
+const MAX_LINKS = 40;
+
+/** Where the path leads, also where nothing is there yet or a symbolic link leads to nothing. */
+function targetOf(path: string, links = 0): string {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  try {
+    if (found === undefined) return join(realpathSync(dirname(resolve(path))), basename(path));
+    return realpathSync(path);
+  } catch {
+    if (!found?.isSymbolicLink() || links === MAX_LINKS) return resolve(path);
+    return targetOf(resolve(dirname(path), readlinkSync(path)), links + 1);
+  }
+}
+
+function filesOf(database: string): string[] {
+  const [folder, name] = [dirname(database), basename(database)];
+  if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
+  const beside = readdirSync(folder).filter((one) => {
+    const rest = one.startsWith(name) ? one.slice(name.length) : '';
+    return SIDE_NAME.test(rest) || COPY_NAME.test(rest);
+  });
+  return [database, ...beside.map((one) => join(folder, one))];
+}
+
+function isSameAsOne(path: string, others: readonly string[]): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile()) return false;
+  return others.some((other) => {
+    const one = statSync(other, { throwIfNoEntry: false });
+    return one?.ino === found.ino && one.dev === found.dev;
+  });
+}

@@ -1,0 +1,137 @@
+import { existsSync, readdirSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isOnReadOnlyDisk, realPath } from '../db/real-path.ts';
+import { fileRefusal } from '../errors.ts';
+import { bytesText } from '../text.ts';
+import { databaseSize } from './size.ts';
+
+// What the disk means for a database: a second name of the file, a full disk, and the reserve that makes room on it.
+
+/**
+ * The size in bytes of the reserve file, which is emptied to make room on a full disk. To open a database SQLite has to
+ * create a file of 32 KiB beside it (`-shm`) and another beside the quota file, with 32 KiB more for each 16 MiB of
+ * write-ahead log that a crash has left.
+ */
+const RESERVE_BYTES = 262_144;
+
+/** With less free space than this, in bytes, the operator is told that the disk is full. */
+const FULL_BYTES = 1_048_576;
+
+/** With less free space than this share of the disk, or this many times the database, the operator is warned. */
+const LOW_SHARE = 0.1;
+const LOW_TIMES = 3;
+
+/**
+ * Throws `refused` if the database has a second name by a hard link, unless the database is in use by this name. SQLite
+ * keeps a write-ahead log, and the server its lock, beside each name, so programs that use different names would damage
+ * the file. A `-shm` file shows that the name beside it is in use, or was in use when a program crashed. The second name
+ * that a killed `db restore` has left is allowed: no program uses it. While a restore is still running, its lock keeps
+ * everybody waiting, and afterwards SQLite refuses what would be written to the old file (SQLITE_READONLY_DBMOVED).
+ */
+export function refuseSecondName(path: string): void {
+  const file = realPath(path);
+  const links = statSync(file, { throwIfNoEntry: false })?.nlink ?? 1;
+  if (links < 2 || existsSync(`${file}-shm`) || links - 1 === namesOfRestores(file)) return;
+  throw fileRefusal(
+    `The database ${path} has a second name (a hard link), by which another server may be using it; remove that name, which "find / -samefile ${path}" finds, or replace it by a copy.`,
+  );
+}
+
+/** How many names of the file are such as `db restore` gives to the database that it is about to replace. */
+function namesOfRestores(file: string): number {
+  const { dev, ino } = statSync(file);
+  const names = readdirSync(dirname(file)).filter((name) => name.startsWith(`${basename(file)}.before-restore-`));
+  return names.filter((name) => {
+    const found = statSync(join(dirname(file), name), { throwIfNoEntry: false });
+    return found?.dev === dev && found.ino === ino;
+  }).length;
+}
+
+/**
+ * Empties the reserve file if the disk has too little room to open the database and nobody has the database open. Does
+ * nothing if there is no reserve file.
+ */
+export function spendReserve(path: string): void {
+  const file = realPath(path);
+  if (existsSync(`${file}-shm`) || !reservedBytes(file) || freeBytes(file) >= RESERVE_BYTES) return;
+  ignoringFaults(() => truncateSync(reservePath(file)));
+}
+
+/** Creates the reserve file, or fills it up again, if at least 1 MiB is free on the disk. */
+export function makeReserve(path: string): void {
+  const file = realPath(path);
+  if (reservedBytes(file) !== RESERVE_BYTES && freeBytes(file) >= FULL_BYTES) fillReserve(file);
+}
+
+/** Fills an existing reserve file up as far as there is room, if nobody has the database open any more. */
+export function refillReserve(path: string): void {
+  const file = realPath(path);
+  const reserved = reservedBytes(file);
+  if (reserved !== null && reserved < RESERVE_BYTES && !existsSync(`${file}-shm`)) fillReserve(file);
+}
+
+/** The room on the disk of a database, in bytes: what is free for the user of this process, and its whole size. */
+export type DiskRoom = { freeBytes: number; totalBytes: number };
+
+/** Reads how much room there is; null where the folder does not exist yet, or the file system does not tell. */
+export function readDiskRoom(path: string): DiskRoom | null {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(dirname(realPath(path)));
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A sentence about the disk of this database where it is read-only or full, so that something can't be written, or has
+ * little room left; otherwise null.
+ */
+export function diskWarning(path: string): string | null {
+  const file = realPath(path);
+  const effect = 'lookups are served, but quotas, usage, reminders, backups and whatever a command changes';
+  if (isOnReadOnlyDisk(file)) return `The disk of ${path} is read-only: ${effect} can't be written.`;
+  if (freeBytes(file) >= FULL_BYTES) return lowWarning(path);
+  return `The disk of ${path} is full (less than 1 MiB is left): ${effect} can't be written until there is room.`;
+}
+
+function lowWarning(path: string): string | null {
+  const room = readDiskRoom(path);
+  if (room === null) return null;
+  const { freeBytes, totalBytes } = room;
+  const { main, wal } = databaseSize(realPath(path));
+  const wantedBytes = LOW_TIMES * (main + wal);
+  if (freeBytes >= LOW_SHARE * totalBytes && freeBytes >= wantedBytes) return null;
+  const left = `${bytesText(freeBytes)} left, ${Math.floor((100 * freeBytes) / totalBytes)} % of it`;
+  return `The disk of ${path} has ${left}: below ${100 * LOW_SHARE} %, or three times the database's size (${bytesText(wantedBytes)}), backups, upgrades and VACUUM may not find room.`;
+}
+
+function reservePath(file: string): string {
+  return `${file}.reserve`;
+}
+
+/** The size of the reserve file in bytes; null if there is none. */
+function reservedBytes(file: string): number | null {
+  return statSync(reservePath(file), { throwIfNoEntry: false })?.size ?? null;
+}
+
+function freeBytes(file: string): number {
+  // The disk counts as having room where the folder does not exist yet, so that creating the folder reports what is wrong.
+  return readDiskRoom(file)?.freeBytes ?? Number.POSITIVE_INFINITY;
+}
+
+function fillReserve(file: string): void {
+  ignoringFaults(() => writeFileSync(reservePath(file), new Uint8Array(RESERVE_BYTES), { mode: 0o600 }));
+}
+
+/**
+ * Runs a function and ignores its errors: a database works without a reserve, and a fault of the disk is reported by
+ * the next operation that needs the disk.
+ */
+function ignoringFaults(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // The reserve is optional.
+  }
+}

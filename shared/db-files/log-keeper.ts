@@ -1,0 +1,72 @@
+import type { Sqlite } from '../db/connect.ts';
+
+/** Checkpoints the write-ahead log between the transactions of a long writer, such as an import. */
+export type LogKeeper = {
+  /** Checkpoints if the log has grown long; call it after each transaction. */
+  afterWrite: () => void;
+  /** Checkpoints what is left and turns SQLite's automatic checkpoints on again. */
+  end: () => void;
+};
+
+/**
+ * The log is checkpointed at this many pages (16 MiB), so that a page that many transactions change is copied only
+ * once.
+ */
+const MAX_LOG_PAGES = 4_000;
+
+/**
+ * The longest that a checkpoint waits for readers before it restarts the log, in milliseconds; nobody can write
+ * meanwhile.
+ */
+const MAX_WAIT_MS = 50;
+
+/**
+ * Replaces SQLite's automatic checkpoints on a connection that writes very much. The automatic ones would run after
+ * nearly every large transaction, and never restart the log while there is always some reader, so the log would grow as
+ * long as the import.
+ */
+export function keepLogShort(sqlite: Sqlite): LogKeeper {
+  const pragma = (text: string) => sqlite.query(`PRAGMA ${text}`).get() as Record<string, number>;
+  const { wal_autocheckpoint: pages = 1000 } = pragma('wal_autocheckpoint');
+  const { timeout } = pragma('busy_timeout');
+  let foldAt = MAX_LOG_PAGES;
+  sqlite.run('PRAGMA wal_autocheckpoint = 0');
+
+  function fold(): void {
+    let left = 0;
+    try {
+      // A passive checkpoint copies most pages without blocking others, so the restart, which waits for readers, is
+      // short.
+      pragma('wal_checkpoint(PASSIVE)');
+      sqlite.run(`PRAGMA busy_timeout = ${MAX_WAIT_MS}`);
+      const { busy, log = 0 } = pragma('wal_checkpoint(RESTART)');
+      if (busy !== 0) left = log;
+    } catch {
+      // Everything is committed in the log, and on a full or broken disk the next write reports the error.
+      left = foldAt;
+    } finally {
+      sqlite.run(`PRAGMA busy_timeout = ${timeout}`);
+    }
+    // A reader that stays long, such as a backup, must not cause a wait after every transaction.
+    foldAt = left + MAX_LOG_PAGES;
+  }
+
+  function pagesInLog(): number {
+    try {
+      return pragma('wal_checkpoint(NOOP)').log ?? 0;
+    } catch {
+      // The disk can't be used; the next write reports the error.
+      return 0;
+    }
+  }
+
+  return {
+    afterWrite: () => {
+      if (pagesInLog() >= foldAt) fold();
+    },
+    end: () => {
+      if (pagesInLog() >= pages) fold();
+      sqlite.run(`PRAGMA wal_autocheckpoint = ${pages}`);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { type Opened, openFile, type Sqlite } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { migrate, type SchemaState, schemaState } from '../db/migrate.ts';
+import { MIGRATIONS } from '../db/migrations.ts';
+import { foreignOwner } from '../db/owner.ts';
+import { type AppError, fileRefusal } from '../errors.ts';
+import { makeReserve, refillReserve, refuseSecondName, spendReserve } from './disk.ts';
+import { copyBeforeMigration } from './snapshot.ts';
+
+/**
+ * What a process needs of the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
+ * migrate an existing one; `use` (nearly every other command) needs it to exist with the current schema, as `pages` does
+ * (the server's thread for pages); `look` (backup, check) accepts an older schema too.
+ */
+export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
+
+/**
+ * How long a connection waits for another's write lock, in milliseconds: short in the server, where the wait blocks all
+ * requests, and for pages, where it blocks all pages: these wait by `whenUnlocked` first.
+ */
+const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 50, look: 10_000 } as const;
+
+/**
+ * How long a process waits, in milliseconds, while another one copies and migrates the database. The server waits too,
+ * because it serves nobody yet.
+ */
+const MIGRATION_TIMEOUT_MS = 600_000;
+
+/**
+ * Opens the main database. Throws `refused`, naming the path, if it is missing, too old, too new or another program's,
+ * and `busy` if it stays locked. New files get mode 0600, a new folder 0700. Before an existing database is migrated it
+ * is copied, and `onCopied` is called with the copy's path. With `mustExist` a missing or empty file is refused in
+ * every mode.
+ */
+export function openDatabase(
+  path: string,
+  mode: OpenMode,
+  onCopied = (_copy: string) => {},
+  mustExist = false,
+): Opened {
+  const isNeeded = mustExist || mode === 'use' || mode === 'pages' || mode === 'look';
+  if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
+  return guardDatabase(path, () => {
+    refuseSecondName(path);
+    spendReserve(path);
+    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], (found) => schemaState(found, path));
+    try {
+      // FULL: a commit that was confirmed, such as a revocation or an activation, survives a power cut.
+      sqlite.run('PRAGMA synchronous = FULL');
+      // SQLite overwrites deleted and replaced data, so that an erasure leaves nothing in the file's free pages.
+      // Imports are not measurably slower.
+      sqlite.run('PRAGMA secure_delete = ON');
+      const state = schemaState(sqlite, path);
+      if (isNeeded && state === 'new') throw missingDatabase(path, mode);
+      if (mayMigrate(mode, state)) migrateAsOne(sqlite, path, BUSY_TIMEOUT_MS[mode], onCopied);
+      else if (state === 'older' && mode !== 'look') {
+        const sentence = `The database ${path} has an older schema; "profilectl serve" migrates it when it starts.`;
+        throw fileRefusal(sentence);
+      }
+      if (mode === 'serve' || mode === 'fill') makeReserve(path);
+      return { $client: sqlite };
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
+  });
+}
+
+function missingDatabase(path: string, mode: OpenMode): AppError {
+  const make = '"profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.';
+  const mount = 'DATABASE_MUST_EXIST is on, so none is made: mount its volume, or set it to off for a first start.';
+  const missing = `There is no database at ${path}. ${mode === 'serve' ? mount : make}`;
+  return fileRefusal(foreignOwner(path) ?? missing);
+}
+
+/** Closes a main database, and fills the reserve file up with the disk space that closing frees. */
+export function closeDatabase({ $client: sqlite }: Opened): void {
+  sqlite.close();
+  refillReserve(sqlite.filename);
+}
+
+function mayMigrate(mode: OpenMode, state: SchemaState): boolean {
+  return state !== 'current' && (mode === 'serve' || (mode === 'fill' && state === 'new'));
+}
+
+/** Migrates, or waits while another process does. */
+function migrateAsOne(sqlite: Sqlite, path: string, busyTimeoutMs: number, onCopied: (copy: string) => void): void {
+  sqlite.run(`PRAGMA busy_timeout = ${MIGRATION_TIMEOUT_MS}`);
+  migrate(sqlite, path, MIGRATIONS, (applied) => onCopied(copyBeforeMigration(path, applied)));
+  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+}

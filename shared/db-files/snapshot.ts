@@ -1,0 +1,155 @@
+import { closeSync, fsyncSync, linkSync, lstatSync, openSync, renameSync, statSync, unlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isoTime, systemClock } from '../clock.ts';
+import { openBare, type Sqlite } from '../db/connect.ts';
+import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
+import { appliedMigrations, schemaState } from '../db/migrate.ts';
+import { giveToOwnerOf } from '../db/owner.ts';
+import { realPath } from '../db/real-path.ts';
+import { AppError, fileRefusal } from '../errors.ts';
+import { isDatabaseFile } from './database-files.ts';
+import { strangeSchema } from './schema-objects.ts';
+import { withUnfinished } from './unfinished.ts';
+
+/**
+ * What a sound database file holds. `schema` is the number of its migrations; `isOlder` says whether this program knows
+ * more.
+ */
+export type Verified = { bytes: number; profiles: number; keys: number; schema: number; isOlder: boolean };
+
+/**
+ * Reads a whole database file and checks that it is a database of this program, has a known schema, is undamaged, and
+ * has no dangling references. Throws `refused` with what is wrong. A user's file is opened to `read`, so it stays
+ * unchanged, and must have the tables and triggers of its schema, and no other trigger; a file just made is opened to `write`, because SQLite checks CHECK constraints only on a writable
+ * connection. Errors call the file by `name`, for a temporary copy the name of its source.
+ */
+export function verifyFile(path: string, access: 'read' | 'write', name = path): Verified {
+  return withFault(name, name, () => {
+    const sqlite = openBare(path, access);
+    try {
+      const state = schemaState(sqlite, name);
+      if (state === 'new') throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
+      const [damage] = damages(sqlite);
+      if (damage !== undefined && hasFailedOnDisk(sqlite)) {
+        throw fileRefusal(`${name} can't be read whole, because its disk failed; check the disk, and try again.`);
+      }
+      if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
+      const strange = access === 'read' ? strangeSchema(sqlite) : null;
+      if (strange !== null) throw fileRefusal(`${name} is not as this program makes it: ${strange}.`);
+      const schema = appliedMigrations(sqlite);
+      const counts = schema === 0 ? { profiles: 0, keys: 0 } : countRows(sqlite);
+      return { bytes: statSync(path).size, ...counts, schema, isOlder: state === 'older' };
+    } finally {
+      sqlite.close();
+    }
+  });
+}
+
+/**
+ * What SQLite finds wrong with a database: first pages, indexes and CHECK constraints, then foreign keys. Empty if
+ * nothing.
+ */
+export function damages(sqlite: Sqlite): string[] {
+  const pages = sqlite.query('PRAGMA integrity_check').all() as { integrity_check: string }[];
+  const references = sqlite.query('PRAGMA foreign_key_check').all() as { table: string; parent: string }[];
+  return [
+    ...pages.map((row) => row.integrity_check).filter((text) => text !== 'ok'),
+    ...references.map(({ table, parent }) => `a row of ${table} refers to a row of ${parent} that is not there`),
+  ];
+}
+
+/** Counts the profiles and keys of a database. */
+export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
+  return sqlite
+    .query('SELECT (SELECT count(*) FROM profiles) AS profiles, (SELECT count(*) FROM api_keys) AS keys')
+    .get() as { profiles: number; keys: number };
+}
+
+/**
+ * Copies one snapshot of a database to a new file of mode 0600, while others may write. The copy is verified and
+ * flushed to the disk before it gets its name. `onStep` is called when a step begins. Throws `refused`, and leaves no
+ * file behind, if the name is taken or belongs to a database, the disk is full, or the copy is not sound.
+ */
+export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
+  refuseExisting(target);
+  if (isDatabaseFile(target, sqlite.filename)) {
+    throw fileRefusal(`${target} is a name that belongs to a database; name another file.`);
+  }
+  return withFault(sqlite.filename, target, () =>
+    withUnfinished(sqlite.filename, target, (temporary) => {
+      closeSync(openSync(temporary, 'wx', 0o600));
+      onStep('copy');
+      sqlite.prepare('VACUUM INTO ?').run(temporary);
+      onStep('verify');
+      const verified = verifyFile(temporary, 'write', sqlite.filename);
+      giveToOwnerOf(sqlite.filename, temporary);
+      syncPath(temporary);
+      giveName(temporary, target);
+      return verified;
+    }),
+  );
+}
+
+/** Copies a database before its migration to `<database>.before-schema-2-<UTC time>`. Returns the copy's path. */
+export function copyBeforeMigration(path: string, applied: number): string {
+  const target = `${realPath(path)}.before-schema-${applied + 1}-${fileTime()}`;
+  // The caller's connection is inside a transaction, where SQLite refuses VACUUM, so the copy needs one of its own.
+  const sqlite = openBare(path, 'read');
+  try {
+    copyDatabase(sqlite, target, () => {});
+  } finally {
+    sqlite.close();
+  }
+  return target;
+}
+
+/** The current UTC time for a file's name: `20260101T000000.000Z`. */
+export function fileTime(): string {
+  return isoTime(systemClock.nowMs()).replace(/[-:]/g, '');
+}
+
+/** Throws `refused` if the path exists, because no command overwrites a file, or if its folder does not exist. */
+export function refuseExisting(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw isTaken(path);
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw fileRefusal(`There is no folder ${dirname(path)}.`);
+  }
+}
+
+/** Renames a finished file, unless the name is taken by now, and flushes the new name to the disk. */
+function giveName(temporary: string, target: string): void {
+  try {
+    linkSync(temporary, target);
+    unlinkSync(temporary);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw isTaken(target);
+    // Some file systems have no hard links.
+    renameSync(temporary, target);
+  }
+  syncPath(dirname(target));
+}
+
+function isTaken(path: string): AppError {
+  return fileRefusal(`${path} is there already, and nothing is overwritten; name another file.`);
+}
+
+/** Flushes a file, or a folder's list of names, to the disk. */
+export function syncPath(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Turns errors into AppErrors that name the source if the source is damaged, otherwise the file that is being made. */
+function withFault<T>(source: string, target: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw databaseFault(isDamage(error) ? source : target, error) ?? error;
+  }
+}

@@ -1,0 +1,174 @@
+import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { openBare, type Sqlite } from '../db/connect.ts';
+import { hasFailedOnDisk, isDamage } from '../db/faults.ts';
+import { giveToOwnerOf } from '../db/owner.ts';
+import { realPath } from '../db/real-path.ts';
+
+// A copy of a database has a name that ends with `.unfinished` until it is whole. The process that makes it holds the lock
+// of a note beside the database, `<database>.unfinished-<id>`, an SQLite file with the path of the copy. The operating
+// system releases the lock when the process ends, however it ends, so a note that is not locked names a copy that nobody
+// will finish. The id of the process would not tell: another process may have it by then, and processes of another
+// container have ids of their own.
+
+/** What SQLite may leave beside a copy. */
+const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
+
+/**
+ * Removes what dead processes have left. Then runs a function that makes a copy of the database, or a folder with one, at
+ * the path that it is given, `<target>.<id>.unfinished`, and renames it when it is whole; what is left there afterwards is
+ * removed. Returns what `make` returns. Throws what `make` throws, and what SQLite and the file system throw where there
+ * can be no note, unless the copy is made in another folder, perhaps because the disk of the database is full.
+ */
+export function withUnfinished<T>(databasePath: string, target: string, make: (path: string) => T): T {
+  removeUnfinished(databasePath);
+  const id = crypto.randomUUID();
+  const copy = `${resolve(target)}.${id}.unfinished`;
+  const note = `${databaseOf(databasePath)}.unfinished-${id}`;
+  const lock = holdNote(databasePath, note, copy);
+  try {
+    return make(copy);
+  } finally {
+    try {
+      removeCopy(copy);
+      if (lock !== null) rmSync(note, { force: true });
+    } catch {
+      // The note stays, so that the next process tries again.
+    } finally {
+      lock?.close();
+    }
+  }
+}
+
+/** The copies that dead processes have left unfinished. Never throws. */
+export function listUnfinished(databasePath: string): string[] {
+  return leftovers(databasePath)
+    .flatMap((found) => fromLeftover(found, 'read', (copy) => copy))
+    .filter((copy) => SUFFIXES.some((suffix) => existsSync(copy + suffix)));
+}
+
+/**
+ * Removes the copies that dead processes have left unfinished, those of no living one, and returns their paths. One that
+ * can't be removed stays. Never throws.
+ */
+export function removeUnfinished(databasePath: string): string[] {
+  return leftovers(databasePath).flatMap((found) =>
+    fromLeftover(found, 'write', (copy) => {
+      const isThere = copy !== null && existsSync(copy);
+      if (copy !== null) removeCopy(copy);
+      rmSync(found.path, { force: true });
+      return isThere ? copy : null;
+    }),
+  );
+}
+
+function databaseOf(databasePath: string): string {
+  return resolve(realPath(databasePath));
+}
+
+function removeCopy(path: string): void {
+  for (const suffix of SUFFIXES) rmSync(path + suffix, { recursive: true, force: true });
+}
+
+/** Makes a note and returns the connection that holds its lock; null where there can be none and need not be. */
+function holdNote(databasePath: string, note: string, copy: string): Sqlite | null {
+  try {
+    let lock = lockNewNote(databasePath, note, copy);
+    // Another process may have found the note before it was locked.
+    while (!existsSync(note)) {
+      lock.close();
+      lock = lockNewNote(databasePath, note, copy);
+    }
+    return lock;
+  } catch (error) {
+    rmSync(note, { force: true });
+    if (dirname(copy) === dirname(note)) throw error;
+    return null;
+  }
+}
+
+function lockNewNote(databasePath: string, note: string, copy: string): Sqlite {
+  closeSync(openSync(note, 'wx', 0o600));
+  giveToOwnerOf(existsSync(databasePath) ? databasePath : dirname(note), note);
+  const lock = openBare(note, 'write');
+  try {
+    // The lock is kept after the commit, until the connection is closed.
+    lock.run('PRAGMA locking_mode = EXCLUSIVE');
+    lock.run('PRAGMA journal_mode = MEMORY');
+    lock.run('BEGIN EXCLUSIVE');
+    lock.run('CREATE TABLE copy (path TEXT NOT NULL) STRICT');
+    lock.run('INSERT INTO copy (path) VALUES (?)', [copy]);
+    lock.run('COMMIT');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** A note, or a copy beside the database whose note is missing, as after a power cut. */
+type Leftover = { path: string; id: string; isNote: boolean };
+
+function leftovers(databasePath: string): Leftover[] {
+  const path = databaseOf(databasePath);
+  const names = namesIn(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
+  const found = names.flatMap((name): Leftover[] => {
+    const rest = name.slice(basename(path).length);
+    const id = /^\.unfinished-(.{36})$/.exec(rest)?.[1];
+    if (id !== undefined) return [{ path: join(dirname(path), name), id, isNote: true }];
+    const loose = /^(?:\.before-schema-\d+-[\dTZ.]+)?\.(.{36})\.unfinished$/.exec(rest)?.[1];
+    return loose === undefined ? [] : [{ path: join(dirname(path), name), id: loose, isNote: false }];
+  });
+  const noted = new Set(found.flatMap(({ id, isNote }) => (isNote ? [id] : [])));
+  return found.filter(({ id, isNote }) => isNote || !noted.has(id));
+}
+
+/** The names of plain files: to open a pipe would wait for somebody who writes to it, and a link leads to another's file. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Returns what a function makes of the path of the copy, which is null where a note names none. An empty list where that is
+ * null, where a process holds the lock, and where a file can't be read or removed. For `write` the lock is taken, so that
+ * the process that has just made a note does not go on with it.
+ */
+function fromLeftover(
+  { path, id, isNote }: Leftover,
+  access: 'read' | 'write',
+  act: (copy: string | null) => string | null,
+): string[] {
+  let sqlite: Sqlite | null = null;
+  try {
+    sqlite = openBare(path, access);
+    // A copy without a note is locked while SQLite writes it, and has no path in it.
+    const noted = lockNote(sqlite, id, access);
+    return [act(isNote ? noted : path) ?? []].flat();
+  } catch {
+    return [];
+  } finally {
+    sqlite?.close();
+  }
+}
+
+/** Takes the lock and returns the path in a note; null where none is in it. Throws SQLite's error where others hold it. */
+function lockNote(sqlite: Sqlite, id: string, access: 'read' | 'write'): string | null {
+  try {
+    sqlite.run('PRAGMA busy_timeout = 0');
+    if (access === 'write') {
+      sqlite.run('PRAGMA journal_mode = MEMORY');
+      sqlite.run('BEGIN EXCLUSIVE');
+    }
+    const path = sqlite.query<{ path: string }, []>('SELECT path FROM copy').get()?.path ?? '';
+    return basename(path).endsWith(`.${id}.unfinished`) ? path : null;
+  } catch (error) {
+    // Half a copy. Or half a note: the process was killed before it began the copy.
+    const isHalf = isDamage(error) || (error as { code?: string }).code === 'SQLITE_READONLY_ROLLBACK';
+    if (isHalf && !hasFailedOnDisk(sqlite)) return null;
+    throw error;
+  }
+}

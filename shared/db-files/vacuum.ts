@@ -1,0 +1,136 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { withBusyTimeout } from '../db/busy-timeout.ts';
+import type { Opened, Sqlite } from '../db/connect.ts';
+import { noteVacuum, readErasures } from '../db/erasures.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { realPath } from '../db/real-path.ts';
+import { AppError, fileRefusal } from '../errors.ts';
+import { emptyLog } from './empty-log.ts';
+import { lockForVacuum } from './import-lock.ts';
+import { databaseSize } from './size.ts';
+
+/** What a VACUUM did: how long it took, and the size of the database file before and after. */
+export type Vacuumed = { milliseconds: number; bytesBefore: number; bytesAfter: number };
+
+/** The disk space that a VACUUM needs, and the free disk space, in bytes. */
+export type Room = { neededBytes: number; freeBytes: number };
+
+/**
+ * How many times the size of the database a VACUUM needs as free space. It writes the database twice, into a temporary
+ * file and into the write-ahead log; the rest is for the log's overhead and for other writers.
+ */
+const ROOM_TIMES = 2.1;
+
+/** How long a VACUUM waits for imports and other vacuums to end, in milliseconds. */
+const LOCK_WAIT_MS = 500;
+
+/**
+ * The same for one that is to have its turn between imports that follow each other. While it waits, no other import begins,
+ * so this is longer than those that a platform sends all the time take.
+ */
+export const PATIENT_WAIT_MS = 60_000;
+
+/**
+ * How often the log is tried to be emptied before and after a VACUUM, while others use the database. Each try, and the
+ * pause after it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
+ */
+const LOG_TRIES = { before: 10, after: 300 };
+const LOG_WAIT_MS = 100;
+
+/**
+ * Rewrites the database file without any copy of an erased text, and empties its write-ahead log. Others can read
+ * meanwhile, but writers wait. Throws `busy` if a key is being approved, an import or another vacuum runs, or somebody
+ * writes or reads for longer than this function waits, for imports `waitMs`; throws `refused` without room on the disk. If
+ * it fails, all data is as it was.
+ */
+export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS): Vacuumed {
+  const startedMs = clock.monotonicMs();
+  const { $client: sqlite } = db;
+  const path = sqlite.filename;
+  const lock = prepareVacuum(db, clock, waitMs);
+  try {
+    return guardDatabase(path, () => {
+      // A reader that uses the log now, such as a backup, would also keep there all that the VACUUM writes, so wait for
+      // it first.
+      emptyLogPatiently(db, LOG_TRIES.before);
+      const { main: bytesBefore } = databaseSize(path);
+      const { lastSeq } = readErasures(sqlite);
+      keepTemporaryFilesBeside(sqlite, path);
+      sqlite.run('VACUUM');
+      emptyLogPatiently(db, LOG_TRIES.after);
+      noteVacuum(sqlite, lastSeq, clock);
+      const { main: bytesAfter } = databaseSize(path);
+      return { milliseconds: Math.round(clock.monotonicMs() - startedMs), bytesBefore, bytesAfter };
+    });
+  } finally {
+    lock.close();
+  }
+}
+
+/** How long after a VACUUM a server runs the next one at the earliest: about a day, so that no copy waits for 24 hours. */
+const VACUUM_EVERY_MS = 23 * 3_600_000;
+
+/**
+ * True if a server should vacuum now: copies of erased texts may be left, and the last VACUUM that removed any is 23 hours
+ * ago, or lies in the future since the clock was set back.
+ */
+export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {
+  const { tracesSinceMs, vacuumedAtMs } = guardDatabase(sqlite.filename, () => readErasures(sqlite));
+  if (tracesSinceMs === null) return false;
+  return vacuumedAtMs === null || nowMs - vacuumedAtMs >= VACUUM_EVERY_MS || vacuumedAtMs > nowMs;
+}
+
+/**
+ * Checks that a VACUUM can begin, and takes its lock, which keeps imports and other vacuums out until it is closed.
+ * Waits up to `waitMs` milliseconds for the lock. Throws `refused` without room on the disk, and `busy` if a key is
+ * being approved or the lock is taken.
+ */
+export function prepareVacuum({ $client: sqlite }: Opened, clock: Clock, waitMs: number): Sqlite {
+  const path = sqlite.filename;
+  const { neededBytes, freeBytes } = vacuumRoom(path);
+  if (freeBytes < neededBytes) throw fileRefusal(roomSentence({ neededBytes, freeBytes }));
+  const lock = lockForVacuum(path, waitMs);
+  try {
+    const attempt = guardDatabase(path, () =>
+      sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?").get(clock.nowMs()),
+    );
+    if (attempt !== null) throw new AppError('busy', 'A key is being approved; try again when that is done.');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** How much disk space a VACUUM of this database needs, and how much is free. */
+export function vacuumRoom(databasePath: string): Room {
+  const path = realPath(databasePath);
+  const { main, wal } = databaseSize(path);
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return { neededBytes: Math.ceil(ROOM_TIMES * (main + wal)), freeBytes: bavail * bsize };
+}
+
+/** A sentence that says how much disk space is missing, and what to do. */
+export function roomSentence({ neededBytes, freeBytes }: Room): string {
+  const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  return `A vacuum needs ${mebibytes(neededBytes)} on the disk of the database, and ${mebibytes(freeBytes)} are free; make room.`;
+}
+
+/**
+ * Makes SQLite write its temporary copy, with all private fields, beside the database. By default it may choose a
+ * folder such as /var/tmp, which may have less room.
+ */
+function keepTemporaryFilesBeside(sqlite: Sqlite, path: string): void {
+  const folder = dirname(realPath(path)).replaceAll("'", "''");
+  sqlite.run(`PRAGMA temp_store_directory = '${folder}'`);
+}
+
+function emptyLogPatiently(db: Opened, tries: number): void {
+  for (let turn = 0; turn < tries; turn++) {
+    if (withBusyTimeout(db.$client, LOG_WAIT_MS, () => emptyLog(db)) === null) return;
+    Bun.sleepSync(LOG_WAIT_MS);
+  }
+  throw new AppError('busy', `Others keep ${db.$client.filename} in use; try again when they are done.`);
+}

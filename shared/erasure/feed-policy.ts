@@ -1,0 +1,89 @@
+import { and, eq, ne, sql } from 'drizzle-orm';
+import { DAY_MS } from '../clock.ts';
+import type { Tx } from '../db/connect.ts';
+import { platformErasures } from '../db/schema/people.ts';
+import { profiles } from '../db/schema/profiles.ts';
+import { isSameAddress } from '../mail/address.ts';
+import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
+import type { Refusal } from '../profiles/edit/refusal.ts';
+import { foldName } from '../profiles/name.ts';
+import { effectsOnKeys } from './erase-profile.ts';
+
+/** What the lines of a platform may do; both come from its token. */
+export type PlatformLimits = {
+  name: string;
+  /** Whether they leave `email`, `authId` and `banned` as they are, and erase no banned profile. */
+  isWithoutAddress: boolean;
+  /** How many profiles the tokens of this name may erase on a day (UTC). */
+  eraseLimit: number;
+};
+
+/** Whoever may set these may become the owner of a profile, or shut its owner out. */
+const GUARDED = ['email', 'authId', 'banned'] as const;
+
+/** A banned profile that is erased and then created again would not be banned any more. */
+const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
+
+/** What an import that a platform sends does to keys, and what it may not do. */
+export function effectsOfPlatform(limits: PlatformLimits): EffectsOnKeys {
+  const { name, isWithoutAddress, eraseLimit } = limits;
+  return {
+    ...effectsOnKeys({ kind: 'platform', name }),
+    refuseErasure: (tx, id, nowMs) => {
+      const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
+      // A profile that is not there is not counted.
+      if (held === undefined) return null;
+      if (isWithoutAddress && held.banned) return BANNED_STAYS;
+      return countErasure(tx, { folded: foldName(name), eraseLimit, nowMs });
+    },
+    ...(isWithoutAddress && { refuseRow: keepGuarded }),
+  };
+}
+
+/**
+ * Fields that the line lacks stay as they are, also where it replaces the profile; other values are refused. An address in
+ * another case is the same, and stays as it is stored.
+ */
+const keepGuarded: NonNullable<EffectsOnKeys['refuseRow']> = (columns, wanted, held) => {
+  for (const field of GUARDED) {
+    const kept = held === null ? (field === 'banned' ? 0 : null) : held[field];
+    const isSame = field === 'email' && isSameAddress(wanted.email, held?.email ?? null);
+    if (columns[field] === undefined || isSame) Object.assign(wanted, { [field]: kept });
+    else if (wanted[field] !== kept) {
+      const rule = 'may not be changed with this token';
+      return { field, reason: `${field} ${rule}`, sum: `${field} ${rule}` };
+    }
+  }
+  return null;
+};
+
+function deletionRefused(reason: string): Refusal {
+  return { field: 'deleted', reason, sum: reason };
+}
+
+/** Counts an erasure inside the transaction that makes it. */
+function countErasure(
+  tx: Tx,
+  { folded, eraseLimit, nowMs }: { folded: string; eraseLimit: number; nowMs: number },
+): Refusal | null {
+  const day = Math.floor(nowMs / DAY_MS);
+  const counts = platformErasures;
+  const row = tx
+    .select({ erased: counts.erased })
+    .from(counts)
+    .where(and(eq(counts.folded, folded), eq(counts.day, day)))
+    .get();
+  if ((row?.erased ?? 0) >= eraseLimit) {
+    return deletionRefused(`this platform may erase ${eraseLimit} profiles a day (UTC), and has`);
+  }
+  if (row === undefined) {
+    tx.delete(counts)
+      .where(and(eq(counts.folded, folded), ne(counts.day, day)))
+      .run();
+  }
+  tx.insert(counts)
+    .values({ folded, day, erased: 1 })
+    .onConflictDoUpdate({ target: [counts.folded, counts.day], set: { erased: sql`${counts.erased} + 1` } })
+    .run();
+  return null;
+}

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { DAY_MS } from '../../clock.ts';
+import { KEY_STATES, PERMISSIONS } from '../../db/key-columns.ts';
+import { faultOf } from '../../errors.ts';
+import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../../limits/rate-limit.ts';
+import { codePoints } from '../../text.ts';
+import { EXPIRES_SYNTAX, EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from '../expiry.ts';
+import { isIdentifier, readPlace } from '../list-cursor.ts';
+import { normalisePermissions } from '../permissions.ts';
+import { USAGE_DAYS } from '../usage-outcomes.ts';
+import { INPUT_FACTS, type InputFacts } from './input-facts.ts';
+import { keeping, missingOr, optionalText, plain, textInput, trimmed, whole } from './input-rules.ts';
+
+// Every field of the inputs of operations on keys, once: its type, its rule with the sentence of a refusal, and what doors
+// need to ask for it.
+
+/** The most keys that a part of a list may have. */
+const MOST_IN_PART = 1_000;
+
+/** The longest project URL, in code points. */
+const MOST_OF_URL = 2048;
+
+function time(facts: Omit<InputFacts, 'kind'>) {
+  const { label } = facts;
+  const schema = whole(label, 0, LATEST_EXPIRY_MS, `The ${label} must be ${EXPIRY_SYNTAX}.`);
+  return schema.register(INPUT_FACTS, { ...facts, kind: 'time' });
+}
+
+function projectUrlFault(text: string): string | null {
+  if (text === '') return null;
+  const isWeb = URL.canParse(text) && /^https?:\/\//i.test(text);
+  if (isWeb && codePoints(text) <= MOST_OF_URL && !/[\p{Cc}\s]/u.test(text) && text.isWellFormed()) return null;
+  return `The project URL must be an http or https address of at most ${MOST_OF_URL} characters.`;
+}
+
+const NO_RATE_LIMITS = 'The list of rate limits must be a list of quotas and windows.';
+const RATE_LIMIT = { error: `A rate limit is ${RATE_LIMIT_SYNTAX}.` };
+const NO_STATE = { error: `A state must be one of ${KEY_STATES.join(', ')}.` };
+const NO_PLACE = {
+  error: 'The place in the list must be the identifier of a key, or be taken from an earlier answer.',
+};
+const UNKNOWN_PERMISSION = { error: 'The permissions are api.lookup and api.leaderboard; there is no other.' };
+const NO_PERMISSION = { error: 'At least one permission is needed: api.lookup, api.leaderboard, or both.' };
+
+const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
+const NAME = { label: 'name', least: 1, most: 255, lines: false };
+const DESCRIPTION = { label: 'description', least: 80, most: 2000, lines: true };
+const EXPECTED_USAGE = { label: 'expected usage', least: 0, most: 1000, lines: true };
+const NAME_PART = { label: 'part of a name', least: 1, most: 255, lines: false };
+const REASON = { label: 'reason', least: 1, most: 2000, lines: true };
+const REASON_FACTS: InputFacts = {
+  ...{ label: REASON.label, title: 'Reason', hint: 'The owner gets it by mail.' },
+  ...{ kind: 'lines', flag: ['--reason <text>', 'why, as the owner will read it'], bounds: REASON },
+};
+
+/** Every field that an operation on keys can have, as it must be where it may not be left out. */
+export const FIELDS = {
+  identifier: plain('identifier').register(INPUT_FACTS, {
+    ...{ label: 'identifier', title: 'Identifier', kind: 'hidden', flag: null },
+  }),
+  profile: plain('profile').register(INPUT_FACTS, {
+    ...{ label: 'profile', title: 'Profile', hint: 'Its username or an alias.' },
+    ...{ kind: 'line', flag: ['--profile <username>', 'the username or an alias of the profile'] },
+  }),
+  profileId: whole('UID', 1, Number.MAX_SAFE_INTEGER, 'The UID must be a whole number from 1.').register(INPUT_FACTS, {
+    ...{ label: 'UID', title: 'UID', kind: 'hidden', flag: null },
+  }),
+  name: textInput(NAME).register(INPUT_FACTS, {
+    ...{ label: NAME.label, title: 'Name of the key', hint: 'What you call it; you can change it later.' },
+    ...{ kind: 'line', flag: ['--name <name>', 'what the key is called, 1 to 255 characters'], bounds: NAME },
+  }),
+  namePart: textInput(NAME_PART).register(INPUT_FACTS, {
+    ...{ label: NAME_PART.label, title: 'Part of the name', kind: 'line', formName: 'name', bounds: NAME_PART },
+    flag: ['--name <part>', 'only keys whose name contains this, in upper or lower case'],
+  }),
+  description: textInput(DESCRIPTION).register(INPUT_FACTS, {
+    ...{ label: DESCRIPTION.label, title: 'Description', hint: 'What is it for? The admin decides by this.' },
+    ...{ kind: 'lines', bounds: DESCRIPTION, rows: 8 },
+    flag: ['--description <text>', 'what it is for, 80 to 2000 characters'],
+  }),
+  permissions: z
+    .array(z.enum(PERMISSIONS, UNKNOWN_PERMISSION), {
+      error: missingOr('list of permissions', 'The list of permissions must be a list of texts.'),
+    })
+    .min(1, NO_PERMISSION)
+    .overwrite(normalisePermissions)
+    .register(INPUT_FACTS, {
+      ...{ label: 'list of permissions', title: 'Permissions', hint: 'At least one.' },
+      ...{ kind: 'permissions', flag: ['--permission <permission...>', 'api.lookup, api.leaderboard or both'] },
+    }),
+  projectUrl: optionalText(
+    trimmed('project URL', projectUrlFault)
+      .meta({ maxLength: MOST_OF_URL })
+      .register(INPUT_FACTS, {
+        ...{ label: 'project URL', title: 'Project URL', kind: 'address' },
+        flag: ['--project-url <url>', 'where the project can be seen (http or https)'],
+        hint: 'Where the project can be seen: an http or https address.',
+        bounds: { least: 0, most: MOST_OF_URL },
+      }),
+  ),
+  expectedUsage: optionalText(
+    textInput(EXPECTED_USAGE).register(INPUT_FACTS, {
+      ...{ label: EXPECTED_USAGE.label, title: 'Expected usage', hint: 'How often, and for what.' },
+      ...{ kind: 'lines', bounds: EXPECTED_USAGE, rows: 4 },
+      flag: ['--expected-usage <text>', 'how often and for what, at most 1000 characters'],
+    }),
+  ),
+  reason: textInput(REASON).register(INPUT_FACTS, REASON_FACTS),
+  rateLimits: z
+    .array(
+      z.object(
+        {
+          quota: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(maxQuota, RATE_LIMIT),
+          windowSeconds: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(maxWindowSeconds, RATE_LIMIT),
+        },
+        { error: NO_RATE_LIMITS },
+      ),
+      { error: missingOr('list of rate limits', NO_RATE_LIMITS) },
+    )
+    .check(keeping((limits) => faultOf(() => checkRateLimits(limits))))
+    .register(INPUT_FACTS, {
+      ...{ label: 'list of rate limits', title: 'Rate limits', kind: 'rate limits' },
+      flag: ['--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas`],
+      hint: `One to four, separated by spaces, each ${RATE_LIMIT_SYNTAX}.`,
+    }),
+  expiresAtMs: time({
+    ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },
+    flag: ['--expires <when>', EXPIRES_SYNTAX],
+    hint: 'Empty for never; or a span from now such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
+  }),
+  retireOldAtMs: time({
+    ...{ label: 'end of the old key', title: 'When the old key ends', formName: 'retireOld' },
+    flag: ['--retire-old <when>', `when the key that this one succeeds ends: ${EXPIRY_SYNTAX}`],
+    hint: 'Empty leaves it as it is; or a span from now such as 7d, a date, or a time. Never later than it ends by itself.',
+  }),
+  successorOf: optionalText(
+    plain('identifier of the key to succeed').register(INPUT_FACTS, {
+      ...{ label: 'identifier of the key to succeed', title: 'Successor of' },
+      ...{ kind: 'hidden' },
+      flag: ['--successor-of <identifier>', 'an Active key of the profile that this one is to replace'],
+    }),
+  ),
+  formId: optionalText(
+    plain('id of the form').register(INPUT_FACTS, {
+      ...{ label: 'id of the form', title: 'Form', kind: 'hidden', flag: null },
+    }),
+  ),
+  states: z.array(z.enum(KEY_STATES, NO_STATE), NO_STATE).register(INPUT_FACTS, {
+    ...{ label: 'list of states', title: 'States', kind: 'states', formName: 'state' },
+    flag: ['--state <state...>', `only keys in these states: ${KEY_STATES.join(', ')}`],
+  }),
+  unusedForMs: whole(
+    'time unused',
+    0,
+    USAGE_DAYS * DAY_MS,
+    `Unused keys can be listed for at most ${USAGE_DAYS}d, since usage is not kept for longer.`,
+  ).register(INPUT_FACTS, {
+    ...{ label: 'time unused', title: 'Unused', kind: 'span', formName: 'unused' },
+    flag: ['--unused <span>', 'only Active keys that were not used for so long, such as 90d'],
+  }),
+  limit: whole(
+    'length of the list',
+    1,
+    MOST_IN_PART,
+    `The length of the list must be a whole number from 1 to ${MOST_IN_PART}.`,
+  ).register(INPUT_FACTS, {
+    label: 'length of the list',
+    title: 'Limit',
+    kind: 'number',
+    flag: [
+      '--limit <number>',
+      `so many keys at most, 1 to ${MOST_IN_PART}; default: 50 on a terminal and with --after, otherwise all`,
+    ],
+  }),
+  after: z
+    .string(NO_PLACE)
+    .refine((text) => readPlace(text) !== null || isIdentifier(text), NO_PLACE)
+    .register(INPUT_FACTS, {
+      label: 'place in the list',
+      title: 'After',
+      kind: 'line',
+      flag: ['--after <identifier>', 'only keys that come after this one in the list'],
+    }),
+  days: whole(
+    'number of days',
+    1,
+    USAGE_DAYS,
+    `The number of days must be a whole number from 1 to ${USAGE_DAYS}.`,
+  ).register(INPUT_FACTS, {
+    label: 'number of days',
+    title: 'Days',
+    kind: 'number',
+    flag: ['--days <number>', `so many days up to today, 1 to ${USAGE_DAYS}; default: 30`],
+  }),
+} as const;
+
+/** A reason that may be left out, or be empty: that of an owner. */
+export const OPTIONAL_REASON = optionalText(
+  textInput(REASON, true).register(INPUT_FACTS, {
+    ...REASON_FACTS,
+    hint: 'It stands in the history, which admins read.',
+  }),
+);

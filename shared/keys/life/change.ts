@@ -1,0 +1,49 @@
+import type { Actor } from '../../actor.ts';
+import { writeNow } from '../../db/write.ts';
+import type { Deps } from '../../deps.ts';
+import { AppError } from '../../errors.ts';
+import { addNotices } from '../../outbox/notice.ts';
+import { refuseTimePast } from '../expiry.ts';
+import type { KeyChange } from '../fields/input-groups.ts';
+import { SECRET_HOLDERS, stateAt } from '../key.ts';
+import { refuseUnlikeKey } from '../key-version.ts';
+import { type ApiKey, readKey, refuseState } from '../record.ts';
+import { ALREADY_SO } from './differing.ts';
+import { type NewGrant, setGrant } from './grant.ts';
+import type { Outcome } from './move.ts';
+
+/**
+ * Changes permissions, rate limits or expiry of an Active or suspended key, and stores that its owner is to be told from what to what.
+ * The secret stays. Servers read the key anew after the commit. Where the key has all of this already, nothing is written,
+ * nobody is told, and the outcome says so. Throws `usage` (nothing to change), `not_found`, `refused` (the
+ * key is neither), `busy`.
+ */
+export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Outcome {
+  const { identifier, by } = input;
+  const grant = checkChange(input.change);
+  return writeNow(deps, (tx, nowMs) => {
+    const act = { by, atMs: nowMs };
+    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    const key = requireChangeable(readKey(tx, identifier), act.atMs);
+    refuseTimePast(grant.expiresAt ?? null, act.atMs);
+    const changed = setGrant(tx, key, grant, act);
+    if (changed === null) return { identifier, noticeIds: [], warning: ALREADY_SO };
+    const notice = { identifier, kind: 'change', about: { event: changed.event }, atMs: act.atMs } as const;
+    return { identifier, noticeIds: addNotices(tx, deps.config, notice), warning: null };
+  });
+}
+
+/** A change in the form in which it is stored. Throws `usage` where nothing is to be changed. */
+export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
+  const grant: NewGrant = {};
+  if (permissions) grant.permissions = permissions;
+  if (rateLimits) grant.rateLimits = rateLimits;
+  if (expiresAtMs !== undefined) grant.expiresAt = expiresAtMs;
+  if (Object.keys(grant).length > 0) return grant;
+  throw new AppError('usage', 'Say what to change: the permissions, the rate limits or the expiry.');
+}
+
+function requireChangeable(key: ApiKey, nowMs: number): ApiKey {
+  refuseState({ ...key, state: stateAt(key, nowMs) }, SECRET_HOLDERS, 'changed');
+  return key;
+}

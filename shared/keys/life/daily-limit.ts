@@ -1,0 +1,49 @@
+import { and, eq, gte, lt, ne, sql } from 'drizzle-orm';
+import { DAY_MS, isoTime } from '../../clock.ts';
+import type { Tx } from '../../db/connect.ts';
+import { apiKeys, keyEvents } from '../../db/schema/keys.ts';
+import { AppError } from '../../errors.ts';
+import type { Owner } from '../record.ts';
+
+/** How many keys may be asked for in the name of one profile on one day (UTC), and how often its keys may be renamed. */
+export const MOST_PER_DAY = 5;
+
+const DONE = {
+  requested: (times: number) => `asked for ${times} keys`,
+  edited: (times: number) => `renamed keys ${times} times`,
+} as const;
+
+/**
+ * Throws `too_many_requests`, with the seconds until the next day, where this was done as often as it may be in this
+ * profile's name today: each time is a mail. What the operator did does not count. For the transaction that does it once
+ * more.
+ */
+export function refuseManyToday(
+  tx: Tx,
+  owner: Pick<Owner, 'id' | 'username'>,
+  event: keyof typeof DONE,
+  nowMs: number,
+): void {
+  const todayMs = nowMs - (nowMs % DAY_MS);
+  const tomorrowMs = todayMs + DAY_MS;
+  const done = tx
+    .select({ count: sql<number>`count(*)` })
+    .from(apiKeys)
+    .innerJoin(keyEvents, eq(keyEvents.identifier, apiKeys.identifier))
+    .where(
+      and(
+        eq(apiKeys.profileId, owner.id),
+        eq(keyEvents.event, event),
+        ne(keyEvents.byKind, 'operator'),
+        gte(keyEvents.at, todayMs),
+        lt(keyEvents.at, tomorrowMs),
+      ),
+    )
+    .get();
+  if ((done?.count ?? 0) < MOST_PER_DAY) return;
+  throw new AppError(
+    'too_many_requests',
+    `The profile ${owner.username} has ${DONE[event](MOST_PER_DAY)} today, which is all that it may in one day. Ask again after ${isoTime(tomorrowMs)}.`,
+    { retryAfterSeconds: Math.ceil((tomorrowMs - nowMs) / 1000) },
+  );
+}

@@ -1,0 +1,18 @@
+import { and, eq } from 'drizzle-orm';
+import type { Tx } from '../../db/connect.ts';
+import { apiKeys } from '../../db/schema/keys.ts';
+
+// How a request that one form sends twice, as by a double click, is found to be the same.
+
+/** SHA-256 of a form's id and of what it asks for, which JSON can say; null without an id. */
+export function hashForm(formId: string | null | undefined, asked: object): Buffer | null {
+  if (!formId) return null;
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify([formId, asked])).digest();
+}
+
+/** The identifier of the key that this profile has requested by the same form; null without a hash or such a key. */
+export function requestedByForm(tx: Tx, profileId: number, formHash: Buffer | null): string | null {
+  if (formHash === null) return null;
+  const isSame = and(eq(apiKeys.profileId, profileId), eq(apiKeys.formHash, formHash));
+  return tx.select({ identifier: apiKeys.identifier }).from(apiKeys).where(isSame).get()?.identifier ?? null;
+}

@@ -1,0 +1,43 @@
+import { eq } from 'drizzle-orm';
+import { isoTime } from '../../clock.ts';
+import type { Tx } from '../../db/connect.ts';
+import type { Permission } from '../../db/key-columns.ts';
+import { apiKeys, type KeyChanges } from '../../db/schema/keys.ts';
+import { areSameLimits } from '../../limits/account.ts';
+import type { RateLimit } from '../../limits/rate-limit.ts';
+import { type Act, type ApiKey, addEvent } from '../record.ts';
+
+/** What an Active or suspended key is to be granted from now on, as it is stored; whatever is absent stays as it is. */
+export type NewGrant = { permissions?: Permission[]; rateLimits?: RateLimit[]; expiresAt?: number | null };
+
+/** What was changed of a key, and the id of the entry of its history that says so. */
+type Changed = { changes: KeyChanges; event: number };
+
+/**
+ * Stores what differs from the key's grant, with an event of its history that says from what to what; `successor` is the
+ * key whose approval asked for it. Returns the differences and the id of that event;
+ * null, and nothing is written, where nothing differs.
+ */
+export function setGrant(tx: Tx, key: ApiKey, grant: NewGrant, act: Act, successor?: string): Changed | null {
+  const changes = changesOf(key, grant);
+  if (Object.keys(changes).length === 0) return null;
+  tx.update(apiKeys).set(grant).where(eq(apiKeys.identifier, key.identifier)).run();
+  const detail = { changes, ...(successor !== undefined && { successor }) };
+  const event = addEvent(tx, key, act, { event: 'changed', fromState: key.state, toState: key.state, detail });
+  return { changes, event };
+}
+
+function changesOf(key: ApiKey, { permissions, rateLimits, expiresAt }: NewGrant): KeyChanges {
+  const [had, hadLimits] = [key.permissions ?? [], key.rateLimits ?? []];
+  const changes: KeyChanges = {};
+  if (permissions && permissions.join() !== had.join()) changes.permissions = { from: had, to: permissions };
+  if (rateLimits && !areSameLimits(rateLimits, hadLimits)) changes.rateLimits = { from: hadLimits, to: rateLimits };
+  if (expiresAt !== undefined && expiresAt !== key.expiresAt) {
+    changes.expiresAt = { from: timeOrNull(key.expiresAt), to: timeOrNull(expiresAt) };
+  }
+  return changes;
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms);
+}

@@ -1,0 +1,166 @@
+import { eq } from 'drizzle-orm';
+import type { Actor } from '../../actor.ts';
+import type { Db, Tx } from '../../db/connect.ts';
+import { apiKeys } from '../../db/schema/keys.ts';
+import { writeNow } from '../../db/write.ts';
+import type { Deps } from '../../deps.ts';
+import { AppError } from '../../errors.ts';
+import { addNotices, type NewNotice } from '../../outbox/notice.ts';
+import { refuseUnlikeProfile } from '../../profiles/profile-version.ts';
+import { cleanForTerminal } from '../../text.ts';
+import type { KeyRequest } from '../fields/input-groups.ts';
+import { KEYS_PER_PROFILE } from '../key.ts';
+import { refuseUnlikeKey } from '../key-version.ts';
+import {
+  type ApiKey,
+  addEvent,
+  moveKey,
+  type Owner,
+  placeHolders,
+  reachableAddress,
+  readKey,
+  readOwnerById,
+  readOwnerByName,
+} from '../record.ts';
+import { newIdentifier } from '../secret.ts';
+import { refuseManyToday } from './daily-limit.ts';
+import { hashForm, requestedByForm } from './form-hash.ts';
+import { moveAndTell, type Outcome } from './move.ts';
+import { checkSuccession } from './successor.ts';
+
+// The life of a key but for its approval, which is in `shared/approval/`. Each function checks the rules itself and changes the
+// database in one immediate transaction, which also stores whom to tell (`shared/upkeep/delivery/deliver.ts` sends the mails).
+
+/**
+ * A request, whose texts were checked and trimmed, and whose key is asked for: that of the profile with this username or
+ * alias, or with this id where it was found by its name before. `successorOf` is the identifier of the key that it is to
+ * replace. `formId` stands for one form that was shown: whoever sends it twice makes one request.
+ */
+type NewRequest = Pick<KeyRequest, 'name' | 'description' | 'permissions'> & {
+  projectUrl?: string | null;
+  expectedUsage?: string | null;
+  profile: string;
+  profileId?: number | null | undefined;
+  successorOf?: string | null;
+  formId?: string | null;
+  by: Actor;
+};
+
+/**
+ * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told; the owner too, where it was asked
+ * for in his name. Throws `not_found` for the profile, `refused` where it is
+ * banned, can't be reached or has three keys already, `too_many_requests` where it has asked for five today.
+ * `refused` too unless the key that it is to replace is an Active one of the same profile. Where the same was asked for by
+ * the same form before (`formId`), nothing is done, and the key is that one.
+ */
+export function requestKey(deps: Deps, request: NewRequest): Outcome {
+  const { name, description, permissions, projectUrl = null, expectedUsage = null } = request;
+  const fields = { name, description, permissions, projectUrl, expectedUsage };
+  const successorOf = request.successorOf ?? null;
+  const formHash = hashForm(request.formId, { ...fields, successorOf });
+  const profileId = askingProfile(deps.db, request);
+  return writeNow(deps, (tx, nowMs) => {
+    refuseUnlikeProfile(tx, profileId, request.by);
+    const sentBefore = requestedByForm(tx, profileId, formHash);
+    if (sentBefore !== null) return { identifier: sentBefore, noticeIds: [], warning: null };
+    const owner = ownerWithPlace(tx, readOwnerById(tx, profileId), nowMs);
+    if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
+    if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
+    const key = tx
+      .insert(apiKeys)
+      .values({
+        ...{ name, description, projectUrl, expectedUsage },
+        identifier: newIdentifier(deps.random),
+        profileId: owner.id,
+        state: 'pending',
+        requestedPermissions: permissions,
+        requestedAt: nowMs,
+        successorOf,
+        formHash,
+      })
+      .returning()
+      .get();
+    const act = { by: request.by, atMs: nowMs };
+    const detail = successorOf === null ? {} : { detail: { successorOf } };
+    const event = addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
+    const { identifier } = key;
+    const notice = { identifier, kind: 'request', about: { event }, atMs: nowMs } as const;
+    const toAdmins = addNotices(tx, deps.config, notice);
+    const toOwner = tellOwner(tx, deps, { ...notice, kind: 'submission' }, act.by);
+    return { identifier, noticeIds: [...toAdmins, ...toOwner], warning: null };
+  });
+}
+
+/** Stores that the owner is to be told of what was done in his name; not where the operator typed it for him. */
+function tellOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
+  return by.kind === 'owner' ? addNotices(tx, deps.config, notice) : [];
+}
+
+/** The id of the profile that the key is for: owners ask for their own, even if its name was just given to another one. */
+function askingProfile(db: Db, { by, profile, profileId }: Pick<NewRequest, 'by' | 'profile' | 'profileId'>): number {
+  if (by.kind === 'owner') return by.profileId;
+  return profileId ?? readOwnerByName(db, profile).id;
+}
+
+function ownerWithPlace(db: Db | Tx, owner: Owner, nowMs: number): Owner {
+  reachableAddress(owner);
+  const holders = placeHolders(db, owner.id, nowMs);
+  if (holders.length >= KEYS_PER_PROFILE) throw noPlaceLeft(owner, holders);
+  return owner;
+}
+
+/** Throws what {@link requestKey} would throw for the profile with this id now: for telling before everything is typed. */
+export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileId: number): void {
+  ownerWithPlace(db, readOwnerById(db, profileId), clock.nowMs());
+}
+
+function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
+  const list = holders.map((key) => `${key.identifier} (${key.state}, "${cleanForTerminal(key.name)}")`).join(', ');
+  return new AppError(
+    'refused',
+    `The profile ${owner.username} has ${KEYS_PER_PROFILE} keys already: ${list}. Withdraw or revoke one first.`,
+  );
+}
+
+/** Rejects a pending request with a reason, which is mailed to the owner. Throws `not_found`, `refused`. */
+export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Outcome {
+  return moveAndTell(deps, 'reject', input);
+}
+
+/** Revokes an Active or suspended key with a reason, which is mailed, or, as owners may, without. Throws `not_found`, `refused`. */
+export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Outcome {
+  return moveAndTell(deps, 'revoke', input);
+}
+
+/** Takes back a pending request. Throws `not_found`, `refused`. */
+export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
+  writeNow(deps, (tx, nowMs) => {
+    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs });
+  });
+  return { identifier, noticeIds: [], warning: null };
+}
+
+/**
+ * Renames a key in any state; nothing else of it can be edited. The owner is to be told where it was done in his name.
+ * Throws `not_found`, `refused` when erased, `too_many_requests` where the profile's keys were renamed five times today.
+ */
+export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
+  const { identifier, name, by } = input;
+  return writeNow(deps, (tx, nowMs) => {
+    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    const key = readKey(tx, identifier);
+    if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
+    if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);
+    tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
+    const detail = { nameBefore: key.name, nameAfter: name };
+    const event = addEvent(
+      tx,
+      key,
+      { by, atMs: nowMs },
+      { event: 'edited', fromState: key.state, toState: key.state, detail },
+    );
+    const notice = { identifier, kind: 'renaming', about: { event }, atMs: nowMs } as const;
+    return { identifier, noticeIds: tellOwner(tx, deps, notice, by), warning: null };
+  });
+}

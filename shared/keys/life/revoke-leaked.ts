@@ -1,0 +1,55 @@
+import { eq } from 'drizzle-orm';
+import { SERVICE } from '../../actor.ts';
+import type { Tx } from '../../db/connect.ts';
+import { apiKeys } from '../../db/schema/keys.ts';
+import { write } from '../../db/write.ts';
+import type { Deps } from '../../deps.ts';
+import { addNotices } from '../../outbox/notice.ts';
+import { hasSecret, stateAt } from '../key.ts';
+import { type ApiKey, moveKey } from '../record.ts';
+import { identifierOfSecret, secretMatches } from '../secret.ts';
+
+/** The reason that stands in the history and in the mail to the owner. */
+export const FOUND_REASON =
+  'Somebody who is not signed in entered the secret of this key on the page for found secrets, so others may know it.';
+
+/** Of so many secrets in one text each is tried; one who finds a file may find several. */
+const MOST_SECRETS = 10;
+
+/** What is looked up where a text has no secret: no key has such an identifier, so that the same work is done. */
+const NO_SECRET = { secret: '', identifier: '--------' };
+
+/**
+ * Revokes every Active or suspended key whose secret stands in a text, ten at most, in the name of the service; a request begun more
+ * than 10 ms later is refused. Its owner and ADMIN_EMAIL are to be told, which a running server does within seconds. For
+ * any text it returns nothing and does the same work, one transaction that writes, so that nobody learns from it which
+ * secrets work. Throws `busy`, and `refused` where the database can't be written.
+ */
+export function endFoundKey(deps: Deps, text: string): void {
+  const found = secretsIn(text);
+  write(deps.db, (tx) => {
+    const nowMs = deps.clock.nowMs();
+    for (const { secret, identifier } of found) {
+      const key = tx.select().from(apiKeys).where(eq(apiKeys.identifier, identifier)).get();
+      const isRight = secretMatches(secret, key?.secretHash ?? null);
+      if (key !== undefined && isRight && hasSecret(stateAt(key, nowMs))) revokeFound(tx, deps, key, nowMs);
+    }
+  });
+}
+
+function secretsIn(text: string): { secret: string; identifier: string }[] {
+  const secrets = new Set(text.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? []);
+  const found = [...secrets].flatMap((secret) => {
+    const identifier = identifierOfSecret(secret);
+    return identifier === null ? [] : [{ secret, identifier }];
+  });
+  return found.length === 0 ? [NO_SECRET] : found.slice(0, MOST_SECRETS);
+}
+
+function revokeFound(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): void {
+  const act = { by: SERVICE, atMs: nowMs };
+  const event = moveKey(tx, key, 'revoke', act, { detail: { reason: FOUND_REASON } });
+  const notice = { identifier: key.identifier, about: { event }, atMs: nowMs };
+  addNotices(tx, config, { ...notice, kind: 'revocation' });
+  addNotices(tx, config, { ...notice, kind: 'exposure' });
+}

@@ -1,0 +1,110 @@
+import type { Db, Tx } from '../../db/connect.ts';
+import type { KeyState, Permission } from '../../db/key-columns.ts';
+import type { Deps } from '../../deps.ts';
+import { AppError } from '../../errors.ts';
+import type { RateLimit } from '../../limits/rate-limit.ts';
+import { hasSecret, stateAt } from '../key.ts';
+import { type Act, type ApiKey, type Owner, readKey } from '../record.ts';
+import type { KeyView } from '../view.ts';
+import { setGrant } from './grant.ts';
+
+// A successor is a key that was requested to replace an Active one of the same profile: both work until the old one ends,
+// so that a program can be moved from one secret to the other without an interruption.
+
+/** What the mail with a successor's secret says of the key before it. */
+export type Predecessor = {
+  identifier: string;
+  /** When it ends, in milliseconds since 1970; null where it goes on. */
+  endsAtMs: number | null;
+  /** True where it has ended already: it was revoked, or has expired. */
+  isOver: boolean;
+  /** True where it is suspended, so that its secret works no more unless it is resumed. */
+  isSuspended: boolean;
+};
+
+/** The fields that a request for a successor takes from the key before it. What that key does not have is absent. */
+export type Prefill = {
+  profile?: string;
+  name: string;
+  description: string;
+  permissions: Permission[];
+  projectUrl?: string;
+  expectedUsage?: string;
+};
+
+/** What is taken from a key where a request for its successor does not say it. Throws `refused` unless it is Active. */
+export function prefillFrom(key: KeyView): Prefill {
+  requireActive(key.identifier, key.state);
+  const { profile, name, description, permissions, projectUrl, expectedUsage } = key;
+  return {
+    ...(profile !== null && { profile }),
+    name,
+    description,
+    permissions,
+    ...(projectUrl !== null && { projectUrl }),
+    ...(expectedUsage !== null && { expectedUsage }),
+  };
+}
+
+/**
+ * The rate limits that an approval grants where none are given: those of the key that this one succeeds, so that a program
+ * which moves to the new secret may go on as fast as before; `DEFAULT_RATE_LIMITS` for a key that succeeds none.
+ */
+export function usualRateLimits(
+  { db, config }: Pick<Deps, 'config'> & { db: Db | Tx },
+  successorOf: string | null,
+): RateLimit[] {
+  const old = successorOf === null ? null : readKey(db, successorOf);
+  return [...(old?.rateLimits ?? config.defaultRateLimits)];
+}
+
+/** Throws `not_found` or `refused` where a profile's key can't be requested as the successor of this one. */
+export function checkSuccession(db: Db | Tx, identifier: string, owner: Owner, nowMs: number): void {
+  const old = readKey(db, identifier);
+  if (old.profileId !== owner.id) {
+    throw new AppError('refused', `Key ${identifier} belongs to another profile than ${owner.username}.`);
+  }
+  requireActive(identifier, stateAt(old, nowMs));
+}
+
+function requireActive(identifier: string, state: KeyState): void {
+  if (state === 'Active') return;
+  throw new AppError(
+    'refused',
+    `Key ${identifier} is ${state}; only an Active key can have a successor. Request a key that succeeds none.`,
+  );
+}
+
+/**
+ * The key that `key` succeeds, as it will stand once `key` is Active and the old one has been retired at `retireOldAtMs`;
+ * null where `key` succeeds none.
+ */
+export function predecessorOf(tx: Tx, key: ApiKey, retireOldAtMs: number | null, nowMs: number): Predecessor | null {
+  if (key.successorOf === null) return null;
+  const old = readKey(tx, key.successorOf);
+  const state = stateAt(old, nowMs);
+  return {
+    identifier: old.identifier,
+    endsAtMs: earlier(old.expiresAt, retireOldAtMs),
+    isOver: !hasSecret(state),
+    isSuspended: state === 'suspended',
+  };
+}
+
+/**
+ * Ends the key that `key` succeeds, suspended or not, at `retireOldAtMs`, or when it would have ended anyway if that is earlier. For the
+ * transaction that makes `key` Active. Returns the new expiry (ISO 8601), or null where the old key ends as before, or has
+ * ended already.
+ */
+export function retirePredecessor(tx: Tx, key: ApiKey, retireOldAtMs: number | null, act: Act): string | null {
+  if (key.successorOf === null) return null;
+  const old = readKey(tx, key.successorOf);
+  if (!hasSecret(stateAt(old, act.atMs))) return null;
+  const expiresAt = earlier(old.expiresAt, retireOldAtMs);
+  return setGrant(tx, old, { expiresAt }, act, key.identifier)?.changes.expiresAt?.to ?? null;
+}
+
+function earlier(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
+}

@@ -1,0 +1,114 @@
+import { and, asc, eq, gt, isNotNull, lte, sql } from 'drizzle-orm';
+import { type Clock, DAY_MS } from '../clock.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { keepQuery } from '../db/prepared-query.ts';
+import { apiKeys } from '../db/schema/keys.ts';
+import { notices } from '../db/schema/notices.ts';
+import { profiles } from '../db/schema/profiles.ts';
+import { write } from '../db/write.ts';
+import { isMailAddress } from '../mail/address.ts';
+import { EXPIRY_SET_AT } from './rows.ts';
+
+// Owners are told 30 days, 7 days and 1 day before a key expires, each step once for one expiry. A key whose expiry was
+// changed is reminded anew.
+
+/** So many days before the end. */
+export const REMINDER_STEPS_DAYS = [30, 7, 1] as const;
+
+/** When a key's expiry was given to it, by its approval or by a later change, and the expiry; milliseconds since 1970. */
+type Expiry = { expirySetAt: number | null; expiresAt: number };
+
+/**
+ * The step that is due, if any: the last one that has begun, unless the key got this expiry after its beginning: the mail
+ * about that has just said when it ends. Steps that were missed, while the server was down, are not made up for.
+ */
+export function dueStep(key: Expiry, nowMs: number): number | null {
+  const leftMs = key.expiresAt - nowMs;
+  if (leftMs <= 0) return null;
+  const step = REMINDER_STEPS_DAYS.findLast((days) => leftMs <= days * DAY_MS);
+  return step !== undefined && isStepAhead(key, step) ? step : null;
+}
+
+/** Whether a step began, or will begin, after the key was given this expiry. */
+export function isStepAhead({ expirySetAt, expiresAt }: Expiry, stepDays: number): boolean {
+  return expiresAt - (expirySetAt ?? 0) > stepDays * DAY_MS;
+}
+
+/**
+ * Stores a notice for each reminder that is due now and was not stored before; none while the clock is not settled. Owners who are banned or have no address
+ * are left out until that changes. Throws `busy`, and `refused` where the database can't be written.
+ */
+export function storeReminders(db: Db, clock: Pick<Clock, 'settledMs'>): void {
+  // Looked for without the lock first: most of the time there is nothing to store.
+  const missing = guardDatabase(db.$client.filename, () => missingReminders(db, clock.settledMs()));
+  if (missing.length > 0) write(db, (tx) => storeMissing(tx, clock.settledMs()));
+}
+
+function storeMissing(tx: Tx, settledMs: number | null): void {
+  if (settledMs === null) return;
+  for (const { identifier, ...about } of missingReminders(tx, settledMs)) {
+    const row = {
+      identifier,
+      kind: 'reminder',
+      recipient: 'owner',
+      about,
+      at: settledMs,
+      nextTryAt: settledMs,
+    } as const;
+    tx.insert(notices).values(row).run();
+  }
+}
+
+/** The keys that expire within the longest step, and whose owners can be told. */
+const expiringKeys = keepQuery((db) =>
+  db
+    .select({
+      identifier: apiKeys.identifier,
+      expirySetAt: EXPIRY_SET_AT,
+      expiresAt: sql<number>`${apiKeys.expiresAt}`,
+      email: sql<string>`${profiles.email}`,
+    })
+    .from(apiKeys)
+    .innerJoin(profiles, eq(profiles.id, apiKeys.profileId))
+    .where(
+      and(
+        eq(apiKeys.state, 'Active'),
+        gt(apiKeys.expiresAt, sql.placeholder('now')),
+        lte(apiKeys.expiresAt, sql.placeholder('until')),
+        eq(profiles.banned, false),
+        isNotNull(profiles.email),
+      ),
+    )
+    .orderBy(asc(apiKeys.expiresAt))
+    .prepare(),
+);
+
+const storedReminder = keepQuery((db) =>
+  db
+    .select({ id: notices.id })
+    .from(notices)
+    .where(
+      and(
+        eq(notices.identifier, sql.placeholder('identifier')),
+        eq(notices.kind, 'reminder'),
+        eq(sql`${notices.about} ->> 'stepDays'`, sql.placeholder('stepDays')),
+        eq(sql`${notices.about} ->> 'expiresAt'`, sql.placeholder('expiresAt')),
+      ),
+    )
+    .prepare(),
+);
+
+type Missing = { identifier: string; stepDays: number; expiresAt: number };
+
+function missingReminders(db: Db | Tx, settledMs: number | null): Missing[] {
+  if (settledMs === null) return [];
+  const expiring = expiringKeys(db).all({ now: settledMs, until: settledMs + REMINDER_STEPS_DAYS[0] * DAY_MS });
+  return expiring.flatMap((key) => {
+    const { identifier, expiresAt } = key;
+    const stepDays = dueStep(key, settledMs);
+    if (stepDays === null || !isMailAddress(key.email)) return [];
+    const missing = { identifier, stepDays, expiresAt };
+    return storedReminder(db).get(missing) === undefined ? [missing] : [];
+  });
+}

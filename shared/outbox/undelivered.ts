@@ -1,0 +1,56 @@
+import { and, asc, eq, gt, gte, inArray, not, or, type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { notices } from '../db/schema/notices.ts';
+import { LEASE_MS } from './retry-policy.ts';
+import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING } from './rows.ts';
+
+// The notices that were not delivered, for whoever looks after them. Times are milliseconds since 1970.
+
+const UNDELIVERED = ['waiting', 'refused', 'dropped'] as const;
+
+function selectUndelivered(db: Db, nowMs: number, which: SQL | undefined) {
+  // Requests that are told together later, since a mail about requests went out within the hour, are not late.
+  const isLater = and(
+    IS_WAITING,
+    eq(notices.tries, 0),
+    // The server alone sends what the webhook is told, some seconds later.
+    or(and(IS_REQUEST, gt(notices.nextTryAt, nowMs)), and(IS_FOR_WEBHOOK, gt(notices.at, nowMs - LEASE_MS))),
+  );
+  return db
+    .select({
+      /** The key that it is about, or else the id of the profile; both are null for the enrolment of an admin. */
+      identifier: notices.identifier,
+      uid: notices.profileId,
+      kind: notices.kind,
+      recipient: notices.recipient,
+      at: notices.at,
+      tries: notices.tries,
+      result: sql<(typeof UNDELIVERED)[number]>`${notices.result}`,
+      fault: notices.fault,
+    })
+    .from(notices)
+    .where(and(inArray(notices.result, [...UNDELIVERED]).inlineParams(), not(isLater as SQL), which))
+    .orderBy(asc(notices.id));
+}
+
+/** A notice that is not delivered: it waits, or was given up. */
+export type Undelivered = ReturnType<ReturnType<typeof selectUndelivered>['all']>[number];
+
+/** All that wait, and those given up among the ones stored since this time; the oldest first. Throws `busy`. */
+export function undeliveredNotices(db: Db, nowMs: number, sinceMs: number): Undelivered[] {
+  const which = or(IS_WAITING, gte(notices.at, sinceMs));
+  return guardDatabase(db.$client.filename, () => selectUndelivered(db, nowMs, which).all());
+}
+
+/** Those of these notices that are not delivered. Throws `busy`. */
+export function undeliveredOf(db: Db, nowMs: number, ids: readonly number[]): Undelivered[] {
+  const which = sql`${notices.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  return guardDatabase(db.$client.filename, () => selectUndelivered(db, nowMs, which).all());
+}
+
+/** What a notice is about, in words: its key, its profile, or an admin. */
+export function subjectInWords({ identifier, uid }: { identifier: string | null; uid: number | null }): string {
+  if (identifier !== null) return `key ${identifier}`;
+  return uid === null ? 'an admin' : `profile ${uid}`;
+}

@@ -1,0 +1,68 @@
+import { and, asc, eq, gt, inArray, lte, notExists, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
+import type { Clock } from '../clock.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { keepQuery } from '../db/prepared-query.ts';
+import { notices } from '../db/schema/notices.ts';
+import { write } from '../db/write.ts';
+import { type Claimed, isDecided, take } from './lease.ts';
+import { WEBHOOK } from './notice.ts';
+import { LONGEST_PAUSE_MS } from './retry-policy.ts';
+import { IS_FOR_WEBHOOK, IS_WAITING, selectNotices } from './rows.ts';
+
+// What waits for the webhook is claimed all at once, as one message. Times are milliseconds since 1970. Both functions throw
+// `busy` where another process holds the lock, and `refused` where the file can't be written.
+
+/** So many notices are counted in one message to the webhook; further ones in the next. */
+const MOST_TOGETHER = 1_000;
+
+const waitingForWebhook = keepQuery((db) =>
+  selectNotices(db).where(and(IS_FOR_WEBHOOK, IS_WAITING)).orderBy(asc(notices.id)).limit(MOST_TOGETHER).prepare(),
+);
+
+// The webhook is left alone while a message is on its way, for the pause after a failure, and a while after each message.
+const held = alias(notices, 'held');
+const webhookDue = keepQuery((db) => {
+  const now = sql.placeholder('now');
+  const hold = db
+    .select({ one: sql`1` })
+    .from(held)
+    .where(
+      and(
+        eq(held.recipient, WEBHOOK).inlineParams(),
+        inArray(held.result, ['waiting', 'accepted', 'refused']).inlineParams(),
+        gt(held.nextTryAt, now),
+        lte(held.nextTryAt, sql`${now} + ${LONGEST_PAUSE_MS}`),
+      ),
+    );
+  return db
+    .select({ id: notices.id })
+    .from(notices)
+    .where(and(IS_FOR_WEBHOOK, IS_WAITING, notExists(hold)))
+    .limit(1)
+    .prepare();
+});
+
+/** Whether the webhook may be told something now; takes no lock. */
+export function isWebhookDue(db: Db | Tx, nowMs: number): boolean {
+  return guardDatabase(db.$client.filename, () => webhookDue(db).get({ now: nowMs }) !== undefined);
+}
+
+/**
+ * Claims what the webhook is to be told, in one message; null where nothing is, or the webhook is to be left alone. Requests
+ * that were decided meanwhile are left out.
+ */
+export function claimForWebhook(db: Db, clock: Pick<Clock, 'nowMs'>): Claimed | null {
+  // Looked for without the lock first: most of the time there is nothing.
+  if (!isWebhookDue(db, clock.nowMs())) return null;
+  return write(db, (tx) => {
+    const nowMs = clock.nowMs();
+    if (!isWebhookDue(tx, nowMs)) return null;
+    const waiting = waitingForWebhook(tx).all();
+    const rows = waiting.filter((row) => row.kind !== 'request' || 'undeliveredTo' in row.about || !isDecided(tx, row));
+    for (const row of rows) take(tx, row, nowMs);
+    const [first, ...others] = rows.map((row): Claimed => ({ ...row, together: [] }));
+    return first === undefined ? null : { ...first, together: others };
+  });
+}

@@ -1,0 +1,119 @@
+import type { Person } from '../actor.ts';
+import { whenUnlocked } from '../db/when-unlocked.ts';
+import { AppError } from '../errors.ts';
+import { refuseChangedKey } from '../keys/key-version.ts';
+import type { Access, Client } from '../sessions-file/access.ts';
+import { writeSessions } from '../sessions-file/sessions-file.ts';
+import type { SignedAdmin } from '../sessions-file/whose.ts';
+import { readAdminGeneration } from '../sign-ins/admin-binding.ts';
+import type { SignIn } from '../sign-ins/row.ts';
+import { beginSignIn } from '../sign-ins/sign-ins.ts';
+import { consumeChallenge, makeChallenge } from './challenges.ts';
+import { type Decision, decisionText } from './decision.ts';
+import { type Answer, type Assertion, readAssertion } from './passkey-json.ts';
+import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
+import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
+import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
+
+// What admins do with a passkey: they sign in, and they let exactly one decision through. Functions throw `busy` where a lock
+// is held for too long, and `refused` where PUBLIC_URL can't have passkeys.
+
+/** What a browser needs to ask for a passkey. `credentialIds` (base64url) are those that may answer; any may where it is empty. */
+export type AssertionOptions = { challenge: string; party: RelyingParty; credentialIds: string[] };
+
+/** Begins a sign-in; nothing is stored of it. */
+export function beginPasskeySignIn(access: Access): AssertionOptions {
+  const party = relyingPartyOf(access.config.publicUrl);
+  return { challenge: makeSignInChallenge(access), party, credentialIds: [] };
+}
+
+/** Signs an admin in by an assertion, which is the JSON of a credential, once. Throws `forbidden`. */
+export async function signInByPasskey(
+  access: Access,
+  text: string,
+  client: Client,
+): Promise<{ token: string; session: SignIn }> {
+  const answer = readAssertion(text);
+  const { challenge } = answer;
+  checkSignInChallenge(access, challenge);
+  const { name, generation } = await checkPasskey(access, answer);
+  await whenUnlocked(access.sessions.sqlite);
+  return writeSessions(access.sessions, (tables) => {
+    const admin = { kind: 'admin', name, generation } as const;
+    useSignInChallenge(access, tables, challenge, admin);
+    const { token, signIn: session } = beginSignIn(access, admin, { client });
+    return { token, session };
+  });
+}
+
+/**
+ * Begins a decision of an admin who is signed in: stores what he is about to decide. Throws `forbidden` where he is no admin
+ * any more, `changed_since` where the key is not as the page showed it, and what {@link makeChallenge} throws.
+ */
+export function beginDecision(access: Access, admin: SignedAdmin, decision: Decision): AssertionOptions {
+  const party = relyingPartyOf(access.config.publicUrl);
+  const credentialIds = confirmedIds(access, admin);
+  refuseChanged(access, decision);
+  const challenge = makeChallenge(access, { purpose: 'decision', admin, about: decisionText(decision) });
+  return { challenge, party, credentialIds };
+}
+
+/**
+ * Uses an assertion, which is the JSON of a credential, up for exactly this decision, and returns the admin as the person that may take it: the only place
+ * where `hasAsserted` becomes true. Throws `forbidden`
+ * for an assertion that is old, used, another's, changed or for anything else than this decision, and `changed_since` where
+ * the key is not as the page showed it any more; whatever stores the decision looks again.
+ */
+export async function consumeAssertion(
+  access: Access,
+  admin: SignedAdmin,
+  text: string,
+  decision: Decision,
+): Promise<Person> {
+  const answer = readAssertion(text);
+  // What follows is written there too: a lock that lasts uses no challenge up.
+  await whenUnlocked(access.db.$client);
+  await whenUnlocked(access.sessions.sqlite);
+  consumeChallenge(access, answer.challenge, { purpose: 'decision', admin, about: decisionText(decision) });
+  const by = await checkPasskey(access, answer);
+  if (by.name !== admin.name || by.generation !== admin.generation) {
+    throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
+  }
+  refuseChanged(access, decision);
+  const { operation, shown } = decision;
+  return { kind: 'admin', name: admin.name, hasAsserted: true, ...(operation !== 'remove passkey' && { shown }) };
+}
+
+function refuseChanged(access: Access, { operation, identifier, shown }: Decision): void {
+  if (operation !== 'remove passkey') refuseChangedKey(access, identifier, shown);
+}
+
+function confirmedIds(access: Access, { name, generation }: SignedAdmin): string[] {
+  if (readAdminGeneration(access.db, name) !== generation) throw new AppError('forbidden');
+  return listPasskeys(access.db, name)
+    .filter(({ confirmedAt }) => confirmedAt !== null)
+    .map(({ credentialId }) => credentialId.toString('base64url'));
+}
+
+/** Whose passkey has signed this challenge; stores its counter. Throws `forbidden`. */
+async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertion>): Promise<Admin> {
+  const find = () => findPasskey(access.db, Buffer.from(sent.id, 'base64url'));
+  const gone = () => new AppError('forbidden', 'This passkey is not registered here, or not any more.');
+  const found = find();
+  if (found === null) throw gone();
+  const { passkey, admin } = found;
+  const userHandle = admin.userHandle.toString('base64url');
+  const party = relyingPartyOf(access.config.publicUrl);
+  const { checkAssertion } = await import('./passkey-answers.ts');
+  const { signCount } = await checkAssertion(party, challenge, { ...passkey, userHandle }, sent);
+  await whenUnlocked(access.db.$client);
+  // While the signature was verified, the admin may have been removed or invited again.
+  if (find()?.admin.generation !== admin.generation) throw gone();
+  // Only after the signature, so that strangers learn nothing of it.
+  if (passkey.confirmedAt === null) {
+    const sentence = `This passkey is not confirmed yet: the operator does that with "profilectl admins confirm ${admin.name}".`;
+    throw new AppError('forbidden', sentence);
+  }
+  notePasskeyUse(access, passkey, signCount);
+  return admin;
+}

@@ -1,0 +1,136 @@
+import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
+import type { Actor, Person } from '../actor.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { admins, passkeys } from '../db/schema/people.ts';
+import { write } from '../db/write.ts';
+import { AppError } from '../errors.ts';
+import type { Access, Client } from '../sessions-file/access.ts';
+import { newGeneration } from './generation.ts';
+import type { Credential } from './passkey-answers.ts';
+import { addPeopleEvent } from './people-log.ts';
+
+// The passkeys of admins. Functions throw `busy` where a lock is held for too long.
+
+/** A passkey as it is stored. */
+export type Passkey = typeof passkeys.$inferSelect;
+
+/** An admin as it is stored. */
+export type Admin = typeof admins.$inferSelect;
+
+/** The names of all admins, the oldest first. */
+export function adminNames(db: Db): string[] {
+  return db
+    .select({ name: admins.name })
+    .from(admins)
+    .orderBy(asc(admins.id))
+    .all()
+    .map(({ name }) => name);
+}
+
+/** All passkeys of the admin of this name, the oldest first, one that waits for its confirmation among them. */
+export function listPasskeys(db: Db | Tx, name: string): Passkey[] {
+  return db
+    .select({ passkey: passkeys })
+    .from(passkeys)
+    .innerJoin(admins, eq(admins.id, passkeys.adminId))
+    .where(eq(admins.name, name))
+    .orderBy(asc(passkeys.id))
+    .all()
+    .map(({ passkey }) => passkey);
+}
+
+/** The passkey with this identifier of the authenticator's, and whose it is; null where none has it. */
+export function findPasskey(db: Db | Tx, credentialId: Buffer): { passkey: Passkey; admin: Admin } | null {
+  const found = db
+    .select({ passkey: passkeys, admin: admins })
+    .from(passkeys)
+    .innerJoin(admins, eq(admins.id, passkeys.adminId))
+    .where(eq(passkeys.credentialId, credentialId))
+    .get();
+  return found ?? null;
+}
+
+/** Stores a passkey that was just registered and waits for its confirmation. */
+export function insertPasskey(
+  tx: Tx,
+  admin: Admin,
+  credential: Credential,
+  about: { name: string; atMs: number; client: Client },
+): void {
+  tx.insert(passkeys)
+    .values({
+      ...credential,
+      adminId: admin.id,
+      name: about.name,
+      registeredAt: about.atMs,
+      registeredFrom: about.client.address,
+      registeredBy: about.client.agent.slice(0, MAX_AGENT).toWellFormed(),
+    })
+    .run();
+}
+
+/** The most characters that are kept of what a browser calls itself. */
+const MAX_AGENT = 255;
+
+/** Lets an admin sign in with the passkey of this id. Throws `refused` where none of this id waits for it. */
+export function confirmPasskey(access: Access, id: number, by: Actor): void {
+  write(access.db, (tx) => {
+    const atMs = access.clock.nowMs();
+    const found = tx
+      .select({ passkey: passkeys, admin: admins })
+      .from(passkeys)
+      .innerJoin(admins, eq(admins.id, passkeys.adminId))
+      .where(and(eq(passkeys.id, id), sql`${passkeys.confirmedAt} IS NULL`))
+      .get();
+    if (found === undefined) throw new AppError('refused', 'This passkey does not wait to be confirmed any more.');
+    tx.update(passkeys).set({ confirmedAt: atMs }).where(eq(passkeys.id, id)).run();
+    const detail = { passkey: found.passkey.name };
+    addPeopleEvent(tx, { atMs, by, event: 'passkey confirmed', kind: 'admin', name: found.admin.name, detail });
+  });
+}
+
+/**
+ * Stores that a passkey was used: its counter, and when. Throws `forbidden` where another process has used it with this
+ * counter, or removed it, meanwhile.
+ */
+export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCount: number): void {
+  const changed = write(access.db, (tx) =>
+    tx
+      .update(passkeys)
+      .set({ signCount: newCount, lastUsedAt: access.clock.nowMs() })
+      .where(and(eq(passkeys.id, id), eq(passkeys.signCount, signCount), isNotNull(passkeys.confirmedAt)))
+      .returning({ id: passkeys.id })
+      .all(),
+  );
+  if (changed.length === 0) throw new AppError('forbidden', 'This passkey was used or removed just now; try again.');
+}
+
+/**
+ * Removes a passkey of the admin who asks for it, and ends all sessions of that admin: whoever holds the passkey may have
+ * begun one. Throws `forbidden` where the admin has not asserted this, and `refused` for the last one that is confirmed and
+ * for one that is not the admin's.
+ */
+export function removePasskey(access: Access, by: Person, id: number): void {
+  if (by.kind !== 'admin' || !by.hasAsserted) throw new AppError('forbidden');
+  write(access.db, (tx) => {
+    const atMs = access.clock.nowMs();
+    const admin = tx.select().from(admins).where(eq(admins.name, by.name)).get();
+    const all = admin === undefined ? [] : listPasskeys(tx, admin.name);
+    const passkey = all.find((one) => one.id === id);
+    if (admin === undefined || passkey === undefined)
+      throw new AppError('refused', 'There is no such passkey of yours.');
+    if (!all.some((one) => one.id !== id && one.confirmedAt !== null)) {
+      throw new AppError(
+        'refused',
+        'This is your last passkey; "profilectl admins remove" on the box ends your access.',
+      );
+    }
+    tx.delete(passkeys).where(eq(passkeys.id, id)).run();
+    tx.update(admins)
+      .set({ generation: newGeneration(access.random) })
+      .where(eq(admins.id, admin.id))
+      .run();
+    const detail = { passkey: passkey.name };
+    addPeopleEvent(tx, { atMs, by, event: 'passkey removed', kind: 'admin', name: admin.name, detail });
+  });
+}

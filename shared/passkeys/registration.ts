@@ -1,0 +1,102 @@
+import { and, eq } from 'drizzle-orm';
+import type { Tx } from '../db/connect.ts';
+import { admins } from '../db/schema/people.ts';
+import { whenUnlocked } from '../db/when-unlocked.ts';
+import { write } from '../db/write.ts';
+import { AppError } from '../errors.ts';
+import { textInput } from '../keys/fields/input-rules.ts';
+import { parseInput } from '../keys/fields/parse-input.ts';
+import { addEnrolmentNotice } from '../outbox/people.ts';
+import type { Access, Client } from '../sessions-file/access.ts';
+import { writeSessions } from '../sessions-file/sessions-file.ts';
+import { hashOf } from '../sessions-file/tokens.ts';
+import { consumeChallenge, makeChallenge } from './challenges.ts';
+import { enrolmentOver, findEnrolment, useEnrolment } from './enrolments.ts';
+import type { Credential } from './passkey-answers.ts';
+import { COSE_ALGORITHMS, readRegistration } from './passkey-json.ts';
+import { type Admin, findPasskey, insertPasskey, listPasskeys } from './passkeys.ts';
+import { addPeopleEvent } from './people-log.ts';
+import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
+
+// Registers passkeys at the addresses of enrolments.ts.
+
+/** What a browser needs to make a passkey; all but the names are base64url or numbers, as WebAuthn wants them. */
+export type RegistrationOptions = {
+  challenge: string;
+  party: RelyingParty;
+  user: { handle: string; name: string };
+  algorithms: readonly number[];
+  /** The passkeys that this admin has: a device that keeps one of them is to make no second one. */
+  credentialIds: string[];
+};
+
+/** What its owner calls a passkey, to tell it from others. */
+const PASSKEY_NAME = textInput({ label: 'name of the passkey', least: 1, most: 64, lines: false });
+
+/** Begins a registration at an address. Throws `forbidden`, `refused` where PUBLIC_URL can't have passkeys, and what challenges throw. */
+export function beginRegistration(access: Access, secret: string): RegistrationOptions {
+  const party = relyingPartyOf(access.config.publicUrl);
+  const { admin } = findEnrolment(access, secret);
+  const challenge = makeChallenge(access, { purpose: 'registration', admin, about: aboutOf(secret) });
+  const user = { handle: admin.userHandle.toString('base64url'), name: admin.name };
+  const credentialIds = listPasskeys(access.db, admin.name).map(({ credentialId }) =>
+    credentialId.toString('base64url'),
+  );
+  return { challenge, party, user, algorithms: Object.values(COSE_ALGORITHMS), credentialIds };
+}
+
+/**
+ * Registers a passkey at an address, under a name that tells it from others, and uses the address up; `credential` is the
+ * JSON that the browser gave. The passkey counts only once it was confirmed on the box, and ADMIN_EMAIL is told of it. Throws
+ * `forbidden`, and uses up the challenge but not the address, where the registration is not as it must be; `forbidden` for
+ * an address that does not work; `usage` for a name that can't be one; and `busy`, which uses up the challenge only.
+ */
+export async function register(
+  access: Access,
+  secret: string,
+  sent: { credential: string; name: string },
+  client: Client,
+): Promise<{ name: string; passkey: string }> {
+  const party = relyingPartyOf(access.config.publicUrl);
+  const name = parseInput(PASSKEY_NAME, sent.name);
+  const { admin: wanted } = findEnrolment(access, secret);
+  const { sent: registration, challenge } = readRegistration(sent.credential);
+  consumeChallenge(access, challenge, { purpose: 'registration', admin: wanted, about: aboutOf(secret) });
+  const { checkRegistration } = await import('./passkey-answers.ts');
+  const credential = await checkRegistration(party, challenge, registration);
+  if (findPasskey(access.db, credential.credentialId) !== null) {
+    throw new AppError('forbidden', 'This passkey is registered already.');
+  }
+  await whenUnlocked(access.sessions.sqlite);
+  await whenUnlocked(access.db.$client);
+  // One inside the other: where the database is locked, the address stays.
+  writeSessions(access.sessions, (tables) => {
+    const { name: invited, generation } = useEnrolment(access, tables, secret);
+    write(access.db, (tx) => {
+      const isInvited = and(eq(admins.name, invited), eq(admins.generation, generation));
+      const admin = tx.select().from(admins).where(isInvited).get();
+      if (admin === undefined) throw enrolmentOver();
+      storePasskey(access, tx, { admin, credential, name }, client);
+    });
+  });
+  return { name: wanted.name, passkey: name };
+}
+
+/** Stores a passkey, that it was registered, and that ADMIN_EMAIL is to be told. */
+function storePasskey(
+  { clock, config }: Access,
+  tx: Tx,
+  { admin, credential, name }: { admin: Admin; credential: Credential; name: string },
+  client: Client,
+): void {
+  const atMs = clock.nowMs();
+  insertPasskey(tx, admin, credential, { name, atMs, client });
+  const about = { kind: 'admin', name: admin.name } as const;
+  const detail = { passkey: name };
+  addPeopleEvent(tx, { ...about, atMs, by: { ...about, hasAsserted: false }, event: 'passkey registered', detail });
+  addEnrolmentNotice(tx, config, { admin: admin.name, atMs, address: client.address });
+}
+
+function aboutOf(secret: string): string {
+  return Buffer.from(hashOf(secret)).toString('hex');
+}

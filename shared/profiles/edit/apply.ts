@@ -1,0 +1,77 @@
+import { noteChanges, noteNoChange } from '../../db/changes.ts';
+import type { Sqlite, Tx } from '../../db/connect.ts';
+import { noteErasedProfile, noteErasure } from '../../db/erasures.ts';
+import { withTables } from '../../db/tables.ts';
+import { prepareRowReader } from '../record.ts';
+import { applyLine } from './apply-line.ts';
+import { createNewerCheck, stampOf } from './newer.ts';
+import { type Applied, type ApplyOptions, type ApplyState, countNewer, type Entry, NOTHING_APPLIED } from './pass.ts';
+import { beginClaims, createNameClaims, dropClaims, settleClaims } from './pending-names.ts';
+import type { Refusal } from './refusal.ts';
+import { createSizeCheck } from './size-check.ts';
+import { createRowWriter } from './write-row.ts';
+
+/** Applies lines in their order inside a transaction; returns how many were imported and how many profiles erased. */
+export type Applier = (tx: Tx, entries: Iterable<Entry>, options: ApplyOptions) => Applied;
+
+/**
+ * Prepares the statements of an import. Later lines win over earlier ones. Names and auth IDs that one line gives up are
+ * free for all others. A row that exists is updated and never deleted and inserted again, since keys refer to it. The
+ * profiles that a pass changes are noted for the caches of other processes. A line after which lookups would show more
+ * than `maxShownBytes` of its profile clashes.
+ */
+export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
+  const state: ApplyState = {
+    sqlite,
+    readRow: prepareRowReader(sqlite),
+    writer: createRowWriter(sqlite),
+    claims: createNameClaims(sqlite),
+    sizes: createSizeCheck(sqlite, maxShownBytes),
+    newer: createNewerCheck(withTables({ $client: sqlite })),
+    readsFirst: false,
+    anyErased: false,
+    changed: new Set(),
+    hasStamped: false,
+  };
+  return (tx, entries, options) => applyLines(state, tx, entries, options);
+}
+
+function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options: ApplyOptions): Applied {
+  const { sqlite, claims } = state;
+  const { times } = options;
+  const done: Applied = { ...NOTHING_APPLIED, newerIds: [] };
+  Object.assign(state, { anyErased: state.newer.anyErased(times), changed: new Set(), hasStamped: false });
+  beginClaims(claims);
+  for (const entry of entries) {
+    const { id, deleted } = entry.line;
+    const outcome = deleted ? applyDeletion(state, tx, id, options) : applyLine(state, tx, entry, options, done);
+    if (typeof outcome === 'object') options.refuse({ line: entry.number, id, refusal: outcome, isForName: false });
+    else if (outcome === 'newer') countNewer(done, id);
+    else done[outcome]++;
+  }
+  settleClaims(claims, options.takenAt, options.clash);
+  if (done.deleted > 0) noteErasure(sqlite, times.nowMs);
+  if (done.deleted > 0 || state.changed.size > 0) noteChanges(sqlite, done.deleted > 0 ? null : state.changed);
+  else if (state.hasStamped) noteNoChange(sqlite);
+  return done;
+}
+
+/** Erases a profile, which is not to come back with a file that was read before. */
+function applyDeletion(
+  state: ApplyState,
+  tx: Tx,
+  id: number,
+  { onKeys, times, confirms }: ApplyOptions,
+): 'deleted' | 'notThere' | 'newer' | Refusal {
+  const { sqlite, claims, newer } = state;
+  if (newer.isWritten(id, times)) return 'newer';
+  const forbidden = onKeys.refuseErasure?.(tx, id, times.nowMs) ?? null;
+  if (forbidden !== null) return forbidden;
+  dropClaims(claims, id);
+  const isErased = onKeys.erase(tx, id, times.nowMs);
+  if (isErased || confirms) {
+    noteErasedProfile(sqlite, id, { atMs: stampOf(times), nowMs: times.nowMs });
+    state.hasStamped = true;
+  }
+  return isErased ? 'deleted' : 'notThere';
+}

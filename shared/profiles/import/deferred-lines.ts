@@ -1,0 +1,107 @@
+import type { Sqlite } from '../../db/connect.ts';
+import { type ProfileLine, parseLine } from '../edit/line.ts';
+import type { Refusal } from '../edit/refusal.ts';
+import type { TextEntry } from './import-run.ts';
+import { createWishes } from './wishes.ts';
+
+/**
+ * Lines that were refused only for a name or auth ID that another profile held, each with all later lines of its profile.
+ * They are tried again at the end, since that profile may have given it up meanwhile, or its own line may wait here too:
+ * two profiles that swap their names.
+ */
+export type Postponed = {
+  /** Keeps a line for the end. False where there is no room for more. */
+  add: (entry: TextEntry, refusal: Refusal) => boolean;
+  /** Whether a line of this profile waits: later ones may not be applied before it. */
+  has: (id: number) => boolean;
+  count: () => number;
+  /** The lines that may go in now, those together that wait for each other; the others are refused. Call it once. */
+  groups: () => Generator<TextEntry[]>;
+};
+
+/** Told of the lines that are refused for good. */
+type OnRefused = (entry: TextEntry, refusal: Refusal) => void;
+
+/** The ids of their profiles are in memory; the lines themselves are in a temporary table. */
+const MAX_LINES = 100_000;
+
+type Row = { number: number; bytes: number; text: string };
+
+/** Makes the temporary table. `merge` tells how the lines are read. */
+export function createPostponed(sqlite: Sqlite, merge: boolean, onRefused: OnRefused): Postponed {
+  sqlite.run('DROP TABLE IF EXISTS temp.postponed');
+  sqlite.run('CREATE TEMP TABLE postponed (id, number, bytes, text, PRIMARY KEY (id, number)) WITHOUT ROWID');
+  const insert = sqlite.prepare('INSERT INTO temp.postponed VALUES (?, ?, ?, ?)');
+  const linesOf = sqlite.prepare<Row, [number]>('SELECT * FROM temp.postponed WHERE id = ? ORDER BY number');
+  const remove = sqlite.prepare('DELETE FROM temp.postponed WHERE id = ? AND number = ?');
+  const idsInOrder = sqlite.prepare<{ id: number }, []>(
+    'SELECT id FROM temp.postponed GROUP BY id ORDER BY min(number)',
+  );
+  const ids = new Set<number>();
+  let count = 0;
+
+  const read = (id: number): TextEntry[] =>
+    linesOf.all(id).map(({ number, bytes, text }) => {
+      return { number, bytes, text, line: parseLine(text, merge) as ProfileLine };
+    });
+  const refuse = (id: number, number: number, refusal: Refusal): void => {
+    const entry = read(id).find((one) => one.number === number) as TextEntry;
+    remove.run(id, number);
+    onRefused(entry, refusal);
+  };
+  return {
+    add: ({ number, bytes, text, line: { id } }) => {
+      if (count >= MAX_LINES) return false;
+      insert.run(id, number, bytes, text);
+      ids.add(id);
+      count++;
+      return true;
+    },
+    has: (id) => ids.has(id),
+    count: () => count,
+    groups: function* () {
+      const wishes = createWishes(sqlite, merge);
+      const waiting = idsInOrder.all().map(({ id }) => id);
+      for (const id of waiting) wishes.set(id, read(id));
+      const doubtful = [...waiting];
+      for (let id = doubtful.pop(); id !== undefined; id = doubtful.pop()) {
+        const hopeless = wishes.hopelessOf(id);
+        if (hopeless === null) continue;
+        refuse(id, hopeless.line, hopeless.refusal);
+        wishes.set(id, read(id));
+        // Without that line the profile may keep what others wait for, or want something else.
+        doubtful.push(...wishes.waitersOf(id), id);
+      }
+      for (const group of connected(waiting, wishes.holdersOf)) {
+        const entries = group.flatMap(read).sort((a, b) => a.number - b.number);
+        if (entries.length > 0) yield entries;
+      }
+    },
+  };
+}
+
+/** The groups of profiles that wait for each other, a profile alone being one too. */
+function* connected(ids: readonly number[], holdersOf: (id: number) => number[]): Generator<number[]> {
+  const beside = new Map<number, number[]>(ids.map((id) => [id, []]));
+  for (const id of ids) {
+    for (const other of holdersOf(id)) {
+      beside.get(id)?.push(other);
+      beside.get(other)?.push(id);
+    }
+  }
+  const seen = new Set<number>();
+  for (const first of ids) {
+    if (seen.has(first)) continue;
+    seen.add(first);
+    const group = [first];
+    // The list grows while it is walked.
+    for (const id of group) {
+      for (const other of beside.get(id) ?? []) {
+        if (seen.has(other)) continue;
+        seen.add(other);
+        group.push(other);
+      }
+    }
+    yield group;
+  }
+}

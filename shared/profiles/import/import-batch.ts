@@ -1,0 +1,119 @@
+import type { Clock } from '../../clock.ts';
+import type { Db } from '../../db/connect.ts';
+import { writeProfiles } from '../../db/write.ts';
+import type { Applier } from '../edit/apply.ts';
+import type { Clash, Loser } from '../edit/name-conflicts.ts';
+import { type Applied, type ApplyOptions, addApplied, type Entry, NOTHING_APPLIED } from '../edit/pass.ts';
+import { WAITS_BEHIND } from '../edit/refusal.ts';
+
+/** What every batch of an import shares. */
+export type BatchContext = Pick<ApplyOptions, 'merge' | 'onKeys' | 'confirms'> & {
+  db: Db;
+  clock: Pick<Clock, 'nowMs'>;
+  apply: Applier;
+  /** When the import's data was read, milliseconds since 1970; null where nobody said. */
+  asOfMs: number | null;
+};
+
+/** What became of a batch; `refused` are the lines that clashed with others or with what is there. */
+export type BatchResult = Applied & { refused: Loser[] };
+
+/** Thrown through a transaction to undo it; never leaves this folder. */
+export const ROLL_BACK = new Error('rolled back on purpose');
+
+// Refusing a line gives its profile back its old names, which can make the next line clash, and so on.
+const MAX_ROUNDS = 8;
+
+/**
+ * Applies a batch as one transaction. Where lines clash, the transaction is undone, the losers are refused and the rest
+ * is applied anew, so that what the losers would have given up stays where it was. Each round is a transaction of its
+ * own: the lock is never held for longer than one takes. After eight rounds the batch is halved. With `mayWait` a line
+ * that is refused for a name will be tried again; the later lines of its profile are then refused with it, so that they
+ * are applied after it.
+ */
+export function applyBatch(context: BatchContext, entries: readonly Entry[], mayWait: boolean): BatchResult {
+  const losers = new Map<number, Loser>();
+  for (let round = 1; ; round++) {
+    const left = entries.filter(({ number }) => !losers.has(number));
+    const attempt = tryBatch(context, left);
+    if (attempt.clashes.length === 0) {
+      attempt.refused.push(...losers.values());
+      return attempt;
+    }
+    if (round >= MAX_ROUNDS && left.length > 1) return halve(context, left, losers, mayWait);
+    for (const [line, loser] of losersOf(attempt.clashes)) losers.set(line, loser);
+    if (mayWait) for (const follower of followersOf(entries, losers)) losers.set(follower.line, follower);
+  }
+}
+
+function halve(
+  context: BatchContext,
+  entries: readonly Entry[],
+  losers: ReadonlyMap<number, Loser>,
+  mayWait: boolean,
+): BatchResult {
+  const middle = Math.ceil(entries.length / 2);
+  const first = applyBatch(context, entries.slice(0, middle), mayWait);
+  const refusedFirst = new Map(first.refused.map((loser) => [loser.line, loser]));
+  const followers = mayWait ? followersOf(entries.slice(middle), refusedFirst) : [];
+  const followerLines = new Set(followers.map(({ line }) => line));
+  const rest = entries.slice(middle).filter(({ number }) => !followerLines.has(number));
+  const second = applyBatch(context, rest, mayWait);
+  return {
+    ...addApplied(first, second),
+    refused: [...losers.values(), ...first.refused, ...followers, ...second.refused],
+  };
+}
+
+/** The lines that come after one of the same profile which waits for a name, as losers that wait behind it. */
+function followersOf(entries: readonly Entry[], losers: ReadonlyMap<number, Loser>): Loser[] {
+  const waitingFrom = new Map<number, number>();
+  for (const { line, id, isForName } of losers.values()) {
+    if (isForName) waitingFrom.set(id, Math.min(line, waitingFrom.get(id) ?? line));
+  }
+  return entries.flatMap(({ number, line: { id } }) => {
+    const isFollower = number > (waitingFrom.get(id) ?? number) && !losers.has(number);
+    return isFollower ? { line: number, id, refusal: WAITS_BEHIND, isForName: true } : [];
+  });
+}
+
+function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { clashes: Clash[] } {
+  const { db, clock, apply, merge, onKeys, confirms, asOfMs } = context;
+  const refused: Loser[] = [];
+  const clashes: Clash[] = [];
+  const result = { ...NOTHING_APPLIED, refused, clashes };
+  try {
+    const applied = writeProfiles(db, (tx) => {
+      const done = apply(tx, entries, {
+        merge,
+        onKeys,
+        confirms,
+        times: { nowMs: clock.nowMs(), asOfMs },
+        takenAt: new Map(),
+        refuse: (loser) => refused.push(loser),
+        clash: (clash) => clashes.push(clash),
+      });
+      if (clashes.length > 0) throw ROLL_BACK;
+      return done;
+    });
+    return { ...result, ...applied };
+  } catch (error) {
+    if (error !== ROLL_BACK) throw error;
+    return result;
+  }
+}
+
+/**
+ * Whom to refuse in this round. A line loses to what was there before; to another line it loses only if that one stays,
+ * and the earlier lines are decided first.
+ */
+function losersOf(clashes: readonly Clash[]): Map<number, Loser> {
+  const losers = new Map<number, Loser>();
+  const lose = ({ winner: _, ...loser }: Clash): void => {
+    if (!losers.has(loser.line)) losers.set(loser.line, loser);
+  };
+  for (const clash of clashes) if (clash.winner === null) lose(clash);
+  const between = clashes.filter(({ winner }) => winner !== null).toSorted((a, b) => a.line - b.line);
+  for (const clash of between) if (!losers.has(clash.winner as number)) lose(clash);
+  return losers;
+}

@@ -1,0 +1,64 @@
+import type { LogKeeper } from '../../db-files/log-keeper.ts';
+import type { Deps } from '../../deps.ts';
+import { type LineRefusal, type ProfileLine, parseLine } from '../edit/line.ts';
+import type { Loser } from '../edit/name-conflicts.ts';
+import type { Entry } from '../edit/pass.ts';
+import type { Refusal } from '../edit/refusal.ts';
+import { wholeLine } from '../edit/refusal.ts';
+import { applyBatch, type BatchContext } from './import-batch.ts';
+import type { ImportReport } from './import-report.ts';
+import type { OnProgress } from './import-source.ts';
+import type { Unnamed } from './prune-candidates.ts';
+import type { Rejects } from './rejects.ts';
+import type { SplitLine } from './split.ts';
+
+/** What all parts of one import share. */
+export type ImportRun = BatchContext & {
+  clock: Deps['clock'];
+  log: LogKeeper;
+  report: ImportReport;
+  /** Takes the refused lines themselves; null where nobody wants them. */
+  rejects: Rejects | null;
+  /** The profiles that the file has not named yet; null where nothing is to be pruned. */
+  unnamed: Unnamed | null;
+  onProgress: OnProgress;
+};
+
+/** A line that was checked, with its text. */
+export type TextEntry = Entry & { text: string };
+
+/** Checks a line of the file and counts it. */
+export function readLine(
+  { merge, report }: Pick<ImportRun, 'merge' | 'report'>,
+  line: SplitLine,
+): ProfileLine | LineRefusal {
+  const parsed = 'fault' in line ? { id: null, ...wholeLine(line.fault) } : parseLine(line.text, merge);
+  report.read('reason' in parsed ? null : parsed);
+  return parsed;
+}
+
+/** The line itself; null where it is too long to be held. */
+export function rawOf(line: SplitLine): string | Uint8Array | null {
+  return 'text' in line ? line.text : line.raw;
+}
+
+/** Reports a line as refused for good. */
+export function refuseLine(
+  { report, rejects }: Pick<ImportRun, 'report' | 'rejects'>,
+  line: { number: number; id: number | null; raw: string | Uint8Array | null },
+  { field, reason, sum }: Refusal,
+): void {
+  report.refuse({ line: line.number, id: line.id, field, reason }, sum);
+  if (line.raw !== null) rejects?.writeLine(line.raw);
+}
+
+/**
+ * Applies lines in a transaction of their own. Returns those that were not applied, by the numbers of their lines;
+ * `mayWait` is explained at `applyBatch`.
+ */
+export function applyEntries(run: ImportRun, entries: readonly Entry[], mayWait: boolean): Map<number, Loser> {
+  if (entries.length === 0) return new Map();
+  const { refused, ...applied } = applyBatch(run, entries, mayWait);
+  run.report.applied(applied);
+  return new Map(refused.map((loser) => [loser.line, loser]));
+}

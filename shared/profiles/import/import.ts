@@ -1,0 +1,135 @@
+import type { Actor } from '../../actor.ts';
+import type { Config } from '../../config/config.ts';
+import { guardDatabase } from '../../db/faults.ts';
+import { emptyLog } from '../../db-files/empty-log.ts';
+import { lockForImport } from '../../db-files/import-lock.ts';
+import { keepLogShort } from '../../db-files/log-keeper.ts';
+import type { Deps } from '../../deps.ts';
+import { AppError, isForOperator } from '../../errors.ts';
+import { createApplier } from '../edit/apply.ts';
+import type { EffectsOnKeys } from '../edit/pass.ts';
+import { storeLastImport } from '../last-import.ts';
+import { createPace } from './batch-size.ts';
+import { importInBatches } from './import-batches.ts';
+import { createImportReport, type ImportOutcome, type RefusedLine } from './import-report.ts';
+import type { ImportRun } from './import-run.ts';
+import { type ImportSource, nameOf, type OnProgress, sourceFault } from './import-source.ts';
+import { importStrictly } from './import-strict.ts';
+import { type PruneOptions, pruneUnnamed } from './prune.ts';
+import { createUnnamed } from './prune-candidates.ts';
+import type { Rejects } from './rejects.ts';
+
+/** What an import works with. */
+export type ImportDeps = Pick<Deps, 'db' | 'clock'> & { config: Pick<Config, 'maxProfileBytes'> };
+
+/** How to import. */
+export type ImportOptions = {
+  /** A line changes only the fields it has, where its profile exists; else it replaces the profile. */
+  merge: boolean;
+  /** Everything or nothing, in one transaction; else bad lines are left out and the rest goes in, in batches. */
+  strict: boolean;
+  /**
+   * When the data was read, milliseconds since 1970: lines of profiles that were written or erased here since are left out.
+   * Absent where nobody said. The caller has checked that it is not in the future, nor more than 40 days ago.
+   */
+  asOfMs?: number;
+  /** Who imports. */
+  by: Actor;
+  /** What it does to the keys of profiles (`effectsOnKeys` in shared/erasure). */
+  onKeys: EffectsOnKeys;
+  /** Erases the profiles that the file does not name, after all else. */
+  prune?: PruneOptions;
+  /** Gets the refused lines themselves. */
+  rejects?: Rejects;
+  onProgress?: OnProgress;
+  /** Hears of every refused line; with `strict`, clashes come in no particular order. */
+  onRefused?: (refused: RefusedLine) => void;
+  /**
+   * Hears a sentence where the write-ahead log still holds something of what was erased, or where it can't be stored when
+   * the last import was.
+   */
+  onWarning?: (sentence: string) => void;
+};
+
+/** Indexes are written all over: what SQLite keeps of them in memory (KiB) need not be read again for each batch. */
+const CACHE_KIB = 32_768;
+
+/**
+ * Puts JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Streams: memory
+ * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Waits while the database is
+ * being vacuumed. Throws `refused` where the source can't be read or holds no line, and what `write` throws. What earlier
+ * batches committed stays; the error is `done_in_part` then, and its sentence says how much.
+ */
+export async function importProfiles(
+  deps: ImportDeps,
+  source: ImportSource,
+  options: ImportOptions,
+): Promise<ImportOutcome> {
+  const lock = await lockForImport(deps.db.$client.filename);
+  try {
+    return await importLocked(deps, source, options);
+  } finally {
+    lock.close();
+  }
+}
+
+async function importLocked(deps: ImportDeps, source: ImportSource, options: ImportOptions): Promise<ImportOutcome> {
+  const { db, clock } = deps;
+  const { onWarning = () => {} } = options;
+  const run = prepareRun(deps, options);
+  const pace = createPace(clock);
+  let blank = 0;
+  try {
+    const end = options.strict ? await importStrictly(run, source) : await importInBatches(run, source, pace);
+    if (run.report.lineCount() === 0)
+      throw new AppError('refused', `${nameOf(source)} holds no line; nothing was changed.`);
+    blank = end.blank;
+    if (options.prune !== undefined) await pruneUnnamed(run, options.prune, end.isLastEnded, pace);
+  } catch (error) {
+    throw sayingWhatIsIn(sourceFault(source, error) ?? error, run.report.appliedCount());
+  } finally {
+    run.log.end();
+  }
+  const outcome = run.report.outcome(blank);
+  const { lines } = outcome.details;
+  const erased = outcome.deleted + outcome.pruned;
+  if (outcome.imported + erased > 0) {
+    const last = { atMs: clock.nowMs(), by: options.by, lines, refused: run.report.refusedCount() };
+    try {
+      storeLastImport(db, last);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      onWarning(`All is done, but "status" will not tell of this import. ${error.message}`);
+    }
+  }
+  const warning = erased > 0 ? emptyLog(db) : null;
+  if (warning !== null) onWarning(warning);
+  return outcome;
+}
+
+function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): ImportRun {
+  const { merge, asOfMs = null, by, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
+  const sqlite = db.$client;
+  return guardDatabase(sqlite.filename, () => {
+    sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
+    const apply = createApplier(sqlite, config.maxProfileBytes);
+    const unnamed = prune === undefined ? null : createUnnamed(sqlite);
+    const log = keepLogShort(sqlite);
+    const report = createImportReport(onRefused);
+    // A file may contain all profiles every night, and most of its lines change nothing: without --as-of these are not written.
+    const confirms = by.kind === 'platform' || asOfMs !== null;
+    const context = { db, clock, apply, merge, onKeys, confirms, asOfMs };
+    return { ...context, log, report, rejects, unnamed, onProgress };
+  });
+}
+
+/**
+ * The refusal that ended an import, or whatever else did, which now also says how many lines are in: `done_in_part` where
+ * that is not 0.
+ */
+export function sayingWhatIsIn(error: unknown, lines: number): unknown {
+  if (!(error instanceof AppError) || error.code === 'cancelled' || lines === 0) return error;
+  const areIn = lines === 1 ? '1 line is in' : `${lines} lines are in`;
+  const sentence = error.message.replace(/(; nothing of this step was written)?\.$/, `; ${areIn}$1.`);
+  return new AppError('done_in_part', sentence, { cause: error, isForOperator: isForOperator(error) });
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import type { Sqlite } from '../../db/connect.ts';
+import type { Facts } from '../../shown-version.ts';
+import type { Times } from '../edit/newer.ts';
+
+/** A profile by its row: another one may get the id after an erasure. */
+export type ProfileRow = { id: number; generation: number };
+
+/** The profiles that were there before an import and that no line of it has named yet. */
+export type Unnamed = {
+  /** How many profiles there were before. */
+  before: number;
+  /** Takes these ids out, because a line names them. */
+  name: (ids: readonly number[]) => void;
+  /** How many are left and may be erased, and which, as facts of what somebody is asked about. */
+  left: (times: Times) => { count: number; facts: Facts };
+  /** Takes out the first `most` of those that are left and may be erased, in the order of their ids, and returns them. */
+  take: (most: number, times: Times) => ProfileRow[];
+};
+
+/** What SQLite takes for no limit. */
+const NO_LIMIT = -1;
+
+/** Lists all profiles in a temporary table, which SQLite moves to the disk where there are many. */
+export function createUnnamed(sqlite: Sqlite): Unnamed {
+  sqlite.run('DROP TABLE IF EXISTS temp.unnamed');
+  sqlite.run('CREATE TEMP TABLE unnamed (id INTEGER PRIMARY KEY, generation INTEGER NOT NULL)');
+  const before = sqlite.run('INSERT INTO temp.unnamed SELECT id, generation FROM main.profiles').changes;
+  const remove = sqlite.prepare('DELETE FROM temp.unnamed WHERE id IN (SELECT value FROM json_each(?))');
+  const name = (ids: readonly number[]): void => void remove.run(JSON.stringify(ids));
+  // Those that were written after the file was read are spared, and those that were erased and made again.
+  const erasable = sqlite.prepare<ProfileRow, [number, number, number]>(
+    `SELECT id, generation FROM temp.unnamed JOIN main.profiles USING (id, generation)
+       WHERE NOT (written_at > ? AND written_at <= ?) ORDER BY id LIMIT ?`,
+  );
+  const bounds = ({ asOfMs, nowMs }: Times): [number, number] => [asOfMs ?? nowMs, nowMs];
+  return {
+    before,
+    name,
+    left: (times) => {
+      const hash = createHash('sha256');
+      let count = 0;
+      for (const { id, generation } of erasable.iterate(...bounds(times), NO_LIMIT)) {
+        hash.update(`${id} ${generation}\n`);
+        count++;
+      }
+      const clause = 'some were erased, made again or written to';
+      return { count, facts: { profiles: [hash.digest('base64url'), clause] } };
+    },
+    take: (most, times) => {
+      const rows = erasable.all(...bounds(times), most);
+      name(rows.map(({ id }) => id));
+      return rows;
+    },
+  };
+}

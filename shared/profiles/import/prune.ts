@@ -1,0 +1,89 @@
+import { eq, sql } from 'drizzle-orm';
+import { keepQuery } from '../../db/prepared-query.ts';
+import { profiles } from '../../db/schema/profiles.ts';
+import { changesSince, shownOf } from '../../shown-version.ts';
+import { deletionOf } from '../edit/line.ts';
+import type { EffectsOnKeys } from '../edit/pass.ts';
+import { wholeLine } from '../edit/refusal.ts';
+import { giveTurn, type Pace } from './batch-size.ts';
+import { applyBatch } from './import-batch.ts';
+import type { ImportRun } from './import-run.ts';
+import type { ProfileRow } from './prune-candidates.ts';
+
+/** How to prune. */
+export type PruneOptions = {
+  /** Of the profiles that there were before, so many percent may be erased. */
+  limitPercent: number;
+  /**
+   * Whether these many profiles shall be erased: a person may be asked. `changes` says, as clauses, how they have changed since
+   * it was called before.
+   */
+  confirm: (profiles: number, changes: readonly string[]) => Promise<boolean>;
+};
+
+/**
+ * Erases the profiles that the whole file has not named, in batches, but none that was written after the file was read. Erases
+ * none, and reports why, where a line was refused, the file may have been cut off, there would be too many, or the person
+ * says no. Asks again where other profiles would be erased by then than were asked about.
+ */
+export async function pruneUnnamed(
+  run: ImportRun,
+  { limitPercent, confirm }: PruneOptions,
+  isLastLineEnded: boolean,
+  pace: Pace,
+): Promise<void> {
+  const { unnamed, report, clock, asOfMs } = run;
+  const times = () => ({ nowMs: clock.nowMs(), asOfMs });
+  if (unnamed === null) return;
+  for (let changes: string[] | null = []; changes !== null; ) {
+    const { count, facts } = unnamed.left(times());
+    const why = whyNot(run, unnamed.before, count, limitPercent, isLastLineEnded);
+    if (why !== null) return report.notPruned(`Nothing was pruned: ${why}.`);
+    if (count === 0) return;
+    if (!(await confirm(count, changes))) return report.notPruned('Nothing was pruned.');
+    changes = changesSince(shownOf(facts), unnamed.left(times()).facts);
+  }
+  const next = () => unnamed.take(pace.maxLines(), times());
+  for (let rows = next(); rows.length > 0; rows = next()) {
+    pace.timed(() => report.pruned(erase(run, rows)));
+    run.log.afterWrite();
+    await giveTurn();
+  }
+}
+
+/** Erases profiles, unless another one has got the id by the time that the lock is got. Returns how many. */
+function erase(run: ImportRun, rows: readonly ProfileRow[]): number {
+  const generations = new Map(rows.map(({ id, generation }) => [id, generation]));
+  const refuseErasure: EffectsOnKeys['refuseErasure'] = (tx, id, nowMs) => {
+    const row = generationOf(tx).get({ id });
+    if (row !== undefined && row.generation !== generations.get(id)) return MADE_AGAIN;
+    return run.onKeys.refuseErasure?.(tx, id, nowMs) ?? null;
+  };
+  const context = { ...run, onKeys: { ...run.onKeys, refuseErasure } };
+  const deletions = rows.map(({ id }) => ({ number: 0, bytes: 0, line: deletionOf(id) }));
+  return applyBatch(context, deletions, false).deleted;
+}
+
+const generationOf = keepQuery((db) =>
+  db
+    .select({ generation: profiles.generation })
+    .from(profiles)
+    .where(eq(profiles.id, sql.placeholder('id')))
+    .prepare(),
+);
+
+const MADE_AGAIN = wholeLine('the profile was erased and made again');
+
+/** Why nothing may be pruned, as a clause; null where nothing speaks against it. */
+function whyNot(
+  { report }: ImportRun,
+  before: number,
+  count: number,
+  limitPercent: number,
+  isLastLineEnded: boolean,
+): string | null {
+  if (report.refusedCount() > 0) return 'lines were refused';
+  if (!isLastLineEnded) return 'the last line does not end in a line feed, so the file may have been cut off';
+  if (count * 100 <= before * limitPercent) return null;
+  return `the file does not name ${count} of the ${before} profiles that there were, and --prune-limit allows ${limitPercent}%`;
+}

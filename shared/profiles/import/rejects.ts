@@ -1,0 +1,120 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { isDatabaseFile } from '../../db-files/database-files.ts';
+import { AppError, fileRefusal } from '../../errors.ts';
+
+/** The file that gets the lines themselves that an import refuses, as they came. */
+export type Rejects = {
+  writeLine: (line: string | Uint8Array) => void;
+  /** Bytes of a line that is too long to be held, its line feed too. */
+  writePiece: (piece: Uint8Array) => void;
+  close: () => void;
+};
+
+/**
+ * Decides whether a file that holds something already is overwritten; may ask a person, and throw. `mayBeOurs` is false
+ * where an import can't have written it.
+ */
+export type MayOverwrite = (held: { bytes: number; mayBeOurs: boolean }) => Promise<boolean>;
+
+/**
+ * Makes the file (0600), or empties it where `mayOverwrite` says so: it holds private data, and yesterday's lines would be
+ * taken for today's. Throws `usage` where it is a file of a database, or one of `inputs`, paths or descriptors of what the
+ * import reads; `cancelled` where it is not to be overwritten; and `refused`, from here on too, where it can't be written.
+ */
+export async function openRejects(
+  path: string,
+  { inputs, databasePath }: { inputs: readonly (string | number)[]; databasePath: string | null },
+  mayOverwrite: MayOverwrite,
+): Promise<Rejects> {
+  const guarded = <T>(act: () => T): T => {
+    try {
+      return act();
+    } catch (cause) {
+      if (cause instanceof AppError) throw cause;
+      const code = (cause as NodeJS.ErrnoException).code ?? 'unknown fault';
+      throw fileRefusal(`The file of --rejects, ${path}, can't be written (${code}).`, cause);
+    }
+  };
+  const fd = guarded(() => openChecked(path, inputs, databasePath));
+  try {
+    const stats = fstatSync(fd);
+    if (stats.isFile()) {
+      const isFree = stats.size === 0 && stats.nlink === 1;
+      if (!isFree && !(await mayOverwrite({ bytes: stats.size, mayBeOurs: mayBeRejects(fd, stats) }))) {
+        throw new AppError('cancelled', `Cancelled: ${path} stays as it is, and nothing was changed.`);
+      }
+      guarded(() => {
+        fchmodSync(fd, 0o600);
+        ftruncateSync(fd);
+      });
+    }
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  const write = (bytes: Uint8Array): void =>
+    guarded(() => {
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+    });
+  return {
+    writeLine: (line) => write(Buffer.concat([Buffer.from(line as Uint8Array), LINE_FEED])),
+    writePiece: write,
+    close: () => closeSync(fd),
+  };
+}
+
+const LINE_FEED = Buffer.from('\n');
+
+/** Opens the file without emptying it; all that is found out of it then is of this very file. */
+function openChecked(path: string, inputs: readonly (string | number)[], databasePath: string | null): number {
+  const taken = fileOf(path);
+  if (isDatabaseFile(path, databasePath)) throw new AppError('usage', `--rejects names a file of a database: ${path}.`);
+  if (taken !== undefined && inputs.some((input) => isSame(taken, fileOf(input)))) {
+    throw new AppError('usage', `--rejects names a file that the import itself reads: ${path}.`);
+  }
+  const other = taken === undefined ? statSync(path, { throwIfNoEntry: false }) : undefined;
+  if (other?.isFIFO() === true) return openPipe(path);
+  return openSync(path, other !== undefined ? 'w' : constants.O_RDWR | constants.O_CREAT, 0o600);
+}
+
+/** Throws the system's ENXIO if nobody reads the pipe, where opening it would otherwise wait for somebody who does. */
+function openPipe(path: string): number {
+  const probe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  try {
+    return openSync(path, 'w');
+  } finally {
+    closeSync(probe);
+  }
+}
+
+/** How many bytes are read to recognise what a file is. */
+const HEAD_BYTES = 4_096;
+
+/** Whether an earlier import may have written this: for nobody else to read, of one name, with lines that want to be JSON. */
+function mayBeRejects(fd: number, { mode, uid, nlink }: Stats): boolean {
+  if ((mode & 0o777) !== 0o600 || nlink !== 1 || uid !== process.getuid?.()) return false;
+  const head = Buffer.alloc(HEAD_BYTES);
+  const lines = head.toString('latin1', 0, readSync(fd, head, 0, head.length, 0)).split('\n');
+  return lines.some((line) => /^\s*\{./.test(line));
+}
+
+/** What is known of a regular file, of its path or descriptor; undefined where there is none, or it is something else. */
+function fileOf(file: string | number): Stats | undefined {
+  const stats = typeof file === 'number' ? fstatSync(file) : statSync(file, { throwIfNoEntry: false });
+  return stats?.isFile() ? stats : undefined;
+}
+
+function isSame(one: Stats, other: Stats | undefined): boolean {
+  return one.ino === other?.ino && one.dev === other.dev;
+}

@@ -1,0 +1,97 @@
+import { MAX_LINE_BYTES } from '../edit/line.ts';
+
+/**
+ * A line of a file: its number from 1, and its text, or what is wrong with it and its bytes; `raw` is null where these are
+ * too many. Blank lines are counted and left out.
+ */
+export type SplitLine =
+  | { number: number; text: string; bytes: number }
+  | { number: number; fault: string; raw: Uint8Array | null };
+
+/** Cuts chunks of bytes into lines; holds at most one line's worth of bytes between them. */
+export type LineSplitter = {
+  /** The lines that end in this chunk. */
+  push: (chunk: Uint8Array) => SplitLine[];
+  /** The last line, where the file doesn't end in a line end. */
+  end: () => SplitLine[];
+  /** How many blank lines there were so far, and whether the last line ended in a line feed. */
+  state: () => { blank: number; isLastEnded: boolean };
+};
+
+const LF = 0x0a;
+const CR = 0x0d;
+const LINE_END = Uint8Array.of(LF);
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const TOO_LONG = 'the line has more than 1 MiB';
+// A line end of two bytes, and the mark that may begin a file.
+const MAX_HELD_BYTES = MAX_LINE_BYTES + 1 + BYTE_ORDER_MARK.length;
+
+/**
+ * Strict UTF-8; lines end in LF or CRLF; a byte order mark may begin the file. `onLong` hears the bytes of lines that are
+ * too long to be held, piece by piece, each such line with a line feed at its end.
+ */
+export function createLineSplitter(onLong: (piece: Uint8Array) => void = () => {}): LineSplitter {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let number = 0;
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
+  let tooLong = false;
+  let blank = 0;
+  let isLastEnded = true;
+
+  const finish = (tail: Uint8Array, lines: SplitLine[]): void => {
+    number++;
+    if (tooLong) for (const piece of [tail, LINE_END]) onLong(piece);
+    const bytes = heldBytes === 0 ? tail : Buffer.concat([...held, tail]);
+    const line = tooLong ? { number, fault: TOO_LONG, raw: null } : readLine(decoder, number, bytes);
+    held = [];
+    heldBytes = 0;
+    tooLong = false;
+    if (line === null) blank++;
+    else lines.push(line);
+  };
+
+  const hold = (rest: Uint8Array): void => {
+    tooLong ||= heldBytes + rest.length > MAX_HELD_BYTES;
+    heldBytes = tooLong ? 0 : heldBytes + rest.length;
+    // The copy lets the caller use its chunk again.
+    if (!tooLong) held.push(Uint8Array.from(rest));
+    else {
+      // What is too long is read on to its end, but not kept.
+      for (const piece of [...held, rest]) onLong(piece);
+      held = [];
+    }
+  };
+
+  return {
+    push: (chunk) => {
+      const lines: SplitLine[] = [];
+      let from = 0;
+      for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
+        finish(chunk.subarray(from, at), lines);
+        from = at + 1;
+      }
+      if (from < chunk.length) hold(chunk.subarray(from));
+      return lines;
+    },
+    end: () => {
+      const lines: SplitLine[] = [];
+      isLastEnded = heldBytes === 0 && !tooLong;
+      if (!isLastEnded) finish(new Uint8Array(0), lines);
+      return lines;
+    },
+    state: () => ({ blank, isLastEnded }),
+  };
+}
+
+function readLine(decoder: TextDecoder, number: number, raw: Uint8Array): SplitLine | null {
+  const marked = number === 1 && BYTE_ORDER_MARK.every((byte, index) => raw[index] === byte);
+  const bytes = raw.subarray(marked ? BYTE_ORDER_MARK.length : 0, raw.at(-1) === CR ? -1 : undefined);
+  if (bytes.length > MAX_LINE_BYTES) return { number, fault: TOO_LONG, raw: Uint8Array.from(bytes) };
+  try {
+    const text = decoder.decode(bytes);
+    return text.trim() === '' ? null : { number, text, bytes: bytes.length };
+  } catch {
+    return { number, fault: 'the line is not valid UTF-8', raw: Uint8Array.from(bytes) };
+  }
+}

@@ -1,0 +1,107 @@
+import type { Sqlite } from '../../db/connect.ts';
+import { type Held, type Wanted, wantedOf } from '../edit/merged-row.ts';
+import type { Entry } from '../edit/pass.ts';
+import { heldByOther, type Refusal } from '../edit/refusal.ts';
+import { createProfileReader, prepareRowReader } from '../record.ts';
+
+/**
+ * Which names and auth IDs profiles will have once their waiting lines are applied, and who holds these now. It is in a
+ * temporary table, because a line may have any number of aliases.
+ */
+export type Wishes = {
+  /** What a profile will have after these lines, in their order; none: it keeps what it has. */
+  set: (id: number, lines: readonly Entry[]) => void;
+  /**
+   * The line of the profile that wants something of another one which will keep it, and why it is refused; null where
+   * there is none.
+   */
+  hopelessOf: (id: number) => { line: number; refusal: Refusal } | null;
+  /** The profiles that want something of this one. */
+  waitersOf: (id: number) => number[];
+  /** The profiles, all of them with lines that wait, that hold what this one wants. */
+  holdersOf: (id: number) => number[];
+};
+
+/** A name or an auth ID that a profile will have; `line` is the one that says so, null where it has had it before. */
+type Wish = { key: string; name: string | null; position: number | null; line: number | null };
+
+type Hopeless = { line: number; holder: number; name: string | null; position: number };
+
+/** Makes the temporary table. `merge` tells whether what a line lacks stays. */
+export function createWishes(sqlite: Sqlite, merge: boolean): Wishes {
+  sqlite.run('DROP TABLE IF EXISTS temp.wishes');
+  sqlite.run('CREATE TEMP TABLE wishes (id, key, name, position, line, holder, PRIMARY KEY (id, key)) WITHOUT ROWID');
+  sqlite.run('CREATE INDEX temp.wishes_holder ON wishes (holder)');
+  const wishesOf = prepareWishes(sqlite, merge);
+  const clear = sqlite.prepare('DELETE FROM temp.wishes WHERE id = ?');
+  const insert = sqlite.prepare('INSERT INTO temp.wishes VALUES (?, ?, ?, ?, ?, ?)');
+  const nameHolder = sqlite.prepare<{ id: number }, [string]>(
+    'SELECT profile_id AS id FROM profile_names WHERE folded = ?',
+  );
+  const authHolder = sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?');
+  const hopeless = sqlite.prepare<Hopeless, [number]>(
+    `SELECT line, holder, name, position FROM temp.wishes AS wish WHERE id = ? AND holder IS NOT NULL AND line IS NOT NULL
+       AND (NOT EXISTS (SELECT 1 FROM temp.postponed WHERE id = wish.holder)
+         OR EXISTS (SELECT 1 FROM temp.wishes WHERE id = wish.holder AND key = wish.key))
+       ORDER BY line DESC, position LIMIT 1`,
+  );
+  const waiters = sqlite.prepare<{ id: number }, [number]>('SELECT DISTINCT id FROM temp.wishes WHERE holder = ?');
+  const holders = sqlite.prepare<{ id: number }, [number]>(
+    'SELECT DISTINCT holder AS id FROM temp.wishes WHERE id = ? AND holder IN (SELECT id FROM temp.postponed)',
+  );
+  return {
+    set: (id, lines) => {
+      clear.run(id);
+      for (const { key, name, position, line } of wishesOf(id, lines)) {
+        const value = key.slice(PREFIX_LENGTH);
+        const holder = (name === null ? authHolder.get(value) : nameHolder.get(value))?.id ?? id;
+        insert.run(id, key, name, position, line, holder === id ? null : holder);
+      }
+    },
+    hopelessOf: (id) => {
+      const found = hopeless.get(id);
+      if (found === null) return null;
+      const { line, holder, name, position } = found;
+      return { line, refusal: heldByOther(holder, name === null ? undefined : { name, position }) };
+    },
+    waitersOf: (id) => waiters.all(id).map((waiter) => waiter.id),
+    holdersOf: (id) => holders.all(id).map((holder) => holder.id),
+  };
+}
+
+const [NAME, AUTH_ID] = ['name:', 'auth:'] as const;
+const PREFIX_LENGTH = NAME.length;
+
+/** Prepares what says which names and auth ID a profile will have after some lines. */
+function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: readonly Entry[]) => Wish[] {
+  const reader = createProfileReader(sqlite);
+  const readRow = prepareRowReader(sqlite);
+  return (id, lines) => {
+    const row = readRow(id);
+    let held: Held | null = row === null ? null : { row, names: reader.names(id) };
+    const saidBy = new Map<string, number>();
+    for (const { number, line } of lines) {
+      const wanted: Wanted | Refusal | null = line.deleted
+        ? null
+        : wantedOf(line, held, { merge, nowMs: 0, writtenAt: 0 });
+      // A line that will be refused for its own sake changes nothing.
+      if (wanted !== null && 'reason' in wanted) continue;
+      held = wanted === null ? null : heldAfter(wanted);
+      const { username, aliases = [], columns } = line;
+      for (const { folded } of [username ?? [], aliases].flat()) saidBy.set(NAME + folded, number);
+      if (columns.authId != null) saidBy.set(AUTH_ID + columns.authId, number);
+    }
+    if (held === null) return [];
+    const names = held.names.map(({ folded, name, position }) => ({ key: NAME + folded, name, position }));
+    const { authId } = held.row;
+    const authWish = authId === null ? [] : { key: AUTH_ID + authId, name: null, position: null };
+    return [names, authWish].flat().map((wish) => ({ ...wish, line: saidBy.get(wish.key) ?? null }));
+  };
+}
+
+function heldAfter({ row, names }: Wanted): Held {
+  return {
+    row,
+    names: names.map(({ folded, name }, position) => ({ folded, name, position })),
+  };
+}

@@ -1,0 +1,74 @@
+import { and, eq, ne, sql } from 'drizzle-orm';
+import { DAY_MS } from '../clock.ts';
+import type { Db } from '../db/connect.ts';
+import { keepQuery } from '../db/prepared-query.ts';
+import type { Random } from '../random.ts';
+import { isLive } from '../sessions-file/live.ts';
+import { knownBrowsers } from '../sessions-file/schema.ts';
+import { hashOf, newToken } from '../sessions-file/tokens.ts';
+import type { Binding } from '../sessions-file/whose.ts';
+
+// Browsers in which an owner has signed in. Such a browser lets nobody in; it only has a count of sign-in mails of its own,
+// so that strangers who use the owner's up can't keep him out. It is known by a cookie, whose token is stored as SHA-256.
+
+/** For how long after a sign-in a browser is known, in milliseconds. */
+export const KNOWN_FOR_MS = 90 * DAY_MS;
+
+/** Whether the owner has signed in with this cookie's browser in the last 90 days, by the address that he has now. */
+export function isKnownBrowser(tables: Db, token: string | null, owner: Binding, nowMs: number): boolean {
+  return knownBrowser(tables).get({ ...owner, tokenHash: hashOf(token ?? ''), nowMs }) !== undefined;
+}
+
+const knownBrowser = keepQuery((tables) => {
+  const { tokenHash, profileId, generation, addressHash, signedInAt } = knownBrowsers;
+  const isTheirs = and(
+    eq(tokenHash, sql.placeholder('tokenHash')),
+    eq(profileId, sql.placeholder('profileId')),
+    eq(generation, sql.placeholder('generation')),
+    eq(addressHash, sql.placeholder('addressHash')),
+  );
+  const life = { begunAt: signedInAt, until: sql`${signedInAt} + ${KNOWN_FOR_MS}` };
+  return tables
+    .select({ profileId })
+    .from(knownBrowsers)
+    .where(and(isTheirs, isLive(life, sql.placeholder('nowMs'))))
+    .prepare();
+});
+
+/**
+ * Notes that the owner has signed in with this cookie's browser. Returns the new token for the cookie: each sign-in makes
+ * one, and whom the browser knew by the old one it knows by the new one.
+ */
+export function knowBrowser(
+  tables: Db,
+  random: Random,
+  token: string | null,
+  { profileId, generation, addressHash }: Binding,
+  nowMs: number,
+): string {
+  const next = newToken(random);
+  const tokenHash = hashOf(next);
+  if (token !== null) {
+    tables
+      .update(knownBrowsers)
+      .set({ tokenHash })
+      .where(eq(knownBrowsers.tokenHash, hashOf(token)))
+      .run();
+  }
+  const bound = { generation, addressHash, signedInAt: nowMs };
+  tables
+    .insert(knownBrowsers)
+    .values({ tokenHash, profileId, ...bound })
+    .onConflictDoUpdate({ target: [knownBrowsers.tokenHash, knownBrowsers.profileId], set: bound })
+    .run();
+  return next;
+}
+
+/** Forgets the browsers in which this profile's owner has signed in, but for the one with the cookie `kept`. */
+export function forgetBrowsers(tables: Db, profileId: number, kept: string | null): void {
+  const isOther = ne(knownBrowsers.tokenHash, hashOf(kept ?? ''));
+  tables
+    .delete(knownBrowsers)
+    .where(and(eq(knownBrowsers.profileId, profileId), isOther))
+    .run();
+}

@@ -1,0 +1,128 @@
+import { and, count, eq, gt, lt, lte, or, sql } from 'drizzle-orm';
+import { DAY_MS } from '../clock.ts';
+import type { Db } from '../db/connect.ts';
+import { keepQuery } from '../db/prepared-query.ts';
+import { networkOf } from '../net.ts';
+import { mailCounts } from '../sessions-file/schema.ts';
+import { keyedHash } from '../sessions-file/tokens.ts';
+
+// How many sign-in mails are sent. Each count is stored in the table mail_counts under a keyed hash: neither a name nor an
+// address can be read from the file. What is asked for counts, whether or not it leads to a mail, so that nobody learns
+// from the counts whether a profile and an address belong together.
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** At most so many within any such time. */
+export type MailLimit = { most: number; windowMs: number };
+
+/**
+ * The limits on what may be asked for, and on the mails that are really sent. A browser that the owner has used has a count of
+ * its own in each of them.
+ */
+export const MAIL_LIMITS = {
+  /** For one profile (or name that no profile has) and one address. */
+  pair: [
+    { most: 1, windowMs: MINUTE_MS },
+    { most: 5, windowMs: HOUR_MS },
+    { most: 10, windowMs: DAY_MS },
+  ],
+  /** From an IPv4 address, or an IPv6 network of 64 bits. */
+  network: [{ most: 10, windowMs: HOUR_MS }],
+  /** From an IPv6 network of 48 bits. */
+  wideNetwork: [{ most: 100, windowMs: HOUR_MS }],
+  /** Mails that are really sent, to everybody. */
+  sent: [{ most: 1_000, windowMs: HOUR_MS }],
+} as const satisfies Record<string, readonly MailLimit[]>;
+
+/** No count is needed for longer than this. */
+const LONGEST_WINDOW_MS = DAY_MS;
+
+/** What an ask is counted under for each limit: keyed hashes. */
+export type Counted = Record<keyof typeof MAIL_LIMITS, Buffer>;
+
+/**
+ * Who asks: the profile (or the name that no profile has) with the address that was typed, the client's address, normalised,
+ * and the cookie of a browser that the owner of this profile has used, null for every other one.
+ */
+export type Asking = { pair: readonly (string | number)[]; clientAddress: string; knownBrowser: string | null };
+
+/** What an ask is counted under. A browser that the owner has used has counts of its own, so that no stranger uses them up. */
+export function countedUnder(key: Uint8Array, { pair, clientAddress, knownBrowser }: Asking): Counted {
+  const isKnown = knownBrowser !== null;
+  const under = (limit: keyof Counted, ...others: readonly (string | number)[]) =>
+    keyedHash(key, limit, ...(isKnown ? ['known browser', knownBrowser] : others));
+  return {
+    pair: keyedHash(key, 'pair', ...(isKnown ? ['known browser', knownBrowser] : []), ...pair),
+    network: under('network', networkOf(clientAddress, 64)),
+    // One IPv4 address is its own network of either width.
+    wideNetwork: under('wideNetwork', networkOf(clientAddress, 48)),
+    sent: under('sent'),
+  };
+}
+
+/** Whether there is room for one more ask, and for one more mail that is really sent. */
+export function roomFor(tables: Db, counted: Counted, nowMs: number): { toAsk: boolean; toSend: boolean } {
+  const below = (limit: keyof Counted) =>
+    MAIL_LIMITS[limit].map((bound) => isBelow(tables, counted[limit], bound, nowMs));
+  const counts = [...below('pair'), ...below('network'), ...below('wideNetwork')];
+  return { toAsk: counts.every(Boolean), toSend: below('sent').every(Boolean) };
+}
+
+/** How many mails were really sent in the last hour, but for those to owners whose browser is known. */
+export function countSent(tables: Db, key: Uint8Array, nowMs: number): number {
+  return countWithin(tables, keyedHash(key, 'sent'), HOUR_MS, nowMs);
+}
+
+/**
+ * Counts an ask, and a mail where one is sent. Where none is sent, a row that nobody counts takes its place: what is written
+ * does not tell whether the profile and the address belong together.
+ */
+export function countAsk(tables: Db, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
+  const sent = isSent ? counted.sent : keyedHash(key, 'not sent');
+  for (const under of [counted.pair, counted.network, counted.wideNetwork, sent]) {
+    insertCount(tables).run({ under, at: nowMs });
+  }
+}
+
+const insertCount = keepQuery((tables) =>
+  tables
+    .insert(mailCounts)
+    .values({ countedUnder: sql.placeholder('under'), at: sql.placeholder('at') })
+    .prepare(),
+);
+
+/**
+ * Deletes what no limit counts any more, inside a transaction of the caller, who has the settled time. Counts ahead of the clock are
+ * kept for as long as those behind it.
+ */
+export function dropOldCounts(tables: Db, settledMs: number): void {
+  const { at } = mailCounts;
+  tables
+    .delete(mailCounts)
+    .where(or(lte(at, settledMs - LONGEST_WINDOW_MS), gt(at, settledMs + LONGEST_WINDOW_MS)))
+    .run();
+}
+
+function isBelow(tables: Db, under: Buffer, { most, windowMs }: MailLimit, nowMs: number): boolean {
+  return countWithin(tables, under, windowMs, nowMs) < most;
+}
+
+/**
+ * How many were counted less than a window from now. Times ahead of the clock count too, so that setting the clock back
+ * frees nothing; none counts for longer than twice its window.
+ */
+function countWithin(tables: Db, under: Buffer, windowMs: number, nowMs: number): number {
+  const row = countedWithin(tables).get({ under, after: nowMs - windowMs, before: nowMs + windowMs });
+  return row?.counted ?? 0;
+}
+
+const countedWithin = keepQuery((tables) => {
+  const { countedUnder, at } = mailCounts;
+  const isWithin = and(gt(at, sql.placeholder('after')), lt(at, sql.placeholder('before')));
+  return tables
+    .select({ counted: count() })
+    .from(mailCounts)
+    .where(and(eq(countedUnder, sql.placeholder('under')), isWithin))
+    .prepare();
+});

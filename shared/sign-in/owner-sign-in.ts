@@ -1,0 +1,35 @@
+import type { Db } from '../db/connect.ts';
+import type { Access, Client } from '../sessions-file/access.ts';
+import type { Owner } from '../sessions-file/whose.ts';
+import type { SignIn } from '../sign-ins/row.ts';
+import { beginSignIn } from '../sign-ins/sign-ins.ts';
+import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
+import { tellOfSignIn } from './sign-in-notices.ts';
+
+/** What an owner's sign-in with a browser makes: the tokens of two cookies. */
+export type SignedOwner = {
+  token: string;
+  session: SignIn;
+  /** The new token of the cookie by which the browser is known. */
+  knownBrowser: string;
+  /** Whether the owner had not signed in with this browser in the last 90 days: then a mail tells him of it. */
+  isNewBrowser: boolean;
+};
+
+/**
+ * Signs an owner in with a browser, inside the transaction that uses a code or an address of a hand-over up, and stores with the
+ * session that he is to be told where the browser is new. `knownBrowser` is the token of its cookie, null where it sent none.
+ */
+export function signOwnerIn(
+  access: Access,
+  tables: Db,
+  owner: Owner,
+  { knownBrowser, client }: { knownBrowser: string | null; client: Client },
+  nowMs: number,
+): SignedOwner {
+  const isNewBrowser = !isKnownBrowser(tables, knownBrowser, owner, nowMs);
+  if (isNewBrowser) tellOfSignIn(tables, owner, client, nowMs);
+  const known = knowBrowser(tables, access.random, knownBrowser, owner, nowMs);
+  const { token, signIn: session } = beginSignIn(access, owner, { client });
+  return { token, session, knownBrowser: known, isNewBrowser };
+}

@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs';
+import { and, eq, gt, isNotNull, isNull, lte, or } from 'drizzle-orm';
+import type { Clock } from '../clock.ts';
+import type { Db, Opened } from '../db/connect.ts';
+import { MAX_BACK_MS } from '../sessions-file/live.ts';
+import { knownBrowsers, signIns, tickets, tokenUses, untoldSignIns } from '../sessions-file/schema.ts';
+import {
+  closeSessionsFile,
+  emptyLog,
+  openSessionsFile,
+  readSessions,
+  type SessionsFile,
+  sessionsPath,
+  writeSessions,
+} from '../sessions-file/sessions-file.ts';
+import { isPlatformToken } from '../sign-ins/backend-token-row.ts';
+import { isStillBound } from '../sign-ins/binding.ts';
+import { SHOWN_AFTER_END_MS } from '../sign-ins/periods.ts';
+import { isOverAt } from '../sign-ins/row.ts';
+import { endOpenedBy } from './end-all.ts';
+import { KNOWN_FOR_MS } from './known-browsers.ts';
+import { dropOldCounts } from './mail-limits.ts';
+
+/** The tables whose rows belong to an owner. */
+const OWNED = [signIns, tickets, knownBrowsers, untoldSignIns] as const;
+
+/**
+ * Deletes from the sessions file, its write-ahead log included, what is of no use any more: tickets, counts and known browsers
+ * whose time is over, sign-ins that ended more than 30 days ago, and everything of profiles that were erased or have another
+ * address and of platforms' tokens that were removed; what such a token opened is marked as ended. What depends on the time is
+ * done only while the clock is settled. Throws `busy`, and `refused` where the file can't be written.
+ */
+export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
+  writeSessions(sessions, (tables) => {
+    const settledMs = clock.settledMs();
+    if (settledMs !== null) dropPast(tables, settledMs);
+    for (const table of OWNED) dropUnbound(db, tables, table);
+    dropUsesOfRemoved(db, tables);
+  });
+  for (const identifier of removedOpeners(db, sessions)) endOpenedBy({ sessions, clock }, identifier);
+  emptyLog(sessions);
+}
+
+/**
+ * Sweeps the sessions file of a database that may have none, for commands: after an erasure nothing of the profile is left
+ * in it. Throws what {@link sweepSessions} and opening the file throw.
+ */
+export function sweepBeside(db: Opened, clock: Clock): void {
+  const databasePath = db.$client.filename;
+  if (!existsSync(sessionsPath(databasePath))) return;
+  const sessions = openSessionsFile(databasePath);
+  try {
+    sweepSessions(db, clock, sessions);
+  } finally {
+    closeSessionsFile(sessions);
+  }
+}
+
+/**
+ * Deletes the rows whose time is over, and those that begin further ahead than the clock may have been set back. Whoever counts
+ * or uses such rows compares their times too, since nothing is deleted while the clock is not settled.
+ */
+function dropPast(tables: Db, settledMs: number): void {
+  const latestMs = settledMs + MAX_BACK_MS;
+  tables
+    .delete(tickets)
+    .where(or(lte(tickets.keptUntil, settledMs), gt(tickets.madeAt, latestMs)))
+    .run();
+  tables
+    .delete(signIns)
+    .where(isOverAt(settledMs - SHOWN_AFTER_END_MS))
+    .run();
+  tables
+    .delete(knownBrowsers)
+    .where(or(lte(knownBrowsers.signedInAt, settledMs - KNOWN_FOR_MS), gt(knownBrowsers.signedInAt, latestMs)))
+    .run();
+  dropOldCounts(tables, settledMs);
+}
+
+/** The platforms' tokens that were removed, as far as sign-ins that they opened are not marked as ended. */
+function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
+  const rows = readSessions(sessions, (tables) =>
+    tables
+      .selectDistinct({ identifier: signIns.openedBy })
+      .from(signIns)
+      .where(and(isNotNull(signIns.openedBy), isNull(signIns.endedAt)))
+      .all(),
+  );
+  return rows.flatMap(({ identifier }) => (identifier === null || isPlatformToken(db, identifier) ? [] : [identifier]));
+}
+
+function dropUnbound(db: Opened, tables: Db, table: (typeof OWNED)[number]): void {
+  const { profileId, generation, addressHash } = table;
+  const owners = tables
+    .selectDistinct({ profileId, generation, addressHash })
+    .from(table)
+    .where(gt(profileId, 0))
+    .all();
+  for (const owner of owners) {
+    const { profileId: id, addressHash: hash } = owner;
+    if (id === null || hash === null || isStillBound(db, { ...owner, profileId: id, addressHash: hash })) continue;
+    tables
+      .delete(table)
+      .where(and(eq(profileId, id), eq(generation, owner.generation), eq(addressHash, hash)))
+      .run();
+  }
+}
+
+/** Deletes when tokens were last used that were removed. */
+function dropUsesOfRemoved(db: Opened, tables: Db): void {
+  for (const { identifier } of tables.select().from(tokenUses).all()) {
+    if (!isPlatformToken(db, identifier)) tables.delete(tokenUses).where(eq(tokenUses.identifier, identifier)).run();
+  }
+}

@@ -1,0 +1,81 @@
+import { DAY_MS } from '../../clock.ts';
+import type { Config } from '../../config/config.ts';
+import { adminPages, ownerPages } from '../../config/pages.ts';
+import type { NoticeKind } from '../../db/key-columns.ts';
+import type { Mail } from '../../mail/mail.ts';
+import { exposureMail, requestMail, requestsMail, type WaitingRequest } from '../../mail-texts/admin-mails.ts';
+import { changeMail } from '../../mail-texts/change-mail.ts';
+import type { Asked, Paged } from '../../mail-texts/compose.ts';
+import { rejectionMail, revocationMail } from '../../mail-texts/mails.ts';
+import { renamingMail, submissionMail } from '../../mail-texts/owner-mails.ts';
+import { addressMail, banMail, enrolmentMail, signInMail } from '../../mail-texts/people-mails.ts';
+import { reminderMail } from '../../mail-texts/reminder-mail.ts';
+import { resumptionMail, suspensionMail } from '../../mail-texts/suspension-mails.ts';
+import type { Claimed } from '../../outbox/lease.ts';
+import { isStepAhead } from '../../outbox/reminders.ts';
+import type { NoticeKey } from '../../outbox/rows.ts';
+
+/** To whom a notice's mail goes, the time at which it is sent (milliseconds since 1970), and what it says of the service. */
+export type Sent = {
+  to: string;
+  nowMs: number;
+  config: Pick<Config, 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'>;
+};
+
+/** What every mail says: whom it goes to, where the service and its pages are, and when that happened that it tells of. */
+type Common = { to: string; nowMs: number; atMs: number; publicUrl: string } & Asked & Paged;
+
+/** Writes the mail about a key; null where what it tells of is no longer so, and nothing is to be sent. */
+type OfKey = (key: NoticeKey, claimed: Claimed, common: Common) => Mail | null;
+
+const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
+  request: composeRequest,
+  rejection: (key, { detail }, common) => rejectionMail({ ...common, ...key, reason: detail?.reason ?? null }),
+  suspension: (key, { detail }, common) => suspensionMail({ ...common, ...key, reason: detail?.reason ?? null }),
+  resumption: (key, { isBanned }, common) => resumptionMail({ ...common, ...key, isBanned }),
+  revocation: (key, { detail, byKind }, common) =>
+    revocationMail({ ...common, ...key, reason: detail?.reason ?? null, isOwnDoing: byKind === 'owner' }),
+  // What was changed is not known any more where somebody damaged the history.
+  change: (key, { detail }, common) =>
+    detail?.changes === undefined ? null : changeMail({ ...common, ...key, changes: detail.changes }),
+  reminder: composeReminder,
+  submission: (key, _claimed, common) => submissionMail({ ...common, ...key }),
+  renaming: (key, { detail }, common) =>
+    detail?.nameBefore === undefined || detail.nameAfter === undefined
+      ? null
+      : renamingMail({ ...common, ...key, nameBefore: detail.nameBefore, nameAfter: detail.nameAfter }),
+  exposure: (key, { profile }, common) => exposureMail({ ...common, ...key, profile }),
+};
+
+/** Writes the mail of a notice; null where what it tells of is no longer so. */
+export function noticeMail(claimed: Claimed, { to, nowMs, config }: Sent): Mail | null {
+  const { key, kind, about, at, profile, recipient, isBanned } = claimed;
+  const { publicUrl, contact } = config;
+  const pages = recipient.startsWith('admin') ? adminPages(config) : ownerPages(config);
+  const common = { to, nowMs, atMs: at, publicUrl, contact, pages };
+  if (key !== null) return ABOUT_KEYS[kind]?.(key, claimed, common) ?? null;
+  if ('admin' in about) return enrolmentMail({ ...common, ...about });
+  if (profile === null) return null;
+  if ('agent' in about) return signInMail({ ...common, ...about, profile });
+  if ('formerEmail' in about) return addressMail({ ...common, profile });
+  return 'isBanned' in about && about.isBanned === isBanned ? banMail({ ...common, ...about, profile }) : null;
+}
+
+function composeRequest(key: NoticeKey, claimed: Claimed, common: Common): Mail {
+  const asked = [claimed, ...claimed.together].toSorted((one, other) => one.id - other.id);
+  const requests = asked.flatMap((one): WaitingRequest[] =>
+    one.key === null ? [] : [{ ...one.key, profile: one.profile ?? '' }],
+  );
+  if (requests.length > 1) return requestsMail({ ...common, requests });
+  return requestMail({ ...common, ...key, profile: claimed.profile ?? '' });
+}
+
+function composeReminder(key: NoticeKey, { about, isBanned }: Claimed, common: Common): Mail | null {
+  const { expiresAt, state, expirySetAt } = key;
+  const { nowMs } = common;
+  const isSo = 'stepDays' in about && expiresAt === about.expiresAt && expiresAt > nowMs && state === 'Active';
+  if (!isSo || isBanned) return null;
+  // The expiry may have been moved away and back since: the mail about that has named it.
+  if (!isStepAhead({ expirySetAt, expiresAt }, about.stepDays)) return null;
+  return reminderMail({ ...common, ...key, expiresAtMs: expiresAt, daysLeft: Math.ceil((expiresAt - nowMs) / DAY_MS) });
+}

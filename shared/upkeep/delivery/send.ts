@@ -1,0 +1,174 @@
+import type { Db } from '../../db/connect.ts';
+import type { Deps } from '../../deps.ts';
+import { AppError } from '../../errors.ts';
+import type { Report } from '../../limits/ledger.ts';
+import { isMailAddress } from '../../mail/address.ts';
+import type { Delivery, Mailer } from '../../mail/mail.ts';
+import { type Claimed, claimNotice } from '../../outbox/lease.ts';
+import { WEBHOOK } from '../../outbox/notice.ts';
+import { subjectInWords } from '../../outbox/undelivered.ts';
+import { claimForWebhook } from '../../outbox/webhook-lease.ts';
+import { noticeMail } from './kinds.ts';
+import { type Ending, endNotice } from './store.ts';
+import { postToWebhook, webhookText } from './webhook.ts';
+
+// Sends the notices that are due. The next delivery begins when the one before has ended, or has taken for longer than
+// usual: so a mail server has one connection from here at a time as long as it answers, and a recipient whose mail hangs
+// holds up nobody else.
+
+/** A delivery that takes longer no longer holds up the next one, in milliseconds. */
+const PATIENCE_MS = 1_000;
+
+/** The most deliveries that are under way at once. */
+const MOST_OPEN = 16;
+
+/** How often it is looked for what has become due while slow deliveries are under way, in milliseconds. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** How often storing the result of a delivery is tried, and the pause between: without it the mail goes out again. */
+const STORE_TRIES = 40;
+const STORE_RETRY_MS = 250;
+
+/** Everything that sending needs: dependencies, a connection that may write, the mailer, and a log of what happens. */
+export type Sending = {
+  deps: Pick<Deps, 'clock' | 'config'>;
+  db: Db;
+  /** Null where no mail can be sent; then only the webhook is told. */
+  mailer: Mailer | null;
+  report: Report;
+  isStopping: () => boolean;
+  /** Only mails about this key are sent; null for all, and what the webhook is told. */
+  identifier: string | null;
+  /** No further delivery begins after this many failures of the mail server in a row. */
+  maxFailures: number;
+};
+
+/** The deliveries that are under way, by the lane of their recipient, how many failed in a row, and faults of this program. */
+type Deliveries = { readonly open: Map<string, Promise<void>>; failures: number; readonly faults: unknown[] };
+
+/**
+ * Sends what is due, one mail at a time to each recipient. Resolves once no delivery is under way and none is due: to true
+ * where it ended since the mail server failed too often in a row. Throws `busy`, and `refused` where the database can't be
+ * written, once no delivery is under way.
+ */
+export async function sendAll(sending: Sending): Promise<boolean> {
+  const deliveries: Deliveries = { open: new Map(), failures: 0, faults: [] };
+  const { open, faults } = deliveries;
+  for (;;) {
+    const claimed = claimNext(sending, deliveries);
+    if (claimed !== null) await untilAnyEnds([begin(sending, deliveries, claimed)], PATIENCE_MS);
+    else if (open.size > 0) await untilAnyEnds([...open.values()], LOOK_AGAIN_MS);
+    else if (faults.length > 0) throw faults[0];
+    else return deliveries.failures >= sending.maxFailures;
+  }
+}
+
+/** Claims what is due next for a recipient to whom no mail is on its way; null where none may begin now. */
+function claimNext(sending: Sending, { open, failures, faults }: Deliveries): Claimed | null {
+  const { deps, db, mailer, identifier, isStopping, maxFailures } = sending;
+  if (isStopping() || faults.length > 0 || open.size >= MOST_OPEN) return null;
+  try {
+    const mayTell = identifier === null && deps.config.adminWebhook !== null && !open.has(WEBHOOK);
+    const message = mayTell ? claimForWebhook(db, deps.clock) : null;
+    if (message !== null) return message;
+    if (mailer === null || failures >= maxFailures) return null;
+    const isSettled = deps.clock.settledMs() !== null;
+    return claimNotice(db, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
+  } catch (error) {
+    // What comes of the deliveries that are under way has to be stored by this connection. A lock may be free the next time.
+    if (open.size === 0) throw error;
+    if (!(error instanceof AppError && error.code === 'busy')) faults.push(error);
+    return null;
+  }
+}
+
+/** Begins a delivery. The promise resolves at its end, and never rejects. */
+function begin(sending: Sending, deliveries: Deliveries, claimed: Claimed): Promise<void> {
+  const { open, faults } = deliveries;
+  const ended = sendOne(sending, claimed)
+    .then((isServerUp) => {
+      if (isServerUp !== null) deliveries.failures = isServerUp ? 0 : deliveries.failures + 1;
+    })
+    .catch((fault) => void faults.push(fault))
+    .finally(() => open.delete(claimed.lane));
+  open.set(claimed.lane, ended);
+  return ended;
+}
+
+/** Waits until one of these has ended, or this many milliseconds have passed. */
+async function untilAnyEnds(deliveries: readonly Promise<void>[], milliseconds: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  try {
+    await Promise.race([...deliveries, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Sends a claimed notice and stores what came of it. False where the mail server could take no mail at all, null where it was
+ * not asked.
+ */
+async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean | null> {
+  const { config, clock } = sending.deps;
+  if (claimed.recipient === WEBHOOK) {
+    if (config.adminWebhook === null) return null;
+    const ending = await postToWebhook(config.adminWebhook, webhookText(claimed, config), clock.nowMs());
+    await store(sending, claimed, ending);
+    return null;
+  }
+  const to = addressOf(sending, claimed);
+  if (to === null) {
+    const whose = claimed.recipient.startsWith('admin') ? 'ADMIN_EMAIL' : 'The profile';
+    await store(sending, claimed, { result: 'failed', fault: `${whose} has no e-mail address for it.` });
+    return true;
+  }
+  const mail = noticeMail(claimed, { to, nowMs: clock.nowMs(), config });
+  if (mail === null) {
+    await store(sending, claimed, { result: 'moot' });
+    return true;
+  }
+  if (sending.mailer === null) return null;
+  const delivery = await sending.mailer.send(mail);
+  await store(sending, claimed, endingOf(delivery));
+  return delivery.outcome !== 'refused' || delivery.isServerDown !== true;
+}
+
+/** The recipient's address at this moment; null where there is none. */
+function addressOf({ deps }: Sending, { recipient, email, about }: Claimed): string | null {
+  if (recipient === 'owner') return email !== null && isMailAddress(email) ? email : null;
+  if (recipient === 'former address') return 'formerEmail' in about ? about.formerEmail : null;
+  return deps.config.adminEmails[Number(recipient.replace('admin ', '')) - 1] ?? null;
+}
+
+function endingOf(delivery: Delivery): Ending {
+  if (delivery.outcome === 'accepted') return { result: 'accepted' };
+  const isForGood = delivery.outcome === 'refused' && delivery.isAddressRefused === true;
+  return { result: isForGood ? 'refused' : 'failed', fault: delivery.reason };
+}
+
+/** Stores what came of a try, and reports what came of a mail. Where the database can't be written for ten seconds, that is reported. */
+async function store({ deps, db, report }: Sending, claimed: Claimed, ending: Ending): Promise<void> {
+  const { kind, key, uid, together, recipient } = claimed;
+  const others = together.length === 0 ? '' : ` and ${together.length} more`;
+  const what = recipient === WEBHOOK ? 'message to the webhook' : 'mail';
+  const mail = `The ${kind} ${what} about ${subjectInWords({ identifier: key?.identifier ?? null, uid })}${others}`;
+  // What comes of the webhook stands in `status` alone.
+  if (recipient !== WEBHOOK) reportEnding(report, mail, ending);
+  for (let turn = 0; turn < STORE_TRIES; turn++) {
+    try {
+      return endNotice(db, claimed, ending, deps);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+    }
+    await Bun.sleep(STORE_RETRY_MS);
+  }
+  report('error', `${mail}: what came of it could not be stored, so it may be sent again.`);
+}
+
+function reportEnding(report: Report, mail: string, ending: Ending): void {
+  if (ending.result === 'accepted') report('info', `${mail} was sent.`);
+  else if (ending.result === 'refused') report('warn', `${mail} was refused for good. ${ending.fault}`);
+  else if (ending.result === 'failed') report('warn', `${mail} was not delivered yet. ${ending.fault}`);
+}

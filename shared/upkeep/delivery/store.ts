@@ -1,0 +1,147 @@
+import { and, asc, eq, isNull, lt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
+import { SERVICE } from '../../actor.ts';
+import type { Clock } from '../../clock.ts';
+import { hasColumn } from '../../db/catalog.ts';
+import type { Db, Tx } from '../../db/connect.ts';
+import type { NoticeKind } from '../../db/key-columns.ts';
+import { apiKeys } from '../../db/schema/keys.ts';
+import { notices } from '../../db/schema/notices.ts';
+import { write } from '../../db/write.ts';
+import { addEvent } from '../../keys/record.ts';
+import type { Claimed } from '../../outbox/lease.ts';
+import { addFailureNotice, REQUESTS_EVERY_MS, type Told, WEBHOOK } from '../../outbox/notice.ts';
+import { FIRST_PAUSE_MS, KEPT_MS, LONGEST_PAUSE_MS, MAX_AGE_MS, WEBHOOK_EVERY_MS } from '../../outbox/retry-policy.ts';
+import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue } from '../../outbox/rows.ts';
+
+// What becomes of the rows of `notices` after they were claimed, or were not for too long. Times are milliseconds since
+// 1970. Every function throws `busy` where another process holds the lock, and `refused` where the file can't be written.
+
+/**
+ * What came of a try. `failed`: it is tried again after a pause, of `pauseMs` where that is given; `refused`: never. `fault`
+ * is a whole sentence.
+ */
+export type Ending =
+  | { result: 'accepted' | 'moot' }
+  | { result: 'failed' | 'refused'; fault: string; pauseMs?: number };
+
+/** The clock, and who is told of mails that can't be delivered. */
+type Keeping<Time extends keyof Clock> = { clock: Pick<Clock, Time>; config: Told };
+
+/** What a notice that is over says of people is removed, unless that stands in the history of a key anyway. */
+const FORGOTTEN = { about: sql`CASE WHEN ${notices.identifier} IS NULL THEN '{}' ELSE ${notices.about} END` };
+
+/**
+ * Stores what came of a try, for all notices that were claimed together, unless they were erased or tried by somebody else
+ * meanwhile. Requests that nobody tried to send yet then wait until an hour after a mail about requests, and whatever the
+ * webhook is told next for ten seconds.
+ */
+export function endNotice(db: Db, claimed: Claimed, ending: Ending, { clock, config }: Keeping<'nowMs'>): void {
+  const { kind, recipient, together } = claimed;
+  write(db, (tx) => {
+    const nowMs = clock.nowMs();
+    for (const one of [claimed, ...together]) endOne(tx, one, ending, { nowMs, config });
+    if (kind !== 'request' || ending.result !== 'accepted' || recipient === WEBHOOK) return;
+    tx.update(notices)
+      .set({ nextTryAt: nowMs + REQUESTS_EVERY_MS })
+      .where(
+        and(IS_REQUEST, eq(notices.recipient, recipient), isNull(notices.sentAt), IS_WAITING, eq(notices.tries, 0)),
+      )
+      .run();
+  });
+}
+
+function endOne(
+  tx: Tx,
+  { id, tries, at, recipient }: Claimed,
+  ending: Ending,
+  { nowMs, config }: { nowMs: number; config: Told },
+): void {
+  const isOurs = and(eq(notices.id, id), eq(notices.tries, tries), IS_WAITING);
+  // While the time of any of its notices has not come, the webhook is left alone.
+  const soonestMs = nowMs + (recipient === WEBHOOK ? WEBHOOK_EVERY_MS : 0);
+  if (recipient === WEBHOOK) tx.update(notices).set({ nextTryAt: soonestMs }).where(isOurs).run();
+  if (ending.result === 'refused') giveUp(tx, isOurs, { result: 'refused', fault: ending.fault }, nowMs, config);
+  else if (ending.result === 'failed') {
+    const pauseMs = ending.pauseMs ?? Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
+    const nextTryAt = Math.min(nowMs + pauseMs, Math.max(soonestMs, at + MAX_AGE_MS));
+    tx.update(notices).set({ nextTryAt, fault: ending.fault }).where(isOurs).run();
+  } else {
+    const sentAt = ending.result === 'accepted' ? nowMs : null;
+    tx.update(notices)
+      .set({ result: ending.result, fault: null, sentAt, ...FORGOTTEN })
+      .where(isOurs)
+      .run();
+  }
+}
+
+/** A notice that was given up: of which key or else of which profile (its id), and which mail. */
+export type Dropped = { identifier: string | null; uid: number | null; kind: NoticeKind };
+
+/**
+ * Gives up what could not be delivered for three days; the histories of the keys say so. Returns what it was. Removes
+ * notices that are not about a key and were over long ago. Does nothing while the clock is not settled.
+ */
+export function dropOldNotices(db: Db, { clock, config }: Keeping<'settledMs'>): Dropped[] {
+  if (clock.settledMs() === null) return [];
+  const dropped = { result: 'dropped', fault: 'It could not be delivered for three days.' } as const;
+  return write(db, (tx) => {
+    const settledMs = clock.settledMs();
+    if (settledMs === null) return [];
+    tx.delete(notices)
+      .where(and(isNull(notices.identifier), ne(notices.result, 'waiting'), lt(notices.at, settledMs - KEPT_MS)))
+      .run();
+    return giveUp(tx, and(isDue(settledMs), lte(notices.at, settledMs - MAX_AGE_MS)), dropped, settledMs, config);
+  });
+}
+
+/** Gives up whatever waits in a backup that is being restored: it may have been sent since. Returns what it was. */
+export function dropRestoredNotices(db: Db, clock: Pick<Clock, 'nowMs'>): Dropped[] {
+  // A backup of a schema before the notices has nothing to drop. One with them has the older profile_changes too, into
+  // which every write notes itself.
+  if (!hasColumn(db.$client, 'notices', 'id')) return [];
+  const dropped = { result: 'dropped', fault: 'It waited in a backup that was restored.' } as const;
+  return write(db, (tx) => giveUp(tx, IS_WAITING, dropped, clock.nowMs(), null));
+}
+
+/**
+ * Ends notices that were not delivered, inside a transaction. Of the mails among them, the histories of their keys then say so
+ * and, unless `config` is null, the webhook is told. Returns these mails.
+ */
+function giveUp(
+  tx: Tx,
+  which: SQL | undefined,
+  { result, fault }: { result: 'refused' | 'dropped'; fault: string },
+  nowMs: number,
+  config: Told | null,
+): Dropped[] {
+  const aboutKeys = tx
+    .select({ identifier: apiKeys.identifier, state: apiKeys.state, kind: notices.kind, to: notices.recipient })
+    .from(notices)
+    .innerJoin(apiKeys, eq(apiKeys.identifier, notices.identifier))
+    .where(and(which, not(IS_FOR_WEBHOOK)))
+    .orderBy(asc(notices.id))
+    .all();
+  for (const { identifier, state, kind, to } of aboutKeys) {
+    const detail = { mail: kind, to, reason: fault };
+    const event = { event: 'mail not delivered', fromState: state, toState: state, detail } as const;
+    addEvent(tx, { identifier }, { by: SERVICE, atMs: nowMs }, event);
+  }
+  // A backup may have an older schema, in which all notices are about keys.
+  const uid = hasColumn(tx.$client, 'notices', 'profile_id') ? notices.profileId : sql`NULL`;
+  const dropped = tx
+    .update(notices)
+    .set({ result, fault, ...FORGOTTEN })
+    .where(which)
+    .returning({
+      identifier: notices.identifier,
+      uid: sql<number | null>`${uid}`,
+      kind: notices.kind,
+      to: notices.recipient,
+    })
+    .all()
+    .filter(({ to }) => to !== WEBHOOK);
+  return dropped.map(({ to, ...mail }) => {
+    if (config !== null) addFailureNotice(tx, config, { ...mail, to, atMs: nowMs });
+    return mail;
+  });
+}

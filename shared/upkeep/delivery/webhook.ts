@@ -1,0 +1,104 @@
+import { adminPages } from '../../config/pages.ts';
+import type { Claimed } from '../../outbox/lease.ts';
+import { LONGEST_PAUSE_MS, WEBHOOK_EVERY_MS } from '../../outbox/retry-policy.ts';
+import { subjectInWords } from '../../outbox/undelivered.ts';
+import type { Sent } from './kinds.ts';
+import type { Ending } from './store.ts';
+
+// What is sent to ADMIN_WEBHOOK_URL: only words of this program, identifiers and UIDs, so that no name in it can be a mention
+// or mark-up of a chat. The address is a secret: no sentence here contains a part of it.
+
+/** The longest time that a webhook has for its answer, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+
+/** These answers say that no further try can help. */
+const FOR_GOOD: readonly number[] = [401, 404, 410];
+
+/** The message of a notice that is claimed for the webhook: what happened, where to look, and how often what else happened. */
+export function webhookText(claimed: Claimed, config: Sent['config']): string {
+  const { key, together } = claimed;
+  const pages = adminPages(config);
+  const command = key === null ? 'profilectl status' : `profilectl keys show ${key.identifier}`;
+  const page = key === null ? pages : `${pages}/keys/${key.identifier}`;
+  return [happened(claimed), pages === null ? command : page, ...moreLine(together)].join('\n');
+}
+
+/** What a notice for the webhook tells of. */
+const TOLD = ['request', 'found secret', 'failed delivery'] as const;
+
+function toldOf({ kind, about }: Claimed): (typeof TOLD)[number] {
+  if ('undeliveredTo' in about) return 'failed delivery';
+  return kind === 'request' ? 'request' : 'found secret';
+}
+
+function happened(claimed: Claimed): string {
+  const { about, kind, key, uid } = claimed;
+  const whose = key === null || uid === null ? '' : ` of profile ${uid}`;
+  const subject = `${subjectInWords({ identifier: key?.identifier ?? null, uid })}${whose}`;
+  if ('undeliveredTo' in about) {
+    const to = about.undeliveredTo.startsWith('admin') ? 'ADMIN_EMAIL' : `the ${about.undeliveredTo}`;
+    return `The ${kind} mail to ${to} about ${subject} could not be delivered.`;
+  }
+  if (kind === 'request') return `A request waits for a decision: ${subject}.`;
+  return `The secret of ${subject} was found, and the key was revoked.`;
+}
+
+function moreLine(others: readonly Claimed[]): string[] {
+  const counts = TOLD.flatMap((told) => {
+    const count = others.filter((other) => toldOf(other) === told).length;
+    if (count === 0) return [];
+    const plural = told === 'failed delivery' ? 'failed deliveries' : `${told}s`;
+    return [`${count} ${count === 1 ? told : plural}`];
+  });
+  return counts.length === 0 ? [] : [`Meanwhile: ${counts.join(', ')}.`];
+}
+
+/**
+ * Sends a text to a webhook of Discord, Slack, Mattermost or ntfy, in at most ten seconds. Follows no redirect, reads of the
+ * answer its status and `Retry-After`, and closes the connection. Never throws.
+ */
+export async function postToWebhook(url: string, text: string, nowMs: number): Promise<Ending> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
+  try {
+    const { status, headers } = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ content: text, text, allowed_mentions: { parse: [] } }),
+      signal: abort.signal,
+    });
+    return endingOf(status, pauseOf(headers.get('retry-after'), nowMs));
+  } catch (error) {
+    // The error's message contains the address.
+    const { code } = error as { code?: unknown };
+    const cause = typeof code === 'string' && /^\w{1,50}$/.test(code) ? ` (${code})` : '';
+    const late = `did not answer within ${TIMEOUT_MS / 1_000} seconds`;
+    return failed(abort.signal.aborted ? late : `can't be reached${cause}; check ADMIN_WEBHOOK_URL and the network`);
+  } finally {
+    clearTimeout(timer);
+    abort.abort();
+  }
+}
+
+function failed(what: string, pauseMs: number | null = null): Ending {
+  const ending = { result: 'failed', fault: `The webhook ${what}.` } as const;
+  return pauseMs === null ? ending : { ...ending, pauseMs };
+}
+
+function endingOf(status: number, pauseMs: number | null): Ending {
+  if (status >= 200 && status < 300) return { result: 'accepted' };
+  if (FOR_GOOD.includes(status)) {
+    return { result: 'refused', fault: `The webhook answered ${status}; check ADMIN_WEBHOOK_URL.` };
+  }
+  const isElsewhere = Math.floor(status / 100) === 3;
+  const advice = isElsewhere ? ', a redirect, which is not followed; check ADMIN_WEBHOOK_URL' : '';
+  return failed(`answered ${status}${advice}`, pauseMs);
+}
+
+/** The pause that `Retry-After` asks for (RFC 9110, 10.2.3), in seconds or until a date, in milliseconds within our bounds; null without. */
+function pauseOf(header: string | null, nowMs: number): number | null {
+  if (header === null) return null;
+  const askedMs = /^\d{1,9}(\.\d{1,9})?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
+  return Number.isNaN(askedMs) ? null : Math.min(Math.max(askedMs, WEBHOOK_EVERY_MS), LONGEST_PAUSE_MS);
+}
