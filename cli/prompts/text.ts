@@ -10,8 +10,11 @@ import {
 } from '@inquirer/core';
 import type { TextQuestion } from './question.ts';
 
-/** The text typed so far: the finished lines, and the line with the cursor. */
-type Typed = { finished: string[]; line: string; isPasting: boolean };
+/**
+ * The text typed so far: the finished lines, and the line with the cursor. `refusal` is shown after Enter had no effect, until
+ * the next key.
+ */
+type Typed = { finished: string[]; line: string; isPasting: boolean; refusal: string | null };
 
 /** Line ends inside one piece of input. Terminals that don't mark pasted text send them when text is pasted. */
 export type PastedLineEnds = { left: number };
@@ -21,8 +24,10 @@ export const MARK_PASTES = '\u001b[?2004h';
 export const MARK_NO_PASTES = '\u001b[?2004l';
 
 /**
- * Asks for a text and shows below it what is wrong with it while it is typed. Enter has no effect until the text is valid. A
- * pasted line end stays in a long text and becomes a space in a short one.
+ * Asks for a text and shows below it what is wrong with it while it is typed. At Enter a text that is not valid is refused: a
+ * long one, and one that the prompt began with, stays there to be corrected; otherwise the prompt is empty again, so that
+ * what is typed then is not added to the refused text. A pasted line end stays in a long text and becomes a space in a short
+ * one.
  */
 export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: PastedLineEnds }>((question, done) => {
   const [status, setStatus] = useState<Status>('idle');
@@ -35,6 +40,7 @@ export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: Pasted
   useKeypress((key, rl) => {
     if (status === 'done') return;
     const isEnter = isEnterKey(key);
+    typed.refusal = null;
     if (key.name === 'paste-start' || key.name === 'paste-end') typed.isPasting = key.name === 'paste-start';
     else if (isEnter && isPastedLineEnd(typed, question.lineEnds)) {
       if (question.isLong) Object.assign(typed, { finished: [...typed.finished, typed.line], line: '' });
@@ -42,7 +48,7 @@ export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: Pasted
     } else if (isEnter && question.fault(textOf(typed)) === null) {
       setStatus('done');
       return done(textOf(typed));
-    } else if (isEnter) rl.write(typed.line);
+    } else if (isEnter) refuse(typed, question, rl);
     else if (key.name === 'backspace' && typed.line === '' && typed.finished.length > 0) {
       typed.line = typed.finished.pop() ?? '';
       rl.write(typed.line);
@@ -51,13 +57,32 @@ export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: Pasted
     if (!typed.isPasting) redraw({});
   });
   const text = textOf(typed);
-  const below = text === '' ? question.hint : (question.fault(text) ?? `${question.message}: fine. Enter to go on.`);
+  const found = text === '' ? question.hint : (question.fault(text) ?? `${question.message}: fine. Enter to go on.`);
+  const below = typed.refusal ?? found;
   return [`${prefix} ${question.message}: ${text}`, status === 'done' ? '' : below];
 });
 
 function typedFrom(text: string): Typed {
   const lines = text.split('\n');
-  return { finished: lines.slice(0, -1), line: lines.at(-1) ?? '', isPasting: false };
+  return { finished: lines.slice(0, -1), line: lines.at(-1) ?? '', isPasting: false, refusal: null };
+}
+
+/** Says what is wrong with the text and how to correct it. Readline has emptied its line at Enter. */
+function refuse(
+  typed: Typed,
+  { isLong = false, initial = '', fault }: TextQuestion,
+  rl: { write: (text: string) => void },
+): void {
+  const text = textOf(typed);
+  const sentence = fault(text) ?? '';
+  if (text === '') typed.refusal = sentence;
+  else if (isLong || initial !== '') {
+    rl.write(typed.line);
+    typed.refusal = `${sentence} Correct it; Ctrl-U clears the line.`;
+  } else {
+    typed.refusal = `${text}: ${sentence} Type it again, or press ↑ to correct it.`;
+    typed.line = '';
+  }
 }
 
 function textOf({ finished, line }: Typed): string {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { showKey } from '../../shared/keys/view.ts';
-import { keysListed, mailedSecrets, request } from '../support/keys.ts';
+import { DESCRIPTION, keysListed, mailedSecrets, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { KEY, openTerminal } from '../support/terminal.ts';
 import { testDeps } from '../support/world.ts';
@@ -43,6 +43,28 @@ describe('an owner at a terminal', () => {
         projectUrl: 'https://example.org/bot',
         expectedUsage: null,
       },
+    ]);
+  });
+
+  test('types a refused answer again without the old one in it, or gets it back with ↑; a long text stays', async () => {
+    const terminal = openTerminal(['keys', 'request'], variables);
+    await terminal.answer('Profile:', `nobody${KEY.enter}`);
+    await terminal.see('nobody: There is no profile with this username or alias. Type it again, or press ↑');
+    terminal.type(`${profile}x${KEY.enter}`);
+    await terminal.answer(`${profile}x: There is no profile`, `${KEY.up}\u007f`);
+    await terminal.answer('Profile: fine', KEY.enter);
+    await terminal.answer('Name of the key:', KEY.enter);
+    await terminal.answer('must have 1 to 255 characters; it has 0.', `Bot${KEY.enter}`);
+    await terminal.answer('Description:', `Too short.${KEY.enter}`);
+    await terminal.answer('it has 10. Correct it; Ctrl-U clears the line.', `${KEY.ctrlU}${DESCRIPTION}${KEY.enter}`);
+    await terminal.answer('Permissions', KEY.enter);
+    await terminal.answer('Project URL:', `example.org${KEY.enter}`);
+    await terminal.answer('example.org: ', `https://example.org${KEY.enter}`);
+    await terminal.answer('Expected usage:', KEY.enter);
+    await terminal.answer('Send this request?', KEY.enter);
+    expect(await terminal.exited).toBe(0);
+    expect(await keysListed(deps, { profile })).toMatchObject([
+      { name: 'Bot', description: DESCRIPTION, projectUrl: 'https://example.org' },
     ]);
   });
 

@@ -17,7 +17,15 @@ export type Terminal = {
 };
 
 /** Keys that are not letters. */
-export const KEY = { enter: '\r', space: ' ', down: '\u001b[B', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
+export const KEY = {
+  enter: '\r',
+  space: ' ',
+  up: '\u001b[A',
+  down: '\u001b[B',
+  ctrlC: '\u0003',
+  ctrlD: '\u0004',
+  ctrlU: '\u0015',
+} as const;
 
 const PATIENCE_MS = 10_000;
 
