@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { sourceCommit, versionText } from '../shared/version.ts';
-import { print } from './output.ts';
+import { print } from './terminal/output.ts';
 
 // `bun run build`: one file that holds Bun, server, command line, migrations and sample profiles, and needs nothing
 // beside itself. `bun cli/build.ts [file] [commit]` writes elsewhere, or where there is no git; with two more arguments, a

@@ -4,7 +4,7 @@ import { type Environment, readEnvironment, type Source } from '../shared/config
 import { environmentWarnings } from '../shared/config/environment-warnings.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import type { Globals } from './context.ts';
-import { notice } from './output.ts';
+import { notice } from './terminal/output.ts';
 
 // Not in context.ts, because commands that read no variable need no schema of them.
 

@@ -10,7 +10,7 @@ import type { Shown } from '../shared/shown-version.ts';
 import { userName } from '../shared/user.ts';
 import { configOf } from './configuration.ts';
 import { type Globals, globalsOf } from './context.ts';
-import { notice } from './output.ts';
+import { notice } from './terminal/output.ts';
 
 /** What a command needs to run. */
 export type Context = Globals & {

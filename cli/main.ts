@@ -2,12 +2,12 @@
 import { type Command, CommanderError } from 'commander';
 import { isDebugging } from '../shared/config/environment.ts';
 import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
-import { describeFault } from './faults.ts';
-import { mangledFault } from './mangled.ts';
+import { printVersion } from './help/version.ts';
 import { createProgram } from './program.ts';
-import { flushOutput, isClosedOutput } from './stdout.ts';
-import { printVersion } from './version.ts';
-import { isJsonAsked, isSuspicious } from './words.ts';
+import { describeFault } from './terminal/faults.ts';
+import { mangledFault } from './terminal/mangled.ts';
+import { flushOutput, isClosedOutput } from './terminal/stdout.ts';
+import { isJsonAsked, isSuspicious } from './terminal/words.ts';
 
 async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);

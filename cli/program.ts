@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { checkScope } from './remote/command-scope.ts';
-import { outputColumns, writeOutput } from './stdout.ts';
+import { outputColumns, writeOutput } from './terminal/stdout.ts';
 
 /** A file of a command. `addTo` adds options, help and action to a command, or adds one more command to a group. */
 type Part = { addTo: (command: Command) => void };
@@ -70,31 +70,31 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
   ],
   config: ['Look at the configuration.', [['check', () => import('./config/check.ts')]]],
   mail: ['Send a test mail.', [['test', () => import('./mail/test.ts')]]],
-  serve: ['Run the HTTP server; creates and migrates the database.', [['', () => import('./serve.ts')]]],
+  serve: ['Run the HTTP server; creates and migrates the database.', [['', () => import('./service/serve.ts')]]],
   status: [
     'Show how the service is: server, database, keys, queue, last backup, warnings.',
-    [['', () => import('./status.ts')]],
+    [['', () => import('./service/status.ts')]],
   ],
   healthcheck: [
     'Ask the running server whether it is ready: 0 if so, 1 if not.',
-    [['', () => import('./healthcheck.ts')]],
+    [['', () => import('./service/healthcheck.ts')]],
   ],
   demo: [
     'Try it out: sample profiles, an approved key, a running server and a curl line for it.',
-    [['', () => import('./demo.ts')]],
+    [['', () => import('./service/demo.ts')]],
   ],
   login: [
     'Log in at a server elsewhere, and store the token for commands that ask it.',
-    [['', () => import('./login.ts')]],
+    [['', () => import('./remote/login/login.ts')]],
   ],
-  logout: ['Log out: end a stored token here and on its server.', [['', () => import('./logout.ts')]]],
-  whoami: ['Show who you are at a server, and until when.', [['', () => import('./whoami.ts')]]],
+  logout: ['Log out: end a stored token here and on its server.', [['', () => import('./remote/login/logout.ts')]]],
+  whoami: ['Show who you are at a server, and until when.', [['', () => import('./remote/login/whoami.ts')]]],
   completion: [
     'Print a script that makes your shell complete commands, flags and identifiers.',
-    [['', () => import('./completion.ts')]],
+    [['', () => import('./completion/completion.ts')]],
   ],
-  version: ['Print the version and the commit that it was made of.', [['', () => import('./version.ts')]]],
-  help: ['Show how a command is used, or with "environment" the variables.', [['', () => import('./help.ts')]]],
+  version: ['Print the version and the commit that it was made of.', [['', () => import('./help/version.ts')]]],
+  help: ['Show how a command is used, or with "environment" the variables.', [['', () => import('./help/help.ts')]]],
 };
 
 /** The flags of every command that take a value. */

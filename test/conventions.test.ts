@@ -37,7 +37,11 @@ test('commands and servers start from the binary of a test run, but for what is 
   const starting = testFiles.filter((path) =>
     /fromSource\(|cli\/main\.ts/.test(readFileSync(join(PROJECT, path), 'utf8')),
   );
-  expect(starting.sort()).toEqual(['test/cli/demo.test.ts', 'test/cli/environment.test.ts', 'test/starting.test.ts']);
+  expect(starting.sort()).toEqual([
+    'test/cli/environment.test.ts',
+    'test/cli/service/demo.test.ts',
+    'test/starting.test.ts',
+  ]);
 });
 
 test('there is something to check', () => {
@@ -57,7 +61,7 @@ describe('who may import whom', () => {
       inFolder('cli'),
       (name, path) =>
         /^(drizzle-orm|bun:sqlite|nodemailer|elysia|@elysiajs)/.test(name) ||
-        (name.startsWith('server/') && !/^cli\/(serve|demo)\.ts$/.test(path)),
+        (name.startsWith('server/') && !/^cli\/service\/(serve|demo)\.ts$/.test(path)),
     );
   });
 
@@ -130,7 +134,7 @@ const ROOM_ORDER = [
   ['api', 'sample'],
 ];
 
-/** The room of a file of `shared/`: its folder, or its own name where it stands beside the folders. */
+/** The room of a file of `shared/` or `cli/`: its folder, or its own name where it stands beside the folders. */
 function roomOf(path: string): string {
   return (path.split('/')[1] as string).replace(/\.(ts|jsonl)$/, '');
 }
@@ -143,6 +147,25 @@ test('each room imports only itself and rooms below it, types too', () => {
     // The files of the lowest line may use each other.
     return to !== null && from !== to && levelOf(to) >= Math.max(levelOf(from), 1);
   });
+});
+
+/** The rooms of `cli/`, from the lowest to the highest: files of one line, which are the commands, may use each other. */
+const CLI_ORDER = [
+  ['terminal'],
+  ['context'],
+  ['configuration'],
+  ['database'],
+  ['access'],
+  ['remote'],
+  ['keys', 'admins', 'tokens', 'profiles', 'db', 'config', 'mail', 'service', 'completion', 'help'],
+  ['program', 'build'],
+  ['main'],
+];
+
+test('each room of the command line imports only itself and rooms below it; commands may use each other', () => {
+  const levelOf = (path: string) => CLI_ORDER.findIndex((rooms) => rooms.includes(roomOf(path)));
+  expect(inFolder('cli').filter(({ path }) => levelOf(path) === -1)).toEqual([]);
+  expectNone(inFolder('cli'), (name, path) => name.startsWith('cli/') && levelOf(name) > levelOf(path));
 });
 
 /** What the rooms of the serving application may import of each other; `process`, `app.ts` and `main.ts` stand above them. */
@@ -164,7 +187,7 @@ test('each room of the serving application imports only itself and rooms below i
 });
 
 test('a folder has at most 20 files, those in its subfolders not counted', () => {
-  const own = FILES.filter((path) => /^(server|shared)\//.test(path));
+  const own = FILES.filter((path) => /^(server|cli|shared)\//.test(path));
   const files = Map.groupBy(own, (path) => path.slice(0, path.lastIndexOf('/')));
   expect([...files].filter(([, inIt]) => inIt.length > 20).map(([folder]) => folder)).toEqual([]);
 });
@@ -307,7 +330,7 @@ describe('one owner each', () => {
 
 /** The files of doors that name an operation which changes a key, and why no loop over the table does. */
 const NAMING_OPERATIONS: Readonly<Record<string, string>> = {
-  'cli/demo.ts': 'requests and approves the key that it shows',
+  'cli/service/demo.ts': 'requests and approves the key that it shows',
   'cli/keys/approve.ts': 'walks through the queue where no key is named',
   'cli/keys/queue.ts': 'a walk of its own, in which each request is approved, rejected or skipped',
   'cli/keys/request.ts': 'a form that is asked for field by field, and shown whole before it is sent',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { keysHere } from '../cli/keys/here.ts';
-import { keysAt } from '../cli/remote/keys.ts';
+import { keysHere } from '../cli/keys/local-keys.ts';
+import { keysAt } from '../cli/keys/remote/remote-keys.ts';
 import { formFields } from '../server/portal/requests/operation-form.ts';
 import { AppError } from '../shared/errors.ts';
 import { factsOf, formNameOf } from '../shared/keys/fields/input-facts.ts';

@@ -62,14 +62,14 @@ function run(...words: string[]): void {
 
 test('--help loads the command line alone, and none of the commands', () => {
   run('--help');
-  expect(loaded('cli/', 'server/', 'shared/db/')).toEqual([
-    'cli/faults.ts',
-    'cli/mangled.ts',
+  expect(loaded('cli/', 'server/', 'shared/db')).toEqual([
+    'cli/help/version.ts',
     'cli/program.ts',
     'cli/remote/command-scope.ts',
-    'cli/stdout.ts',
-    'cli/version.ts',
-    'cli/words.ts',
+    'cli/terminal/faults.ts',
+    'cli/terminal/mangled.ts',
+    'cli/terminal/stdout.ts',
+    'cli/terminal/words.ts',
     'commander',
   ]);
 });
@@ -81,13 +81,13 @@ test('version loads no schema', () => {
 
 test('a command loads no other command, and no database or server where it has no use for them', () => {
   run('keys', 'check', '--help');
-  const used = loaded('server/', 'shared/db/', 'cli/keys/', 'cli/profiles/');
+  const used = loaded('server/', 'shared/db', 'cli/keys/', 'cli/profiles/');
   // The values that the columns about keys may hold, a few lists.
   expect(used.filter((name) => name.endsWith('.ts'))).toEqual(['cli/keys/check.ts', 'shared/db/key-columns.ts']);
   expect(used).not.toContain('drizzle-orm');
   run('healthcheck', '--help');
   // It reads the variables.
-  expect(loaded('server/', 'shared/db/', 'cli/keys/')).toEqual(['commander', 'zod']);
+  expect(loaded('server/', 'shared/db', 'cli/keys/')).toEqual(['commander', 'zod']);
   expect(hasWholeZod()).toBe(false);
 });
 

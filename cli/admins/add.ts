@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { addAdmin } from '../../shared/admins/admins.ts';
-import { withAccess } from './access.ts';
+import { withAccess } from '../access.ts';
 import { printInvitation } from './print.ts';
 
 /** `admins add`: one more admin, and the address where that person registers a passkey. */

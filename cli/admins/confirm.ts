@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { unconfirmedPasskey } from '../../shared/admins/admins.ts';
 import { confirmPasskey } from '../../shared/passkeys/passkeys.ts';
-import { notice, print, printJson } from '../output.ts';
-import { confirmOrYes } from '../values.ts';
-import { withAccess } from './access.ts';
+import { withAccess } from '../access.ts';
+import { notice, print, printJson } from '../terminal/output.ts';
+import { confirmOrYes } from '../terminal/values.ts';
 import { passkeyText } from './print.ts';
 
 /** `admins confirm`: lets a passkey count that was registered at an address. */

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { shownAdmin } from '../../shared/admins/admin-version.ts';
 import { findAdmin, inviteAdmin } from '../../shared/admins/admins.ts';
 import { listPasskeys } from '../../shared/passkeys/passkeys.ts';
-import { againWhileChanged } from '../again.ts';
+import { withAccess } from '../access.ts';
 import { havingSeen } from '../database.ts';
-import { counted, notice } from '../output.ts';
-import { confirmOrYes } from '../values.ts';
-import { withAccess } from './access.ts';
+import { againWhileChanged } from '../terminal/again.ts';
+import { counted, notice } from '../terminal/output.ts';
+import { confirmOrYes } from '../terminal/values.ts';
 import { printInvitation } from './print.ts';
 
 /** Adds `admins invite`: it ends sessions and, unless told otherwise, passkeys of an admin, and prints a new address. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { listAdmins } from '../../shared/admins/admins.ts';
-import { print, printJson } from '../output.ts';
-import { withAccess } from './access.ts';
+import { withAccess } from '../access.ts';
+import { print, printJson } from '../terminal/output.ts';
 import { adminsText } from './print.ts';
 
 /** Adds `admins list`: it prints all admins with their passkeys. */

@@ -1,8 +1,8 @@
 import type { AdminView, PasskeyView } from '../../shared/admins/admins.ts';
 import type { Invitation } from '../../shared/passkeys/enrolments.ts';
+import type { AccessContext } from '../access.ts';
 import { factsText } from '../keys/print.ts';
-import { columnsOf, notice, print, printJson, table } from '../output.ts';
-import type { AccessContext } from './access.ts';
+import { columnsOf, notice, print, printJson, table } from '../terminal/output.ts';
 
 /** Prints an address alone on stdout, or all of it as JSON, and on stderr what to do with it, and where nothing answers there. */
 export function printInvitation(

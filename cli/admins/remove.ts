@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { shownAdmin } from '../../shared/admins/admin-version.ts';
 import { findAdmin, removeAdmin } from '../../shared/admins/admins.ts';
 import { listPasskeys } from '../../shared/passkeys/passkeys.ts';
-import { againWhileChanged } from '../again.ts';
+import { withAccess } from '../access.ts';
 import { havingSeen } from '../database.ts';
-import { counted, print, printJson } from '../output.ts';
-import { confirmOrYes } from '../values.ts';
-import { withAccess } from './access.ts';
+import { againWhileChanged } from '../terminal/again.ts';
+import { counted, print, printJson } from '../terminal/output.ts';
+import { confirmOrYes } from '../terminal/values.ts';
 
 /** Adds `admins remove`: it ends an admin at once. */
 export function addTo(parent: Command): void {

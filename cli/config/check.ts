@@ -5,7 +5,7 @@ import { type ConfigReport, reportConfig } from '../../shared/config/report.ts';
 import { AppError } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
-import { counted, print, printJson, table } from '../output.ts';
+import { counted, print, printJson, table } from '../terminal/output.ts';
 
 /** Adds `config check`, which shows every variable, where it comes from, and everything that is wrong with it. */
 export function addTo(parent: Command): void {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { bytesText } from '../../shared/text.ts';
 import { backupDatabase } from '../../shared/upkeep/backup.ts';
 import { withContext } from '../database.ts';
-import { counted, print, printJson } from '../output.ts';
+import { counted, print, printJson } from '../terminal/output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
 /** Adds `db backup`, which writes a verified copy of the database to a new file while the server goes on. */

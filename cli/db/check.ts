@@ -8,7 +8,7 @@ import { type RestoreTestStep, testRestore } from '../../shared/upkeep/restore-t
 import { configOf } from '../configuration.ts';
 import { type Globals, globalsOf } from '../context.ts';
 import { withDatabase } from '../database.ts';
-import { counted, print, printJson } from '../output.ts';
+import { counted, print, printJson } from '../terminal/output.ts';
 import { createSteps } from './steps.ts';
 
 const STEPS: Record<RestoreTestStep, string> = {

@@ -6,12 +6,12 @@ import { subjectInWords } from '../../shared/outbox/undelivered.ts';
 import type { Dropped } from '../../shared/upkeep/delivery/store.ts';
 import { prepareRestore, type Restored } from '../../shared/upkeep/restore.ts';
 import type { UndoneErasure } from '../../shared/upkeep/undone-erasures.ts';
-import { againWhileChanged } from '../again.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { operatorOf } from '../database.ts';
-import { counted, notice, print, printJson } from '../output.ts';
-import { confirmOrYes } from '../values.ts';
+import { againWhileChanged } from '../terminal/again.ts';
+import { counted, notice, print, printJson } from '../terminal/output.ts';
+import { confirmOrYes } from '../terminal/values.ts';
 
 /** Adds `db restore`: it replaces the database by a copy of a backup, and keeps the old database under another name. */
 export function addTo(parent: Command): void {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Clock } from '../../shared/clock.ts';
 import { bytesText } from '../../shared/text.ts';
-import { notice } from '../output.ts';
+import { notice } from '../terminal/output.ts';
 
 /** The messages of a command with several long steps. They go to stderr; if that is no terminal, only warnings do. */
 export type Steps = {

@@ -6,9 +6,9 @@ import { sweepBeside } from '../../shared/sign-in/sweep.ts';
 import { bytesText } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
 import { withDatabase } from '../database.ts';
-import { giveWay } from '../give-way.ts';
-import { print, printJson } from '../output.ts';
-import { refuseOtherProgram } from '../same-program.ts';
+import { giveWay } from '../service/lower-priority.ts';
+import { refuseOtherProgram } from '../service/same-program.ts';
+import { print, printJson } from '../terminal/output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
 /** Adds `db vacuum`, which rewrites the database file without the copies of erased texts that SQLite left in it. */

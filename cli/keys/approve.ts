@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { canAsk } from '../output.ts';
-import { queueElsewhere } from '../remote/decide.ts';
+import { canAsk } from '../terminal/output.ts';
 import { carryOut } from './carry-out.ts';
 import { addCommandOfAnyKey } from './command.ts';
 import { walkQueue } from './queue.ts';
+import { queueElsewhere } from './remote/decide.ts';
 
 const operation = OPERATIONS.approve;
 

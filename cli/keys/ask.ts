@@ -4,7 +4,7 @@ import { faultOf } from '../../shared/errors.ts';
 import { boundsInWords, factsOf, type InputFacts } from '../../shared/keys/fields/input-facts.ts';
 import { readAnswer, typedText } from '../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
-import { askLongText, askPermissions, askText } from '../prompts.ts';
+import { askLongText, askPermissions, askText } from '../terminal/prompts.ts';
 
 /** How a field of an operation's input is asked for. */
 export type Question = {

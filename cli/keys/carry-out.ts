@@ -6,16 +6,16 @@ import { ALREADY_SO, differingFrom } from '../../shared/keys/life/differing.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs, refuseKind } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { againWhileChanged } from '../again.ts';
-import { columnsOf, notice } from '../output.ts';
-import { confirm } from '../prompts.ts';
-import { decideOnPage } from '../remote/decide.ts';
-import { isAsking } from '../values.ts';
+import { againWhileChanged } from '../terminal/again.ts';
+import { columnsOf, notice } from '../terminal/output.ts';
+import { confirm } from '../terminal/prompts.ts';
+import { isAsking } from '../terminal/values.ts';
 import { askField, fieldText } from './ask.ts';
 import { type Asked, flagName, listed, refuseMissing } from './command.ts';
 import { forKeyAsNow, type KeysContext } from './context.ts';
 import { performAndPrint, printKey } from './perform.ts';
 import { factsText, keyText } from './print.ts';
+import { decideOnPage } from './remote/decide.ts';
 
 type Values = Record<string, unknown>;
 

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { globalsOf } from '../context.ts';
-import { print, printJson } from '../output.ts';
-import { readSecret } from '../read-secret.ts';
+import { print, printJson } from '../terminal/output.ts';
+import { readSecret } from '../terminal/read-secret.ts';
 
 /** Adds `keys check`, which checks the form of a secret without a database. The secret is read from stdin or a prompt. */
 export function addTo(parent: Command): void {

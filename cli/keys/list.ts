@@ -5,7 +5,7 @@ import { typedText } from '../../shared/keys/fields/input-text.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { Globals } from '../context.ts';
-import { notice, print, printJson } from '../output.ts';
+import { notice, print, printJson } from '../terminal/output.ts';
 import { addCommand, flagName } from './command.ts';
 import { keysText } from './print.ts';
 

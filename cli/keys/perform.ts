@@ -4,8 +4,8 @@ import type { Outcome } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import type { Operation, Texts } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { notice, print, printJson } from '../output.ts';
-import { waitWhile } from '../waiting.ts';
+import { notice, print, printJson } from '../terminal/output.ts';
+import { waitWhile } from '../terminal/waiting.ts';
 import type { KeysContext } from './context.ts';
 
 /**

@@ -4,9 +4,9 @@ import { hasSecret } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { ageText } from '../age.ts';
-import { table, wrapLine } from '../output.ts';
-import { outputColumns } from '../stdout.ts';
+import { ageText } from '../terminal/age.ts';
+import { table, wrapLine } from '../terminal/output.ts';
+import { outputColumns } from '../terminal/stdout.ts';
 
 const NONE = '–';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { columnsOf, print, printJson } from '../output.ts';
+import { columnsOf, print, printJson } from '../terminal/output.ts';
 import { addCommand } from './command.ts';
 import { historyText, keyText } from './print.ts';
 

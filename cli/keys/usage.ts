@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/usage-outcomes.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
-import { counted, print, printJson } from '../output.ts';
-import { outputColumns } from '../stdout.ts';
+import { counted, print, printJson } from '../terminal/output.ts';
+import { outputColumns } from '../terminal/stdout.ts';
 import { addCommand } from './command.ts';
 
 const DEFAULT_DAYS = 30;

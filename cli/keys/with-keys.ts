@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { globalsOf } from '../context.ts';
 import { withContext } from '../database.ts';
-import { keysAt } from '../remote/keys.ts';
 import { targetOf } from '../remote/target.ts';
 import type { KeysContext } from './context.ts';
-import { keysHere } from './here.ts';
+import { keysHere } from './local-keys.ts';
+import { keysAt } from './remote/remote-keys.ts';
 
 /** Runs a command of keys, on the box or at a server. Throws what `targetOf`, {@link withContext} and the command throw. */
 export async function withKeys<T>(command: Command, act: (context: KeysContext) => Promise<T> | T): Promise<T> {

@@ -4,8 +4,8 @@ import { createMailDeps } from '../../shared/deps.ts';
 import { tryMail } from '../../shared/upkeep/mail-test.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
-import { print, printJson } from '../output.ts';
-import { waitWhile } from '../waiting.ts';
+import { print, printJson } from '../terminal/output.ts';
+import { waitWhile } from '../terminal/waiting.ts';
 
 const INTERRUPTED = 'Interrupted; whether the mail went out is not known.';
 

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
-import { againWhileChanged } from '../again.ts';
 import { havingSeen, withContext } from '../database.ts';
-import { notice, print, printJson } from '../output.ts';
-import { confirmOrYes } from '../values.ts';
+import { againWhileChanged } from '../terminal/again.ts';
+import { notice, print, printJson } from '../terminal/output.ts';
+import { confirmOrYes } from '../terminal/values.ts';
 
 /** Adds `profiles erase`, which erases a profile and every trace of it after a confirmation. */
 export function addTo(parent: Command): void {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withContext } from '../database.ts';
-import { createProgress } from '../progress.ts';
-import { flushOutput, outputColumns, writeOutput } from '../stdout.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { flushOutput, outputColumns, writeOutput } from '../terminal/stdout.ts';
 
 /** Adds `profiles export`, which writes every profile to stdout as JSON Lines, with its private fields. */
 export function addTo(parent: Command): void {

@@ -9,9 +9,9 @@ import { checkBeginning } from '../../shared/profiles/import/import-source.ts';
 import { formatFault } from '../../shared/profiles/import/source-format.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from '../database.ts';
-import { giveWay } from '../give-way.ts';
-import { refuseOtherProgram } from '../same-program.ts';
-import { writeOutput } from '../stdout.ts';
+import { giveWay } from '../service/lower-priority.ts';
+import { refuseOtherProgram } from '../service/same-program.ts';
+import { writeOutput } from '../terminal/stdout.ts';
 
 /**
  * Puts in what a platform sends to a server, which writes it to this process (`shared/profiles/import/feed.ts`), so that no

@@ -8,12 +8,12 @@ import { type ImportSource, openSource } from '../../shared/profiles/import/impo
 import { openRejects, type Rejects } from '../../shared/profiles/import/rejects.ts';
 import { globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
-import { giveWay } from '../give-way.ts';
-import { untilInterrupted } from '../interrupt.ts';
-import { notice } from '../output.ts';
-import { importToHost } from '../remote/import.ts';
+import { importToHost } from '../remote/import/import.ts';
 import { type Host, targetOf } from '../remote/target.ts';
-import { isAsking } from '../values.ts';
+import { giveWay } from '../service/lower-priority.ts';
+import { untilInterrupted } from '../terminal/interrupt.ts';
+import { notice } from '../terminal/output.ts';
+import { isAsking } from '../terminal/values.ts';
 import { importForServer } from './feed.ts';
 import { confirmPruning, MAX_LINES_SAID, mayOverwrite, showImport } from './import-shown.ts';
 

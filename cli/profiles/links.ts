@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { checkSource } from '../../shared/profiles/import/import-source.ts';
-import { readTextFile } from '../read-text.ts';
+import { readTextFile } from '../terminal/read-text.ts';
 import { changeOneBy } from './change.ts';
 
 /** Adds `profiles links set`, which replaces all links of a profile, in the given order. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { countProfiles, type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
 import { type Context, withContext } from '../database.ts';
-import { notice, print, printJson, table } from '../output.ts';
+import { notice, print, printJson, table } from '../terminal/output.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;

@@ -5,7 +5,7 @@ import { KINDS, type Kind } from '../../shared/profiles/field-kinds.ts';
 import { type ExportedProfile, FIELD_LIST, type InLine } from '../../shared/profiles/field-values.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../database.ts';
-import { print, printJsonText, table } from '../output.ts';
+import { print, printJsonText, table } from '../terminal/output.ts';
 
 /** Adds `profiles show`, which shows everything about one profile, with its private fields. */
 export function addTo(parent: Command): void {

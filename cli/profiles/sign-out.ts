@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
-import { withAccess } from '../admins/access.ts';
-import { endedNumbers, endedText } from '../ended-sign-ins.ts';
-import { print, printJson } from '../output.ts';
+import { withAccess } from '../access.ts';
+import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
+import { print, printJson } from '../terminal/output.ts';
 
 /** Adds `profiles sign-out`: it ends everything by which somebody is signed in as the owner of a profile. */
 export function addTo(parent: Command): void {

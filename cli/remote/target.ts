@@ -7,7 +7,7 @@ import { AppError } from '../../shared/errors.ts';
 import { warnOfEnvironment } from '../configuration.ts';
 import { type Globals, globalsOf } from '../context.ts';
 import { pathOf } from './command-scope.ts';
-import { readLogins } from './hosts.ts';
+import { readLogins } from './stored-logins.ts';
 
 /** A server, by its address as `checkServerUrl` returns it, and the token to send there. */
 export type Host = { url: string; token: string };

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { addToken } from '../../shared/backends/backend-tokens.ts';
-import { withAccess } from '../admins/access.ts';
-import { notice, print, printJson } from '../output.ts';
-import { needed } from '../values.ts';
+import { withAccess } from '../access.ts';
+import { notice, print, printJson } from '../terminal/output.ts';
+import { needed } from '../terminal/values.ts';
 
 type Options = { right?: string[]; withoutAddress?: boolean; eraseLimit: number };
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { listTokens, type TokenView } from '../../shared/backends/backend-tokens.ts';
-import { withAccess } from '../admins/access.ts';
-import { print, printJson, table } from '../output.ts';
+import { withAccess } from '../access.ts';
+import { print, printJson, table } from '../terminal/output.ts';
 
 /** Adds `tokens list`: which tokens there are, what each may do, and when it was last used. */
 export function addTo(parent: Command): void {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { findToken, removeToken } from '../../shared/backends/backend-tokens.ts';
-import { withAccess } from '../admins/access.ts';
-import { endedNumbers, endedText } from '../ended-sign-ins.ts';
-import { notice, print, printJson } from '../output.ts';
-import { confirmOrYes } from '../values.ts';
+import { withAccess } from '../access.ts';
+import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
+import { notice, print, printJson } from '../terminal/output.ts';
+import { confirmOrYes } from '../terminal/values.ts';
 
 /** Adds `tokens remove`: ends a token at once. */
 export function addTo(parent: Command): void {

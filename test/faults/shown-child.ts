@@ -1,4 +1,4 @@
-import { keysHere } from '../../cli/keys/here.ts';
+import { keysHere } from '../../cli/keys/local-keys.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { performAndSend } from '../../cli/keys/here.ts';
+import { performAndSend } from '../../cli/keys/local-keys.ts';
 import type { Person } from '../../shared/actor.ts';
 import { listDecided } from '../../shared/admins/audit-log.ts';
 import type { KeyFact } from '../../shared/keys/key-version.ts';

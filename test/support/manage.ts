@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { thisProgram } from '../../cli/same-program.ts';
+import { thisProgram } from '../../cli/service/same-program.ts';
 import { toTemplate } from '../../server/docs/openapi/builder.ts';
 import { resolved } from '../../server/docs/openapi/read.ts';
 import { manageDocument } from '../../server/manage/document/document.ts';

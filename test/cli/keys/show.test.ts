@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { historyText, keyText } from '../../../cli/keys/print.ts';
-import { columnsOf, wrapLine } from '../../../cli/output.ts';
+import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
-import { changeLogins } from '../../../cli/remote/hosts.ts';
+import { changeLogins } from '../../../cli/remote/stored-logins.ts';
 import { testCertificate } from '../../support/certificates.ts';
 import { profilectl } from '../../support/cli.ts';
 import { newLaptop } from '../../support/logins.ts';

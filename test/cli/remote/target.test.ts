@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../../cli/program.ts';
-import { changeLogins } from '../../../cli/remote/hosts.ts';
+import { changeLogins } from '../../../cli/remote/stored-logins.ts';
 import { type Target, targetOf } from '../../../cli/remote/target.ts';
 import { AppError, exitCodeOf } from '../../../shared/errors.ts';
 import { profilectl } from '../../support/cli.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { childrenOf } from '../../../cli/serve.ts';
+import { childrenOf } from '../../../cli/service/serve.ts';
 import { readUses } from '../../../shared/backends/token-uses.ts';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { lockForFeed } from '../../../shared/db-files/import-lock.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { thisProgram } from '../../../cli/same-program.ts';
-import { childrenOf } from '../../../cli/serve.ts';
+import { thisProgram } from '../../../cli/service/same-program.ts';
+import { childrenOf } from '../../../cli/service/serve.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { startVacuuming, stopVacuuming } from '../../../server/process/vacuuming.ts';
 import { systemClock } from '../../../shared/clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { performAndSend } from '../../../cli/keys/here.ts';
+import { performAndSend } from '../../../cli/keys/local-keys.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import type { Access } from '../shared/sessions-file/access.ts';
+import { closeSessionsFile, openSessionsFile } from '../shared/sessions-file/sessions-file.ts';
+import { type Context, withContext } from './database.ts';
+
+/** What the commands about admins work with: what every command does, and the sessions file. */
+export type AccessContext = Context & { access: Access };
+
+/** Opens the database and the sessions file beside it for a command. Throws what these and the command throw. */
+export async function withAccess<T>(command: Command, act: (context: AccessContext) => Promise<T> | T): Promise<T> {
+  return withContext(command, 'use', async (context) => {
+    const sessions = openSessionsFile(context.deps.config.databasePath);
+    try {
+      return await act({ ...context, access: { ...context.deps, sessions } });
+    } finally {
+      closeSessionsFile(sessions);
+    }
+  });
+}

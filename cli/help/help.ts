@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import { writeOutput } from '../terminal/stdout.ts';
+import { variablesHelp } from './variables-help.ts';
+
+/** Adds `help`, which prints the same as `--help` of any command, or the table of variables. */
+export function addTo(command: Command): void {
+  command
+    .argument('[words...]', 'a command, such as "keys approve", or "environment"')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  profilectl help keys approve\n  profilectl help environment   # every variable, what it is for, and its default',
+    )
+    .action((words: string[]) => {
+      if (words.join() === 'environment') return writeOutput(`${variablesHelp()}\n`);
+      findCommand(command.parent as Command, words).outputHelp();
+    });
+}
+
+/** The command that the words name. Throws `usage` if there is none. */
+function findCommand(program: Command, words: readonly string[]): Command {
+  let found = program;
+  for (const word of words) {
+    const next = found.commands.find((child) => child.name() === word);
+    if (next === undefined) {
+      const named = cleanForTerminal(words.join(' '));
+      throw new AppError('usage', `There is no command "${named}" to explain; see profilectl --help.`);
+    }
+    found = next;
+  }
+  return found;
+}

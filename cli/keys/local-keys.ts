@@ -1,0 +1,56 @@
+import type { Person } from '../../shared/actor.ts';
+import { checkMailer } from '../../shared/approval/approve.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { shownKey } from '../../shared/keys/key-version.ts';
+import { checkProfile } from '../../shared/keys/life/lifecycle.ts';
+import type { Operation } from '../../shared/operations/entry.ts';
+import { isOutcome, performWhole } from '../../shared/operations.ts';
+import { findProfile, readProfile } from '../../shared/profiles/find.ts';
+import { shownProfile } from '../../shared/profiles/profile-version.ts';
+import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
+import type { Globals } from '../context.ts';
+import { havingSeen, type Operator } from '../database.ts';
+import { whileMailIsChecked } from '../terminal/waiting.ts';
+import type { KeysHere, NamedProfile } from './context.ts';
+
+/** What the commands of keys need, in the database of this machine. */
+export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof Globals> {
+  const { clock, approvalLeaseMs } = deps;
+  return {
+    clock,
+    approvalLeaseMs,
+    server: null,
+    perform: (operation, input) => performAndSend(deps, operator, operation, input),
+    performAsNow: (about) => {
+      const shown =
+        'identifier' in about ? shownKey(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
+      return (operation, input) => performAndSend(deps, havingSeen(operator, shown), operation, input);
+    },
+    prepare: async (operation, key, given) => {
+      await operation.check(deps, { ...given, identifier: key.identifier });
+      operation.refuse(key, given, { approvalLeaseMs, nowMs: clock.nowMs() });
+      if (operation.goesOn) await whileMailIsChecked(clock, checkMailer(deps));
+      return { usual: operation.usual(deps, key), alsoConfirmed: operation.alsoConfirmed(deps, key) };
+    },
+    ownProfile: async () => null,
+    checkMailer: () => checkMailer(deps),
+    checkProfile: (named) => checkProfile(deps, find(deps, named).profileId),
+    findProfile: (named) => find(deps, named),
+  };
+}
+
+/** Performs an operation to its end, and tries once to send the mails that it stored: no server may be running that would. */
+export async function performAndSend<Input extends object, Output>(
+  deps: Deps,
+  actor: Person,
+  operation: Operation<Input, Output>,
+  input: Input,
+): Promise<Output> {
+  const output = await performWhole(deps, actor, operation, input);
+  return isOutcome(output) ? { ...output, warning: await sendOnce(deps, output) } : output;
+}
+
+function find({ db }: Deps, { profile, profileId }: NamedProfile): { profile: string; profileId: number } {
+  const { id, username } = profileId === undefined ? findProfile(db, profile) : readProfile(db, profileId);
+  return { profile: username, profileId: id };
+}

@@ -1,0 +1,116 @@
+import type { z } from 'zod';
+import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
+import { Me } from '../../../shared/api/manage-bodies.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { APPROVAL_LEASE_MS } from '../../../shared/deps.ts';
+import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
+import type { Outcome } from '../../../shared/keys/life/move.ts';
+import { refuseState } from '../../../shared/keys/record.ts';
+import { noSuchKey } from '../../../shared/keys/unknown-key.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import type { JsonDoor, Operation } from '../../../shared/operations/entry.ts';
+import type { ListOutput } from '../../../shared/usage/key-list.ts';
+import type { Globals } from '../../context.ts';
+import { type AskedHost, askHost, askPages, type HostAnswer, type Question } from '../../remote/client.ts';
+import type { KeysThere } from '../context.ts';
+
+// The operations on keys, asked of a server elsewhere as requests under /manage/v1/keys: each as its entry of the table says.
+
+/** What the commands of keys need, at a server elsewhere, which knows by the token who asks. */
+export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
+  const perform = performAt(host);
+  let asked: Promise<HostAnswer<z.infer<typeof Me>>> | null = null;
+  const me = async () => {
+    asked ??= askHost(host, { method: 'GET', path: '/me', answer: Me });
+    return (await asked).body;
+  };
+  return {
+    clock: systemClock,
+    server: host.url,
+    approvalLeaseMs: APPROVAL_LEASE_MS,
+    perform,
+    performAsNow: () => perform,
+    prepare: async ({ from, event, input, refuse }, key, given) => {
+      refuseState(key, from, event);
+      refuse(key, given, { approvalLeaseMs: APPROVAL_LEASE_MS, nowMs: systemClock.nowMs() });
+      return { usual: Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])), alsoConfirmed: [] };
+    },
+    ownProfile: async () => {
+      const person = await me();
+      return person.kind === 'owner' ? person.profile : null;
+    },
+    checkProfile: () => {},
+    findProfile: ({ profile }) => ({ profile }),
+  };
+}
+
+function performAt(host: AskedHost): KeysThere['perform'] {
+  return async <Input extends object, Output>(operation: Operation<Input, Output>, input: Input): Promise<Output> => {
+    const { json } = operation.doors;
+    if (json === null) throw new Error(`A server is not asked for the operation ${operation.name}.`);
+    const question = questionOf(operation.input, json, new Map(Object.entries(input)));
+    return (await ANSWERS[json.answers](host, question)) as Output;
+  };
+}
+
+type Request = Omit<Question<unknown>, 'answer'>;
+
+/**
+ * The request for an operation with these inputs. Throws `not_found` for what is no identifier, such as `..`, which would lead
+ * to another path.
+ */
+function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): Request {
+  const identifier = input.get('identifier');
+  if (door.path !== '' && !/^[0-9A-Za-z]{8}$/.test(String(identifier))) throw noSuchKey();
+  const query = Object.entries(door.query ?? {}).map(([parameter, [name]]) => {
+    const value = input.get(name) ?? null;
+    return [parameter, value === null ? undefined : typedText(factsOf(shape[name] as z.ZodType).kind, value).join(',')];
+  });
+  return {
+    method: door.method,
+    path: `/keys${door.path.replace(':identifier', String(identifier))}`,
+    query: Object.fromEntries(query),
+    ...(door.method !== 'GET' && {
+      json: Object.fromEntries((door.body ?? []).map((name) => [name, input.get(name)])),
+    }),
+  };
+}
+
+const changed = async (host: AskedHost, request: Request): Promise<Outcome> => {
+  const { body } = await askHost(host, { ...request, answer: Key });
+  return { identifier: body.identifier, noticeIds: [], warning: null };
+};
+
+/** What an operation gives, by the kind of its answer. */
+const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: Request) => Promise<unknown>>> = {
+  key: changed,
+  'new key': changed,
+  'key with history': async (host, request) => {
+    const { history, ...key } = (await askHost(host, { ...request, answer: KeyWithHistory })).body;
+    return { key, history };
+  },
+  usage: async (host, request) => (await askHost(host, { ...request, answer: KeyUsage })).body,
+  list: listAt,
+};
+
+/**
+ * As many keys as are asked for, or all that match, page by page, each once. A key that is decided between two pages is in
+ * both, first with the pending ones; it is listed as it was seen last.
+ */
+async function listAt(host: AskedHost, request: Request): Promise<ListOutput> {
+  if (request.query?.limit !== undefined) {
+    const { keys, lastUses, next } = (await askHost(host, { ...request, answer: KeyList })).body;
+    return { keys, lastUses: new Map(Object.entries(lastUses).map(([key, at]) => [key, Date.parse(at)])), next };
+  }
+  const keys = new Map<string, KeyView>();
+  const lastUses = new Map<string, number>();
+  for await (const page of askPages(host, { ...request, answer: KeyList })) {
+    for (const key of page.keys) {
+      keys.delete(key.identifier);
+      keys.set(key.identifier, key);
+    }
+    for (const [identifier, at] of Object.entries(page.lastUses)) lastUses.set(identifier, Date.parse(at));
+  }
+  return { keys: [...keys.values()], lastUses, next: null };
+}

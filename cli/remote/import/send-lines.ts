@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { LinesDone } from '../../../shared/api/manage-bodies.ts';
+import { isoTime } from '../../../shared/clock.ts';
+import { AppError, exitCodeOf } from '../../../shared/errors.ts';
+import type { Applied } from '../../../shared/profiles/edit/pass.ts';
+import { type AskedHost, askHost } from '../client.ts';
+import { Said } from '../refused-answer.ts';
+
+/** A line that was found good here. */
+export type CheckedLine = {
+  /** Its number in the file, from 1. */
+  number: number;
+  /** The id of its profile. */
+  id: number;
+  /** Whether it erases the profile. */
+  isDeletion: boolean;
+  /** As it stands in the file. */
+  text: string;
+  /** What is sent. */
+  body: string;
+  bytes: number;
+};
+
+/** A line that the server refused: its place in the request from 0, the field where one is known, and why. */
+export type LineRefused = { at: number; field: string | null; reason: string };
+
+/** What a server did with the lines of one request. */
+export type SentEnd = Applied & { refused: LineRefused[] };
+
+/** How to send. */
+export type SendOptions = {
+  merge: boolean;
+  /** When the lines were read, milliseconds since 1970; undefined where nobody said. */
+  asOfMs?: number | undefined;
+  /** Lines that the server refuses are left out, and the others go in; else all go in or nothing. */
+  partial: boolean;
+  /** Called with the reason for each retry, a sentence. */
+  onWarning: (sentence: string) => void;
+  tries?: Tries;
+};
+
+/** How often a request is sent, with pauses that double from the first to the longest. */
+export type Tries = { most: number; firstPauseMs: number; longestPauseMs: number };
+
+/** For some two minutes in all. */
+const TRIES: Tries = { most: 11, firstPauseMs: 250, longestPauseMs: 30_000 };
+
+/** A server that wants a longer pause is not waited for. */
+const LONGEST_WAIT_SECONDS = 300;
+
+/** A request may take a minute, and longer on a slow line: so long for each byte. */
+const PATIENCE_MS = { least: 60_000, eachByte: 1 / 16 };
+
+/**
+ * Sends lines in one request. Where the server can't be reached, breaks off or is busy, the same is sent again, which
+ * changes nothing where it was in already. Throws the last refusal where that does not help, and those of `askHost`.
+ */
+export async function sendLines(
+  host: AskedHost,
+  lines: readonly CheckedLine[],
+  { merge, asOfMs, partial, onWarning, tries: { most, ...pauses } = TRIES }: SendOptions,
+): Promise<SentEnd> {
+  const body = Buffer.from(lines.map(({ body: text }) => `${text}\n`).join(''));
+  for (let tries = 1; ; tries++) {
+    try {
+      const { body: done } = await askHost(host, {
+        method: 'POST',
+        path: '/profiles',
+        query: {
+          mode: merge ? 'merge' : 'replace',
+          partial: partial ? '1' : undefined,
+          'as-of': asOfMs === undefined ? undefined : isoTime(asOfMs),
+        },
+        lines: body,
+        answer: answerTo(lines.length),
+        returned: ['lines_refused'],
+        patienceMs: PATIENCE_MS.least + body.length * PATIENCE_MS.eachByte,
+      });
+      return readEnd(done);
+    } catch (error) {
+      const pauseMs = tries < most ? pauseAfter(error, tries, pauses) : null;
+      if (pauseMs === null) throw error;
+      onWarning(`${(error as AppError).message} The same lines are sent again in ${pauseMs / 1000} s.`);
+      await Bun.sleep(pauseMs);
+    }
+  }
+}
+
+/** How long to wait before the next try, in milliseconds; null where trying again does not help. */
+function pauseAfter(
+  error: unknown,
+  tries: number,
+  { firstPauseMs, longestPauseMs }: Omit<Tries, 'most'>,
+): number | null {
+  if (!(error instanceof AppError) || exitCodeOf(error.code) !== exitCodeOf('try_later')) return null;
+  const { retryAfterSeconds = 0 } = error.details;
+  if (retryAfterSeconds > LONGEST_WAIT_SECONDS) return null;
+  const pauseMs = Math.min(firstPauseMs * 2 ** (tries - 1), longestPauseMs);
+  return Math.max(pauseMs, retryAfterSeconds * 1000);
+}
+
+/** What a server answers to so many lines: what became of them, or the sentence with which it refuses the whole request. */
+function answerTo(lines: number) {
+  const count = LinesDone.shape.imported.default(0);
+  const refused = z.object({ line: z.int().min(1).max(lines), field: Said.nullish(), reason: Said });
+  const counts = { imported: count, deleted: count, notThere: count, unaddressed: count, newer: count };
+  const newerIds = LinesDone.shape.newerIds.default([]);
+  return z.union([
+    z.object({ ...counts, newerIds, refused: z.array(refused) }),
+    z.object({ refused: z.undefined().optional(), error: Said }),
+  ]);
+}
+
+/** Throws `refused` for an answer that refuses the request and no line of it. */
+function readEnd(body: z.infer<ReturnType<typeof answerTo>>): SentEnd {
+  if (body.refused === undefined) throw new AppError('refused', body.error);
+  const refused = body.refused.map(({ line, field = null, reason }) => ({ at: line - 1, field, reason }));
+  return { ...body, refused };
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import { AppError } from '../../../shared/errors.ts';
+import { variablesOf } from '../../configuration.ts';
+import { globalsOf } from '../../context.ts';
+import { notice, print, printJson } from '../../terminal/output.ts';
+import { changeLogins, type Login, readLogins } from '../stored-logins.ts';
+import { onlyLogin, serverNamed } from '../target.ts';
+import { endToken } from './token.ts';
+
+/** Adds `logout`, which ends a stored login here and on the server. */
+export function addTo(command: Command): void {
+  command
+    .argument('[url]', 'the address of the server; not needed where you are logged in at one only')
+    .addHelpText(
+      'after',
+      `
+The token is ended on the server and removed here. Where the server can't be reached it is removed here all the same; the
+exit code is then 75, and the page /developers/sessions of that server ends it. A backend's token is removed here only.
+
+Examples:
+  profilectl logout
+  profilectl logout https://api.example.org`,
+    )
+    .action(async (argument: string | undefined) => {
+      const globals = globalsOf(command);
+      const source = variablesOf(globals);
+      const url = serverNamed(command, argument, source) ?? onlyLogin();
+      const login = readLogins().get(url);
+      if (login === undefined) throw new AppError('not_logged_in', `You are not logged in at ${url}.`);
+      const isEnded = await endAndRemove(url, login);
+      if (globals.json) printJson({ host: url, removed: true, ended: isEnded });
+      else print(`Logged out at ${url}.`);
+      if (!isEnded) notice('The token of a backend goes on working: "profilectl tokens remove" on the box ends it.');
+      if (source.PROFILECTL_TOKEN) notice('Warning: PROFILECTL_TOKEN is still set, and is used for requests.');
+    });
+}
+
+/**
+ * Ends a login on the server, then removes it here, whatever the server answered, unless another one was stored meanwhile.
+ * Returns false for a token of a backend, which goes on. Throws what the server's answer means, with what that leaves.
+ */
+async function endAndRemove(url: string, { token, endsAt }: Login): Promise<boolean> {
+  const remove = () =>
+    changeLogins((logins) => {
+      if (logins.get(url)?.token === token) logins.delete(url);
+    });
+  let isEnded: boolean;
+  try {
+    isEnded = await endToken({ url, token });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    await remove();
+    const until = endsAt === null ? '' : ` until ${endsAt}`;
+    const sentence = `${error.message} The login is removed here, but the token may still work there${until}; ${url}/developers/sessions ends it.`;
+    throw new AppError(error.code, sentence, { cause: error });
+  }
+  await remove();
+  return isEnded;
+}

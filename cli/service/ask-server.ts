@@ -1,0 +1,51 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Config } from '../../shared/config/config.ts';
+import { AppError } from '../../shared/errors.ts';
+
+// How commands ask the server that runs on this machine.
+
+const PATIENCE_MS = 5_000;
+
+/** The server's answer. */
+export type ServerAnswer = { status: number; body: string };
+
+/** The server's address for commands on this machine: loopback if it listens on all addresses. Throws `usage`. */
+export function serverUrl({ host, port, tls }: Config, path: string): URL {
+  if (port === 0) throw new AppError('usage', 'PORT is 0: nobody knows which port the server got; set it.');
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  const written = reachable.includes(':') ? `[${reachable}]` : reachable;
+  return new URL(`${tls === null ? 'http' : 'https'}://${written}:${port}${path}`);
+}
+
+/**
+ * Sends a GET request to the server on this machine, with a bearer token if one is given. Throws `refused` if there is no
+ * answer. It does not use `fetch`, which would send the request to a proxy named in the environment.
+ */
+export async function askServer(url: URL, token: string | null = null): Promise<ServerAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<ServerAnswer>();
+  const options = {
+    // The certificate is for the public host, not for this address. It need not be checked, because the request does not
+    // leave this machine.
+    rejectUnauthorized: false,
+    agent: false,
+    signal: AbortSignal.timeout(PATIENCE_MS),
+    ...(token !== null && { headers: { Authorization: `Bearer ${token}` } }),
+  } as const;
+  const ask = url.protocol === 'https:' ? requestHttps : requestHttp;
+  ask(url, options, (answer) => {
+    let body = '';
+    answer.setEncoding('utf8');
+    answer
+      .on('data', (chunk: string) => {
+        body += chunk;
+      })
+      .on('end', () => resolve({ status: answer.statusCode ?? 0, body }))
+      .on('error', reject);
+  })
+    .on('error', reject)
+    .end();
+  return promise.catch((cause) => {
+    throw new AppError('refused', `No server answers on ${url.origin}.`, { cause });
+  });
+}

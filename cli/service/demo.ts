@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { serve } from '../../server/main.ts';
+import { addAdmin } from '../../shared/admins/admins.ts';
+import { isBinary } from '../../shared/binary.ts';
+import { readConfig } from '../../shared/config/config.ts';
+import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
+import { createDeps, type Deps } from '../../shared/deps.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
+import { OPERATIONS, perform, performWhole } from '../../shared/operations.ts';
+import type { Invitation } from '../../shared/passkeys/enrolments.ts';
+import { importProfiles } from '../../shared/profiles/import/import.ts';
+import sample from '../../shared/sample/profiles.jsonl' with { type: 'text' };
+import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
+import { operatorOf } from '../database.ts';
+import { print } from '../terminal/output.ts';
+import { childrenOf } from './serve.ts';
+
+const PORT = 3000;
+const PROFILE = 'Ada';
+/** The address of that profile among the sample profiles. */
+const PROFILE_ADDRESS = 'ada@example.org';
+/** An admin who is invited. */
+const ADMIN = 'Grace';
+
+/** Adds `demo`, which runs a server with sample profiles in a temporary folder and deletes the folder at the end. */
+export function addTo(command: Command): void {
+  command
+    .addHelpText(
+      'after',
+      '\nTouches no real data: everything lies in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',
+    )
+    .action(async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));
+      try {
+        await runDemo(folder);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+}
+
+async function runDemo(folder: string): Promise<void> {
+  const port = String(freePort());
+  const config = readConfig({
+    DATABASE_PATH: join(folder, 'profiles.db'),
+    MAIL_URL: `file:${join(folder, 'mail')}`,
+    PORT: port,
+    // Browsers make passkeys for localhost, and for no address in numbers.
+    PUBLIC_URL: `http://localhost:${port}`,
+    LOG_LEVEL: 'warn',
+  });
+  const db = openDatabase(config.databasePath, 'serve');
+  try {
+    const deps = createDeps(withTables(db), config);
+    const imported = await importSample(deps);
+    const identifier = await issueKey(deps);
+    const invitation = await inviteAdmin(deps);
+    // The demo has no certificate to read again at SIGHUP. A closed terminal ends it, so that its folder is deleted.
+    process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
+    await serve(deps, childrenOf(config.databasePath), () => explain(deps, folder, imported, identifier, invitation));
+  } finally {
+    db.$client.close();
+  }
+}
+
+async function importSample(deps: Deps): Promise<number> {
+  const by = operatorOf(deps.config);
+  const { imported } = await importProfiles(deps, [Buffer.from(sample)], {
+    merge: false,
+    strict: true,
+    by,
+    onKeys: effectsOnKeys(by),
+  });
+  return imported;
+}
+
+/** Requests a key and approves it with the operations that `keys request` and `keys approve` also use. */
+async function issueKey(deps: Deps): Promise<string> {
+  const actor = operatorOf(deps.config);
+  const { identifier } = await perform(deps, actor, OPERATIONS.request, {
+    profile: PROFILE,
+    name: 'Demo key',
+    description: 'Made by "profilectl demo" so that a newcomer can try every endpoint with one key, right away.',
+    permissions: ['api.lookup', 'api.leaderboard'],
+  });
+  await performWhole(deps, actor, OPERATIONS.approve, { identifier });
+  return identifier;
+}
+
+/** Adds an admin, who registers a passkey at the address that is returned. */
+async function inviteAdmin(deps: Deps): Promise<Invitation> {
+  const sessions = openSessionsFile(deps.config.databasePath);
+  try {
+    return addAdmin({ ...deps, sessions }, ADMIN, operatorOf(deps.config));
+  } finally {
+    closeSessionsFile(sessions);
+  }
+}
+
+function explain(
+  { config }: Deps,
+  folder: string,
+  imported: number,
+  identifier: string,
+  { address, expiresAt }: Invitation,
+): void {
+  const mails = join(folder, 'mail');
+  const mail = join(mails, `*-approval-${identifier}.eml`);
+  const onBox = `${invocation()} --db ${shellWord(config.databasePath)}`;
+  print(`
+Profile Lookup is running on ${config.publicUrl} with ${imported} sample profiles.
+Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret went out by mail, once:
+  ${mail}
+
+In another terminal, this reads the secret out of the mail and looks someone up:
+  curl -sS -H "Authorization: Bearer $(grep -ohm1 'plk_${identifier}_[0-9A-Za-z]*' ${mail})" ${config.publicUrl}/api/lookup/username/${PROFILE}
+
+More to try, in the place of the address in that line:
+  "${config.publicUrl}/api/lookup/username/lovelace" (an alias)
+  "${config.publicUrl}/api/lookup/uid/7/links"
+  "${config.publicUrl}/api/leaderboard?limit=5"
+  "${config.publicUrl}/api/key"
+
+In a browser, as the owner of ${PROFILE}: sign in with the username ${PROFILE} and the address ${PROFILE_ADDRESS} at
+  ${config.publicUrl}/developers/sign-in
+The code comes by mail, into the same folder; this shows the latest one:
+  grep -ohm1 '^[0-9A-Z]\\{4\\}-[0-9A-Z]\\{4\\}$' "$(ls ${mails}/*Z-sign-in.eml | tail -n 1)"
+
+In a browser, as an admin: register a passkey for ${ADMIN}, until ${expiresAt}, at
+  ${address}
+Then confirm it as the operator, and sign in at ${config.publicUrl}/developers/admin to decide on requests:
+  ${onBox} admins confirm ${ADMIN}
+
+Or look inside:
+  ${onBox} keys list
+
+Ctrl-C stops it and removes ${folder}.`);
+}
+
+/** The words with which a shell runs this program again from any folder. */
+function invocation(): string {
+  return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
+}
+
+/** Quotes a text so that a shell reads it as one word. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Returns 3000, or a free port if 3000 is taken. */
+function freePort(): number {
+  // Browsers may try the IPv6 address of localhost first, where another program could answer. Many machines have none.
+  const isFree = tryPort('127.0.0.1', PORT) === PORT && tryPort('::1', PORT) !== 'EADDRINUSE';
+  const port = isFree ? PORT : tryPort('127.0.0.1', 0);
+  return typeof port === 'number' ? port : PORT;
+}
+
+/** Listens on a port for a moment (0: on any free one). Returns the port, or the code of the error. */
+function tryPort(hostname: string, port: number): number | string {
+  try {
+    const probe = Bun.listen({ hostname, port, socket: { data() {} } });
+    probe.stop(true);
+    return probe.port;
+  } catch (error) {
+    return (error as { code?: string }).code ?? '';
+  }
+}

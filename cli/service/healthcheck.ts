@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import { configOf } from '../configuration.ts';
+import { globalsOf } from '../context.ts';
+import { print, printJson } from '../terminal/output.ts';
+import { askServer, serverUrl } from './ask-server.ts';
+
+const FORBIDDEN = 403;
+
+/** Adds `healthcheck`, which asks the server that the variables describe whether it is ready. Containers run it. */
+export function addTo(command: Command): void {
+  command
+    .addHelpText(
+      'after',
+      `
+It reads the same variables as "serve" (HOST, PORT, TLS_CERT_FILE) and opens no database.
+
+Example:
+  profilectl healthcheck --env-file /etc/profile-lookup.env`,
+    )
+    .action(async (_options: unknown) => {
+      const globals = globalsOf(command);
+      const url = serverUrl(configOf(globals), '/readyz');
+      await expectReady(url);
+      if (globals.json) printJson({ status: 'ok' });
+      else print(`The server on ${url.origin} is ready.`);
+    });
+}
+
+/** Throws `refused` with what is wrong if the server is not ready. */
+async function expectReady(url: URL): Promise<void> {
+  const { status } = await askServer(url);
+  if (status === FORBIDDEN) {
+    const sentence = `The server on ${url.origin} refuses plain HTTP from this machine; add 127.0.0.1 to TRUSTED_PROXIES.`;
+    throw new AppError('refused', sentence);
+  }
+  if (status !== 200) throw new AppError('refused', `The server on ${url.origin} is not ready: it answers ${status}.`);
+}

@@ -1,0 +1,64 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { serve } from '../../server/main.ts';
+import { openLogOutput } from '../../server/observability/log-output.ts';
+import { inWords } from '../../server/observability/log-words.ts';
+import type { ServerOptions } from '../../server/process/running-server.ts';
+import { isBinary } from '../../shared/binary.ts';
+import { configWarnings } from '../../shared/config/report.ts';
+import { createDeps, type ServerDeps } from '../../shared/deps.ts';
+import { withDatabase } from '../database.ts';
+import { variablesHelp } from '../help/variables-help.ts';
+import { print } from '../terminal/output.ts';
+import { outputColumns } from '../terminal/stdout.ts';
+import { thisProgram } from './same-program.ts';
+
+const STDOUT = 1;
+
+const SAYS = `On a terminal it says in words where it listens and what it answers; its output that goes
+elsewhere is the log, one JSON object a line.`;
+
+/** Adds `serve`, which runs the HTTP server until SIGTERM or SIGINT. */
+export function addTo(command: Command): void {
+  command
+    .addHelpText(
+      'after',
+      () => `\n${SAYS}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
+    )
+    .action((_options: unknown) => {
+      return withDatabase(command, 'serve', async (db, config) => {
+        const options = childrenOf(db.$client.filename);
+        if (outputColumns() === undefined) return serve(createDeps(db, config), options);
+        await serveInWords(createDeps(db, config), options);
+      });
+    });
+}
+
+/** Runs the server for a person at a terminal: it says where it listens and what is missing, and logs in words. */
+async function serveInWords(deps: ServerDeps, options: ServerOptions): Promise<void> {
+  const { config, clock } = deps;
+  await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {
+    const warnings = configWarnings(config, clock.nowMs()).map((text) => `Warning: ${text}\n`);
+    print(`
+Profile Lookup is running on ${url}
+
+  Documentation  ${url}/docs
+  Database       ${resolve(config.databasePath)}
+
+${warnings.join('')}Ctrl-C stops it.
+`);
+  });
+}
+
+/** What a server on this database is told about the commands that it runs itself: VACUUM, and profiles of a platform. */
+export function childrenOf(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedWords'> {
+  const words = wordsOn(databasePath);
+  return { vacuum: { words: words('db', 'vacuum') }, feedWords: words('profiles', 'import', '-') };
+}
+
+/** The words that run a command on this database, with the binary, or with Bun and the file it was started with. */
+function wordsOn(databasePath: string): (...command: string[]) => string[] {
+  const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
+  const options = ['--from-server', thisProgram(), '--json', '--db', resolve(databasePath)];
+  return (...command) => [...program, ...command, ...options];
+}

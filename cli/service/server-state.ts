@@ -1,0 +1,81 @@
+import { isoTime } from '../../shared/clock.ts';
+import type { Config } from '../../shared/config/config.ts';
+import { AppError } from '../../shared/errors.ts';
+import { ageText } from '../terminal/age.ts';
+import { counted } from '../terminal/output.ts';
+import { askServer, serverUrl } from './ask-server.ts';
+
+/** What the running server tells about itself. A field is null if the server was not asked or does not tell it. */
+export type ServerState = {
+  running: boolean;
+  url: string | null;
+  ready: boolean | null;
+  startedAt: string | null;
+  requests: number | null;
+  requestsPerSecond: number | null;
+};
+
+const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null, requestsPerSecond: null };
+
+/**
+ * Asks the server about its state, and returns a warning if it does not answer as it should. `isServed` tells whether a
+ * server holds the lock of the database. If it is null, the lock tells nothing, and the server runs if it answers.
+ */
+export async function askState(
+  config: Config,
+  isServed: boolean | null,
+): Promise<{ state: ServerState; warning: string[] }> {
+  let state: ServerState = { running: isServed !== false, ...UNKNOWN };
+  if (isServed === false) return { state, warning: [] };
+  try {
+    const url = serverUrl(config, '/readyz');
+    const { status } = await askServer(url);
+    state = { ...state, url: url.origin, ready: status === 200 };
+    if (status !== 200) return { state, warning: [`The server answers ${status} when asked whether it is ready.`] };
+    if (config.metricsToken !== null) state = { ...state, ...(await measure(config, config.metricsToken)) };
+    return { state, warning: [] };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (isServed === null) return { state: { running: false, ...UNKNOWN }, warning: [] };
+    return { state, warning: [`A server holds the database, but it can't be asked: ${error.message}`] };
+  }
+}
+
+const SAMPLE_MS = 1_000;
+
+/** Reads the server's metrics twice, with a pause, to compute the rate of requests. */
+async function measure(config: Config, token: string) {
+  const read = async () => {
+    const { status, body } = await askServer(serverUrl(config, '/metrics'), token);
+    if (status !== 200) throw new AppError('refused', `/metrics answers ${status}; is METRICS_TOKEN the server's?`);
+    return body;
+  };
+  const first = await read();
+  await Bun.sleep(SAMPLE_MS);
+  const requests = apiRequests(await read());
+  const started = /^process_start_time_seconds (\S+)$/m.exec(first)?.[1];
+  return {
+    startedAt: started === undefined ? null : isoTime(Math.round(Number(started) * 1000)),
+    requests,
+    requestsPerSecond: ((requests - apiRequests(first)) * 1000) / SAMPLE_MS,
+  };
+}
+
+/** The number of requests below /api that the server has answered. */
+function apiRequests(metrics: string): number {
+  const lines = metrics.matchAll(/^profile_lookup_http_requests_total\{route="\/api[^"]*",[^}]*\} (\S+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** The state of the server as a line of `status`. */
+export function serverText(
+  { running, url, ready, startedAt, requests, requestsPerSecond }: ServerState,
+  nowMs: number,
+): string {
+  if (!running) return 'not running';
+  const parts = [url === null ? 'running' : `running on ${url}`];
+  if (ready !== null) parts.push(ready ? 'ready' : 'not ready');
+  if (startedAt !== null) parts.push(`up for ${ageText(startedAt, nowMs)}`);
+  if (requests !== null) parts.push(`${counted(requests, 'API request')} since then, ${requestsPerSecond}/s now`);
+  return parts.join(', ');
+}

@@ -1,0 +1,159 @@
+import type { Command } from 'commander';
+import { describeEnvironment, type EnvironmentOrigin } from '../../shared/config/environment.ts';
+import { closeDatabase, openDatabase } from '../../shared/db-files/open.ts';
+import { createDeps } from '../../shared/deps.ts';
+import { bytesText, cleanForTerminal } from '../../shared/text.ts';
+import type { ErasureStatus } from '../../shared/upkeep/erasure-status.ts';
+import type { NoticeStatus } from '../../shared/upkeep/notice-status.ts';
+import type { SessionStatus } from '../../shared/upkeep/session-status.ts';
+import { readStatus, type Status } from '../../shared/upkeep/status.ts';
+import { configOf } from '../configuration.ts';
+import { globalsOf } from '../context.ts';
+import { lastImportText } from '../profiles/import-texts.ts';
+import { ageText } from '../terminal/age.ts';
+import { counted, print, printJson, table } from '../terminal/output.ts';
+import { askState, type ServerState, serverText } from './server-state.ts';
+
+/** Adds `status`, which shows the state of the service on one screen. */
+export function addTo(command: Command): void {
+  command
+    .addHelpText(
+      'after',
+      `
+It reads the same variables as "serve", from its own environment, not from the running server's: give both the same file
+by --env-file, and run both as the same user. With METRICS_TOKEN it asks the server how long it has been up and, for a second,
+how many API requests it answers. Warnings do not change the exit code.
+
+Examples:
+  profilectl status
+  profilectl status --json | jq -r '.warnings[]'`,
+    )
+    .action(async (_options: unknown) => {
+      const globals = globalsOf(command);
+      const config = configOf(globals);
+      const db = openDatabase(config.databasePath, 'look');
+      try {
+        const deps = createDeps(db, config);
+        const { isServed, ...status } = readStatus(deps);
+        const { state, warning } = await askState(config, isServed);
+        const shown = { ...status, warnings: [...status.warnings, ...warning] };
+        const environment = describeEnvironment(globals.envFile);
+        if (globals.json) printJson({ server: state, environment, ...shown });
+        else print(statusText(state, environment, shown, deps.clock.nowMs()));
+      } finally {
+        closeDatabase(db);
+      }
+    });
+}
+
+function statusText(
+  server: ServerState,
+  environment: EnvironmentOrigin,
+  status: Omit<Status, 'isServed'>,
+  nowMs: number,
+): string {
+  const { schema, database, quotas, profiles, keys, queue, openAttempts, erasure, notices, signIns, warnings } = status;
+  const isNewest = schema.applied === schema.known;
+  const facts: [string, string][] = [
+    ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],
+    ['Server', serverText(server, nowMs)],
+    ['Variables', environmentText(environment, server.running)],
+    ['Database', `${database.path}, ${bytesText(database.bytes)}, write-ahead log ${bytesText(database.walBytes)}`],
+    ['Disk', status.disk === null ? 'not known' : diskLine(status.disk)],
+    ['Quotas', quotasLine(quotas)],
+    ['Profiles', profiles === null ? 'not known' : `${profiles.total}, ${profiles.banned} of them banned`],
+    ['Keys', keys === null ? 'not known' : keysLine(keys)],
+    ['Queue', queueLine(queue, nowMs)],
+    ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
+    ['Mails', notices === null ? 'not known' : mailsLine(notices, nowMs)],
+    ['Signed in', signInsLine(signIns)],
+    ['Last import', lastImportText(status.lastImport, nowMs)],
+    ['Last feed', lastImportText(status.lastFeed, nowMs)],
+    ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
+    ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
+    ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],
+    ['Not reached', `by erasing: ${notReachedLine(erasure)}`],
+  ];
+  const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
+  const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
+  const undelivered = undeliveredLines(notices);
+  return [...lines, ...undelivered, '', ...(remarks.length === 0 ? ['No warnings.'] : remarks)].join('\n');
+}
+
+function lastDoneText(last: Status['lastBackup'], preposition: string, nowMs: number): string {
+  return last === null ? 'none' : `${ageText(last.at, nowMs)} ago, ${preposition} ${last.file}`;
+}
+
+function environmentText({ user, files }: EnvironmentOrigin, isRunning: boolean): string {
+  const others = isRunning ? '; the running server may have others' : '';
+  return `as this command reads them, run by ${user}: ${['the environment', ...files].join(' and ')}${others}`;
+}
+
+function diskLine({ freeBytes, totalBytes }: NonNullable<Status['disk']>): string {
+  return `${bytesText(freeBytes)} of ${bytesText(totalBytes)} free`;
+}
+
+function quotasLine(quotas: Status['quotas']): string {
+  if (quotas === null) return 'no file';
+  const remade = quotas.remadeAt === null ? '' : `, made again at ${quotas.remadeAt}`;
+  return `${quotas.path}, ${bytesText(quotas.bytes)}${remade}`;
+}
+
+function keysLine(keys: NonNullable<Status['keys']>): string {
+  const there = Object.entries(keys).filter(([, count]) => count > 0);
+  return there.length === 0 ? 'none' : there.map(([state, count]) => `${count} ${state}`).join(', ');
+}
+
+function queueLine({ pending, oldestAt }: Status['queue'], nowMs: number): string {
+  if (pending === 0 || oldestAt === null) return 'empty';
+  return `${counted(pending, 'request')}, the oldest waiting for ${ageText(oldestAt, nowMs)}`;
+}
+
+function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: number): string {
+  if (undelivered.length === 0) return 'none overdue';
+  const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
+  const rest = undelivered.length - waiting;
+  return `${waiting} to be tried again${since}${rest === 0 ? '' : `; ${rest} given up within 30 days`}`;
+}
+
+function signInsLine(signIns: SessionStatus | null): string {
+  if (signIns === null) return 'nobody';
+  const { sessions, mailsLastHour, mailsPerHour } = signIns;
+  return `${counted(sessions, 'session')}; ${counted(mailsLastHour, 'sign-in mail')} in the last hour, at most ${mailsPerHour}`;
+}
+
+/** At most this many undelivered mails are shown; `--json` has all. */
+const SHOWN_MAILS = 10;
+
+/** The latest undelivered mails as a table after an empty line, or an empty list if there are none. */
+function undeliveredLines(notices: NoticeStatus | null): string[] {
+  const latest = notices?.undelivered.slice(-SHOWN_MAILS) ?? [];
+  if (latest.length === 0) return [];
+  const rows = latest.map((mail) => [
+    mail.at,
+    mail.identifier ?? (mail.uid === null ? '' : `profile ${mail.uid}`),
+    mail.kind,
+    mail.to,
+    `${mail.result}, ${triesText(mail.tries)}`,
+    mail.reason ?? '',
+  ]);
+  return ['', table(['Since', 'About', 'Mail', 'To', 'State', 'Why'], rows)];
+}
+
+function triesText(tries: number): string {
+  if (tries === 0) return 'not tried yet';
+  return `tried ${tries === 1 ? 'once' : `${tries} times`}`;
+}
+
+function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): string {
+  const vacuumed = vacuumedAt === null ? '' : `, vacuumed ${ageText(vacuumedAt, nowMs)} ago`;
+  if (tracesSince === null) return `no erased text is left in the file${vacuumed}`;
+  return `texts may be left in the file since ${tracesSince}, until it is vacuumed${vacuumed}`;
+}
+
+/** Lists the files in which erased data may remain: files known by name, and kinds of files that may be anywhere. */
+function notReachedLine(erasure: ErasureStatus | null): string {
+  const { keptCopies = [], mailFolder = null } = erasure ?? {};
+  const known = [...keptCopies, ...(mailFolder === null ? [] : [`mails in ${mailFolder}`])];
+  return [...known, 'backups, exports, rejected lines, sent mails and logs'].join(', ');
+}

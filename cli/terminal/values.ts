@@ -1,0 +1,30 @@
+import { AppError } from '../../shared/errors.ts';
+import { canAsk } from './output.ts';
+import { confirm } from './prompts.ts';
+
+/** Returns the value of a flag that is required here. Throws `usage`, naming the flag, if it is missing. */
+export function needed<T>(value: T | undefined, flag: string): T {
+  if (value === undefined) throw new AppError('usage', `${flag} is missing.`);
+  return value;
+}
+
+/**
+ * True if a command asks for what is missing and for a confirmation: on a terminal, without `--yes`. Throws `usage` if stdin
+ * is a terminal but stderr is not: the person could not see a question, and going on would count as a yes.
+ */
+export function isAsking(yes: boolean): boolean {
+  if (!yes && process.stdin.isTTY && !canAsk()) {
+    throw new AppError('usage', '--yes is missing: stderr is not the terminal, so nothing can be asked.');
+  }
+  return !yes && canAsk();
+}
+
+/**
+ * Asks for a confirmation before something that can't be undone, unless `--yes` was given. Throws `cancelled` after a no,
+ * and `usage` if no one can be asked.
+ */
+export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
+  if (yes) return;
+  if (!canAsk()) throw new AppError('usage', '--yes is missing: there is no terminal to confirm on.');
+  if (!(await confirm(question))) throw new AppError('cancelled');
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'bun:test';
+import { listAdmins } from '../../../shared/admins/admins.ts';
+import { testAccess } from '../../support/access.ts';
+import { enrol, registerAt, signIn } from '../../support/admins.ts';
+import { profilectl } from '../../support/cli.ts';
+import { refusal } from '../../support/refusal.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+
+const PUBLIC_URL = 'https://api.example.org';
+
+function world() {
+  const access = testAccess({ variables: { PUBLIC_URL } });
+  const variables = { DATABASE_PATH: access.config.databasePath, PUBLIC_URL };
+  return { access, variables, run: (...words: string[]) => profilectl(words, { variables }) };
+}
+
+describe('profilectl admins', () => {
+  test('adds an admin: the address alone on stdout; that person registers there, and is confirmed on a terminal', async () => {
+    const { access, variables, run } = world();
+    const added = await run('admins', 'add', 'Grace');
+    expect(added.code).toBe(0);
+    expect(added.stdout).toMatch(/^https:\/\/\S+\/developers\/enrol#[\w-]{43}\n$/);
+    expect(added.stderr).toContain('profilectl admins confirm Grace');
+    expect((await run('admins', 'list')).stdout).toMatch(/^Name .*\nGrace +invited until 20/);
+    expect(await run('admins', 'confirm', 'grace')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('was not used so far'),
+    });
+    const authenticator = await registerAt(access, added.stdout.trim(), 'Laptop');
+    const terminal = openTerminal(['admins', 'confirm', 'grace'], variables);
+    await terminal.see(/Registered +20/);
+    await terminal.see(/From +192\.0\.2\.7/);
+    await terminal.see('Let this passkey count?');
+    terminal.type(`n${KEY.enter}`);
+    expect(await terminal.exited).toBe(130);
+    expect((await refusal(() => signIn(access, authenticator))).message).toContain('not confirmed yet');
+    expect(await run('admins', 'confirm', 'Grace')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--yes'),
+    });
+    const confirmed = await run('admins', 'confirm', 'Grace', '--yes');
+    expect(confirmed).toMatchObject({ code: 0, stdout: 'Grace confirmed\n' });
+    expect(confirmed.stderr).toMatch(/Passkey +Laptop/);
+    expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
+  });
+
+  test('says of an address where nothing answers that the pages are off', async () => {
+    const { variables, run } = world();
+    expect((await run('admins', 'add', 'Grace')).stderr).not.toContain('DEVELOPER_PLATFORM');
+    const off = await profilectl(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
+    expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so nothing answers at this address')]).toEqual([
+      0,
+      true,
+    ]);
+  });
+
+  test('refuses where browsers make no passkeys for PUBLIC_URL, and a name that is taken or none', async () => {
+    const { variables, run } = world();
+    const onAddress = { ...variables, PUBLIC_URL: 'http://127.0.0.1:3000' };
+    const done = await profilectl(['admins', 'add', 'Grace'], { variables: onAddress });
+    expect(done).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('set PUBLIC_URL to') });
+    expect((await run('admins', 'add', 'Grace')).code).toBe(0);
+    expect(await run('admins', 'add', 'grace')).toMatchObject({ code: 1, stdout: '' });
+    expect(await run('admins', 'add', 'x'.repeat(65))).toMatchObject({ code: 2, stdout: '' });
+    expect(await run('admins', 'invite', 'Ada')).toMatchObject({ code: 1, stderr: 'There is no admin Ada.\n' });
+  });
+
+  test('invites anew: ends passkeys after a yes, or leaves them, and says so', async () => {
+    const { access, run } = world();
+    const authenticator = await enrol(access, 'Grace');
+    expect(await run('admins', 'invite', 'Grace')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+    const kept = JSON.parse((await run('admins', 'invite', 'Grace', '--keep-passkeys', '--json')).stdout);
+    expect(kept).toEqual({
+      name: 'Grace',
+      address: expect.stringContaining('/developers/enrol#'),
+      expiresAt: expect.any(String),
+      endedPasskeys: 0,
+    });
+    expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
+    const ended = await run('admins', 'invite', 'Grace', '--yes');
+    expect(ended.stderr).toContain('1 passkey of Grace ended.');
+    expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
+  });
+
+  test('lists and removes them, as JSON too; names are cleaned, and completed at TAB', async () => {
+    const { access, run } = world();
+    await enrol(access, 'Grace');
+    const { admins } = JSON.parse((await run('admins', 'list', '--json')).stdout);
+    expect(admins).toEqual(JSON.parse(JSON.stringify(listAdmins(access))));
+    expect(admins[0].passkeys[0]).toMatchObject({ name: 'Laptop', registeredFrom: '192.0.2.7' });
+    expect((await run('completion', '--candidates', '--', 'admins', 'remove', '')).stdout).toBe('Grace\n');
+    expect(await run('admins', 'remove', 'Grace')).toMatchObject({ code: 2 });
+    const removed = await run('admins', 'remove', 'GRACE', '--yes', '--json');
+    expect(JSON.parse(removed.stdout)).toEqual({ name: 'Grace', removed: true, endedPasskeys: 1 });
+    expect((await run('admins', 'list')).stdout).toBe('No admins.\n');
+  });
+});
+
+describe('while a question about an admin stands', () => {
+  test('another passkey keeps admins remove from removing more than was shown, and it asks again', async () => {
+    const { access, variables, run } = world();
+    const authenticator = await enrol(access, 'Grace');
+    const terminal = openTerminal(['admins', 'remove', 'Grace'], variables);
+    await terminal.see('Remove the admin Grace with 1 passkey and all sessions?');
+    const { stdout } = await run('admins', 'invite', 'Grace', '--keep-passkeys');
+    await registerAt(access, stdout.trim(), 'Phone');
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('Admin Grace has changed meanwhile: an invitation or a passkey was added, confirmed or ended.');
+    await terminal.see('Remove the admin Grace with 2 passkeys and all sessions?');
+    expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
+    terminal.type(`y${KEY.enter}`);
+    expect(await terminal.exited).toBe(0);
+    expect(listAdmins(access)).toEqual([]);
+  });
+
+  test('nobody is removed who was added under the same name, and nobody invited', async () => {
+    for (const [verb, question] of [
+      ['remove', 'Remove the admin Grace with 1 passkey'],
+      ['invite', 'End 1 passkey and all sessions of Grace?'],
+    ] as const) {
+      const { access, variables, run } = world();
+      await enrol(access, 'Grace');
+      const terminal = openTerminal(['admins', verb, 'Grace'], variables);
+      await terminal.see(question);
+      await run('admins', 'remove', 'Grace', '--yes');
+      const other = await enrol(access, 'Grace');
+      terminal.type(`y${KEY.enter}`);
+      await terminal.see('the admin was removed, and another one added under this name');
+      await terminal.see(question);
+      terminal.type(KEY.enter);
+      expect(await terminal.exited).toBe(130);
+      expect((await signIn(access, other)).signed.name).toBe('Grace');
+    }
+  });
+});

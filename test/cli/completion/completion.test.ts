@@ -1,0 +1,201 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createProgram } from '../../../cli/program.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { issue, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testDeps } from '../../support/world.ts';
+
+const deps = testDeps();
+insertProfile(deps.db, { id: 1, username: 'ada' });
+let pending = '';
+let active = '';
+const bin = deps.folder;
+const variables = { DATABASE_PATH: deps.config.databasePath };
+
+beforeAll(async () => {
+  pending = await request(deps, { profile: 'ada', name: 'Evil \u202ebot: $(touch pwned) `x`' });
+  ({ identifier: active } = await issue(deps, { profile: 'ada' }));
+  // As a shell finds it: a program called profilectl on the PATH.
+  const words = profilectlWords([]).map((word) => `'${word}'`);
+  writeFileSync(join(bin, 'profilectl'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`);
+  chmodSync(join(bin, 'profilectl'), 0o755);
+});
+
+async function next(...words: string[]): Promise<string[]> {
+  const { stdout, stderr, code } = await profilectl(['completion', '--candidates', '--', ...words], { variables });
+  expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t')[0] as string);
+}
+
+describe('what may come next', () => {
+  test('commands are those of the tree', async () => {
+    const program = await createProgram();
+    expect(await next('')).toEqual(program.commands.map((command) => command.name()));
+    for (const command of program.commands.filter(({ commands }) => commands.length > 0)) {
+      expect(await next(command.name(), '')).toEqual(command.commands.map((child) => child.name()));
+    }
+    expect(await next('profiles', 'alias', '')).toEqual(['add', 'remove']);
+    expect(await next('profiles', 'un')).toEqual(['unban']);
+  });
+
+  test('flags are the command’s own and the global ones, and no hidden one', async () => {
+    const flags = await next('keys', 'approve', '--');
+    expect(flags).toEqual([
+      '--permission',
+      '--rate-limit',
+      '--expires',
+      '--retire-old',
+      '--wait',
+      '--version',
+      '--json',
+      '--yes',
+      '--db',
+      '--host',
+      '--env-file',
+      '--help',
+    ]);
+    expect(await next('completion', '--ca')).toEqual([]);
+  });
+
+  test('values where they are a closed list', async () => {
+    expect(await next('keys', 'list', '--state', '')).toHaveLength(7);
+    expect(await next('keys', 'list', '--state', 'pending', 'A')).toEqual(['Active']);
+    expect(await next('keys', 'request', '--permission', 'api.le')).toEqual(['api.leaderboard']);
+    expect(await next('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+  });
+
+  test('identifiers, only those with which the command can do something', async () => {
+    expect(await next('keys', 'approve', '')).toEqual([pending]);
+    expect(await next('keys', 'revoke', '')).toEqual([active]);
+    expect(await next('keys', 'change', '')).toEqual([active]);
+    expect(await next('keys', 'request', '--successor-of', '')).toEqual([active]);
+    expect((await next('keys', 'show', '')).sort()).toEqual([active, pending].sort());
+    expect(await next('keys', 'show', pending.slice(0, 7))).toEqual([pending]);
+    expect(await next('keys', 'show', pending, '')).toEqual([]);
+    expect(await next('--db', '/none.db', 'keys', 'show', '')).toEqual([]);
+    const elsewhere = ['completion', '--candidates', '--', '--db', variables.DATABASE_PATH, 'keys', 'approve', ''];
+    expect((await profilectl(elsewhere)).stdout).toStartWith(pending);
+  });
+
+  test('help is completed with the words of the command that it explains', async () => {
+    expect(await next('help', 'keys', 'ap')).toEqual(['approve']);
+    expect(await next('help', 'profi')).toEqual(['profiles']);
+  });
+
+  test('files are left to the shell, and of all else nothing is said', async () => {
+    for (const words of [
+      ['profiles', 'import', ''],
+      ['db', 'restore', 'x'],
+      ['--db', ''],
+      ['serve', '--env-file', ''],
+      ['keys', 'request', '--description-file', ''],
+    ]) {
+      expect(await next(...words)).toEqual([':files']);
+    }
+    for (const words of [
+      ['profiles', 'show', ''],
+      ['keys', 'edit', pending, '--name', ''],
+      ['none', 'x', ''],
+    ]) {
+      expect(await next(...words)).toEqual([]);
+    }
+  });
+
+  test('a script for a shell that is not known is a usage error', async () => {
+    for (const words of [['completion'], ['completion', 'ksh'], ['completion', 'bash', 'zsh']]) {
+      expect(await profilectl(words)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('bash, zsh or fish'),
+      });
+    }
+  });
+});
+
+/** Types into an interactive shell, TABs among it, and returns the words that it ran in the end. */
+async function typeInto(shell: string[], start: string, typed: string): Promise<string> {
+  const child = Bun.spawn(shell, {
+    env: cleanEnvironment({
+      ...variables,
+      TERM: 'dumb',
+      HOME: deps.folder,
+      PATH: `${bin}:${process.env.PATH}`,
+      INPUTRC: '/dev/null',
+    }),
+    cwd: deps.folder,
+    terminal: {
+      cols: 200,
+      rows: 40,
+      data: (_terminal, bytes) => {
+        printed += new TextDecoder().decode(bytes);
+        wake();
+      },
+    },
+  });
+  let printed = '';
+  let wake = () => {};
+  const see = async (text: RegExp): Promise<RegExpExecArray> => {
+    const deadline = performance.now() + 10_000;
+    for (;;) {
+      const found = text.exec(Bun.stripANSI(printed));
+      if (found !== null) return found;
+      if (performance.now() > deadline) throw new Error(`never saw ${text} in:\n${printed}`);
+      await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
+    }
+  };
+  child.terminal?.write(`${start}; printf 'rea%s\\n' dy\n`);
+  await see(/^ready/m);
+  child.terminal?.write(typed);
+  const [, words = ''] = await see(/^ran <(.*)>/m);
+  child.terminal?.write('exit\n');
+  await child.exited;
+  return words;
+}
+
+const RUN = 'profilectl_ran() { printf \'ran <%s>\\n\' "$*"; }';
+
+describe('in the shells themselves', () => {
+  const has = (shell: string) => Bun.which(shell) !== null;
+
+  test.skipIf(!has('bash'))('bash completes commands, flags and identifiers at TAB', async () => {
+    const start = `PS1=; source <(profilectl completion bash); ${RUN}; complete -F _profilectl profilectl`;
+    // At the end of the line the program is replaced by a function that shows what the shell made of it.
+    const typed = 'profilectl key\tappr\t\t--perm\tapi.lo\t\u0001profilectl_ran \n';
+    const words = await typeInto(['bash', '--norc', '--noprofile', '-i'], start, typed);
+    expect(words).toBe(`profilectl keys approve ${pending} --permission api.lookup`);
+  });
+
+  test.skipIf(!has('zsh'))('zsh completes commands, flags and identifiers at TAB', async () => {
+    const start = `PS1=; autoload -U compinit; compinit -u -D; eval "$(profilectl completion zsh)"; ${RUN}`;
+    const typed = 'profilectl key\tappr\t\t--perm\tapi.lo\t\u0001profilectl_ran \n';
+    const words = await typeInto(['zsh', '-f', '-i'], start, typed);
+    expect(words).toBe(`profilectl keys approve ${pending} --permission api.lookup`);
+  });
+
+  test.skipIf(!has('fish'))('fish completes commands, flags and identifiers, each with what it is', async () => {
+    const at = async (line: string) => {
+      const child = Bun.spawn(
+        ['fish', '--no-config', '-c', `profilectl completion fish | source; complete -C "${line}"`],
+        {
+          env: cleanEnvironment({ ...variables, HOME: deps.folder, PATH: `${bin}:${process.env.PATH}` }),
+          cwd: deps.folder,
+          stdout: 'pipe',
+        },
+      );
+      return (await new Response(child.stdout).text()).trim().split('\n');
+    };
+    expect(await at('profilectl keys wi')).toEqual(['withdraw\tTake back a pending request.']);
+    expect((await at('profilectl keys approve '))[0]).toStartWith(`${pending}\tpending, ada: Evil bot`);
+    expect(await at('profilectl keys approve --perm')).toEqual([expect.stringMatching(/^--permission\t/)]);
+    expect(await at('profilectl db restore prof')).toContain('profiles.db');
+  });
+
+  test('what strangers called a key is never run', async () => {
+    expect(await Bun.file(join(deps.folder, 'pwned')).exists()).toBe(false);
+  });
+});

@@ -1,0 +1,252 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import type { globalsOf } from '../../../../cli/context.ts';
+import { watchKey } from '../../../../cli/keys/remote/decide.ts';
+import type { Shown, Wanted } from '../../../../cli/keys/remote/decision-outcome.ts';
+import { keysAt } from '../../../../cli/keys/remote/remote-keys.ts';
+import { exitCodeOf } from '../../../../shared/errors.ts';
+import { showKey } from '../../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../../shared/operations.ts';
+import { decideAs } from '../../../support/admin-pages.ts';
+import { ADMIN_ANSWER, KEY_ANSWER } from '../../../support/answers.ts';
+import { issue, request } from '../../../support/keys.ts';
+import { newDesktop } from '../../../support/logins.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { confirming, DECISION_PAGE, profilectlAt, profilectlDeciding, remoteWorld } from '../../../support/remote.ts';
+import { decisionRows } from '../../../support/sessions-rows.ts';
+
+// What an admin wants to decide at a server elsewhere is a link to the key's page, and the command waits for the outcome.
+
+/** Each runs some ten processes. */
+const LIMIT_MS = 60_000;
+
+const { world, access, server, grace, adminToken, ownerToken } = await remoteWorld();
+
+const at = (words: string[], decide?: Parameters<typeof profilectlAt>[3]) =>
+  profilectlAt(server, adminToken, words, decide);
+
+const end = (identifier: string) => profilectlAt(server, ownerToken, ['keys', 'revoke', identifier]);
+
+/** Everything that a decision, or asking for one, could have changed. */
+const traces = () =>
+  JSON.stringify([
+    ...['api_keys', 'key_events', 'key_attempts'].map((table) =>
+      access.db.$client.query(`SELECT * FROM ${table}`).all(),
+    ),
+    decisionRows(access.sessions),
+  ]);
+
+test(
+  'without a terminal the address is printed, and nothing waits; with --wait the command ends as the key does',
+  async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    const before = traces();
+    const page = `${server.url}/developers/admin/keys/${identifier}`;
+    const words = ['keys', 'approve', identifier, '--permission', 'api.lookup', '--rate-limit', '7/1m', '70/1h'];
+    const all = [...words, '--expires', '2126-01-31'];
+    const link = `${page}?operation=approve&permissions=api.lookup&rateLimits=7/1m,70/1h&expires=2126-01-31T00:00:00.000Z`;
+    expect(await at(all)).toEqual({
+      code: 75,
+      stdout: '',
+      stderr: `To approve key ${identifier}, open this page and confirm it there by your passkey: ${link}\n`,
+    });
+    expect(traces()).toBe(before);
+    const done = await at([...all, '--wait', '--json'], confirming(world, grace));
+    expect([done.code, JSON.parse(done.stdout)]).toMatchObject([
+      0,
+      { identifier, state: 'Active', expiresAt: '2126-01-31T00:00:00.000Z' },
+    ]);
+    expect(showKey(access, identifier).rateLimits).toEqual([
+      { quota: 7, windowSeconds: 60 },
+      { quota: 70, windowSeconds: 3600 },
+    ]);
+    const never = await at(['keys', 'change', identifier, '--expires', 'never', '--wait'], confirming(world, grace));
+    expect(never).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
+    expect(showKey(access, identifier).expiresAt).toBeNull();
+    const again = await at(['keys', 'change', identifier, '--expires', 'never']);
+    expect(again).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
+    expect(again.stderr).toBe('Warning: The key had all of this already; nothing was changed.\n');
+    await end(identifier);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'keys suspend and keys resume wait until the key is suspended and Active again',
+  async () => {
+    const { identifier } = await issue(access, { profile: 'ada' });
+    for (const [verb, state] of [
+      ['suspend', 'suspended'],
+      ['resume', 'Active'],
+    ] as const) {
+      const done = await at(['keys', verb, identifier, '--wait'], confirming(world, grace));
+      expect([done.code, done.stdout]).toEqual([0, `${identifier} ${state}\n`]);
+      expect(DECISION_PAGE.exec(done.stderr)?.[1]).toBe(`/developers/admin/keys/${identifier}?operation=${verb}`);
+    }
+    await end(identifier);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'what became of the key instead is told, with exit code 1',
+  async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    const says = `"profilectl keys show ${identifier}" says`;
+    const otherLimits = await at(['keys', 'approve', identifier, '--rate-limit', '7/1m', '--wait'], () =>
+      decideAs(world, grace, identifier, [
+        ['operation', 'approve'],
+        ['permissions', 'api.lookup'],
+        ['rateLimits', '8/1m'],
+      ]),
+    );
+    expect(otherLimits).toMatchObject({ code: 1, stdout: '' });
+    expect(otherLimits.stderr).toEndWith(
+      `\nKey ${identifier} is Active, but not with what was asked for here: ${says} with what.\n`,
+    );
+    const revoked = await at(['keys', 'change', identifier, '--rate-limit', '9/1m', '--wait'], () => end(identifier));
+    expect(revoked).toMatchObject({ code: 1, stdout: '' });
+    expect(revoked.stderr).toEndWith(`\nKey ${identifier} was decided otherwise and is revoked: ${says} how.\n`);
+    const other = await request(access, { profile: 'ada' });
+    const withdrawn = await at(['keys', 'reject', other, '--wait'], () =>
+      profilectlAt(server, ownerToken, ['keys', 'withdraw', other]),
+    );
+    expect(withdrawn).toMatchObject({ code: 1, stdout: '' });
+    expect(withdrawn.stderr).toContain('was decided otherwise and is withdrawn');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'what can’t be decided so is refused before any page is shown',
+  async () => {
+    const [pending, { identifier: active }] = [
+      await request(access, { profile: 'ada' }),
+      await issue(access, { profile: 'ada' }),
+    ];
+    const wrong: [words: string[], code: number, sentence: string][] = [
+      [['reject', pending, '--reason', 'No.'], 2, 'a reason is typed on the page of the key'],
+      [['revoke', active, '--reason', 'No.', '--wait'], 2, 'a reason is typed on the page of the key'],
+      [['approve', 'aaaaaaaa', '--wait'], 1, 'There is no key with this identifier.'],
+      [['approve', '..', '--wait'], 1, 'There is no key with this identifier.'],
+      [['approve', active], 1, 'only pending keys can be approved'],
+      [['reject', active, '--wait'], 1, 'only pending keys can be rejected'],
+      [['revoke', pending], 1, 'only Active and suspended keys can be revoked'],
+      [['change', pending, '--expires', '90d'], 1, 'only Active and suspended keys can be changed'],
+      [['approve', pending, '--rate-limit', 'many'], 2, 'A rate limit is'],
+      [['approve', pending, '--permission', 'api.everything'], 2, 'The permissions are'],
+      [['approve', pending, '--expires', '90s'], 2, 'must lie more than'],
+      [['approve', pending, '--retire-old', '7d'], 2, 'succeeds no other key'],
+      [['change', active, '--expires', '2020-01-01'], 2, 'The expiry must be'],
+    ];
+    const before = traces();
+    for (const [words, code, sentence] of wrong) {
+      const done = await at(['keys', ...words]);
+      expect([words, done.code, done.stdout]).toEqual([words, code, '']);
+      expect(done.stderr).toContain(sentence);
+      expect(done.stderr).not.toContain('/developers/');
+    }
+    expect(traces()).toBe(before);
+    for (const [words, identifier] of [
+      [['withdraw'], pending],
+      [['revoke'], active],
+    ] as const) {
+      await profilectlAt(server, ownerToken, ['keys', ...words, identifier]);
+    }
+  },
+  2 * LIMIT_MS,
+);
+
+const KEY = KEY_ANSWER;
+
+/** A server that is not ours. */
+function serverOf(answer: (request: Request) => Response) {
+  const fake = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
+  afterAll(() => fake.stop(true));
+  return { url: `http://127.0.0.1:${fake.port}`, token: 'plt_not-a-token' };
+}
+
+test(
+  'the browser is given the page of the server that was named, whatever that server says',
+  async () => {
+    const desktop = newDesktop();
+    const evil = 'http://evil.example/developers/admin/keys/k7Qm2XaB';
+    let state = 'pending';
+    const { url, token } = serverOf((asked) => {
+      const { pathname } = new URL(asked.url);
+      if (pathname.endsWith('/me')) return Response.json({ ...ADMIN_ANSWER, name: evil, address: evil });
+      const key = { ...KEY, projectUrl: evil, state, history: [], address: evil };
+      return Response.json(key, { headers: { Location: evil, Link: `<${evil}>; rel="next"` } });
+    });
+    const words = ['keys', 'reject', KEY.identifier, '--wait', '--host', url];
+    const page = `${url}/developers/admin/keys/${KEY.identifier}?operation=reject`;
+    const running = profilectlDeciding(words, { ...desktop.variables, PROFILECTL_TOKEN: token }, async () => {
+      expect(await desktop.opened()).toBe(page);
+      state = 'rejected';
+    });
+    const done = await running;
+    expect(done.code).toBe(0);
+    expect(DECISION_PAGE.exec(done.stderr)?.[0].trim()).toBe(page);
+    expect(done.stderr).not.toContain('evil');
+  },
+  LIMIT_MS,
+);
+
+describe('the wait for a decision', () => {
+  const wanted: Wanted = { operation: OPERATIONS.approve, identifier: KEY.identifier, given: {} };
+  const before: Shown = { key: KEY, history: [] };
+  const globals = {} as ReturnType<typeof globalsOf>;
+
+  const watchAt = (answer: () => Response, patienceMs: number) =>
+    watchKey({ ...globals, ...keysAt(serverOf(answer)) }, wanted, before, patienceMs);
+
+  test('ends after its time with exit code 75, and says that nothing was decided', async () => {
+    let asked = 0;
+    const { code, message } = await refusal(
+      watchAt(() => {
+        asked++;
+        return Response.json({ ...KEY, history: [] });
+      }, 600),
+    );
+    expect([exitCodeOf(code), message]).toEqual([
+      75,
+      'Nobody has decided within 0.01 minutes; key k7Qm2XaB is pending as before.',
+    ]);
+    expect(asked).toBe(3);
+  });
+
+  test('survives a server that can’t answer meanwhile, but not the end of the login', async () => {
+    const answers = [
+      Response.json({ error: 'Busy.' }, { status: 503, headers: { 'X-Error-Code': 'busy' } }),
+      new Response('<html>', { status: 502 }),
+      Response.json({ ...KEY, state: 'Active', permissions: ['api.lookup'], history: [] }),
+    ];
+    await watchAt(() => answers.shift() as Response, 30_000);
+    const ended = () =>
+      Response.json({ error: 'Not valid.' }, { status: 401, headers: { 'X-Error-Code': 'invalid_token' } });
+    expect(exitCodeOf((await refusal(watchAt(ended, 30_000))).code)).toBe(4);
+  });
+
+  test('ends by the latest attempt only, and goes on while a mail is on its way', async () => {
+    const attempt = (number: number, result: string) => ({ number, result, by: 'Grace', startedAt: KEY.requestedAt });
+    const entry = { at: KEY.requestedAt, by: 'Grace', from: 'pending', to: 'pending' };
+    const failed = { ...entry, event: 'approval refused', detail: { attempt: 1, reason: 'No such mailbox.' } };
+    const show = (one: object, history: object[]) => Response.json({ ...KEY, attempt: one, history });
+    const answers = [
+      show(attempt(2, 'open'), [failed]),
+      show(attempt(2, 'not confirmed'), [
+        failed,
+        { ...entry, event: 'approval not confirmed', detail: { attempt: 2 } },
+      ]),
+    ];
+    const { code, message } = await refusal(watchAt(() => answers.shift() as Response, 30_000));
+    expect(exitCodeOf(code)).toBe(75);
+    expect(message).toStartWith('Delivery is not confirmed');
+    const forGood = await refusal(watchAt(() => show(attempt(1, 'refused'), [failed]), 30_000));
+    expect([exitCodeOf(forGood.code), forGood.message]).toEqual([
+      1,
+      'No such mailbox. Key k7Qm2XaB is pending as before.',
+    ]);
+    const voided = await refusal(watchAt(() => show(attempt(1, 'voided'), []), 30_000));
+    expect(exitCodeOf(voided.code)).toBe(1);
+  });
+});

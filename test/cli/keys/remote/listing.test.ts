@@ -1,0 +1,59 @@
+import { afterAll, expect, test } from 'bun:test';
+import { keysAt } from '../../../../cli/keys/remote/remote-keys.ts';
+import { keyNamesAt } from '../../../../cli/remote/key-names.ts';
+import { OPERATIONS } from '../../../../shared/operations.ts';
+import { KEY_ANSWER } from '../../../support/answers.ts';
+import { refusal } from '../../../support/refusal.ts';
+
+// Servers whose answers about keys are not those of ours.
+
+function serverOf(answer: (request: Request) => Response) {
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
+  afterAll(() => server.stop(true));
+  return { url: `http://127.0.0.1:${server.port}`, token: 'plt_not-a-token' };
+}
+
+test('what is no key is not taken for one', async () => {
+  for (const body of [{}, { ...KEY_ANSWER, permissions: 'all' }, { keys: [{}] }, { keys: 7 }]) {
+    const { perform } = keysAt(serverOf(() => Response.json(body)));
+    const asked = [perform(OPERATIONS.show, { identifier: KEY_ANSWER.identifier }), perform(OPERATIONS.list, {})];
+    for (const one of asked) expect((await refusal(one)).message).toContain('not from Profile Lookup');
+  }
+});
+
+test('a key that is decided between two pages is listed once, as it was seen last', async () => {
+  const pages = [
+    [{ identifier: 'decided0' }, { identifier: 'waiting0' }],
+    // Nothing but what was known before, yet not the end.
+    [{ identifier: 'decided0', state: 'Active' }],
+    [{ identifier: 'older000', state: 'revoked' }],
+  ];
+  const host = serverOf((request) => {
+    const place = Number(new URL(request.url).searchParams.get('after'));
+    const keys = pages[place]?.map((key) => ({ ...KEY_ANSWER, ...key }));
+    const next = { Link: `<https://elsewhere.example.org/keys?after=${place + 1}>; rel="next"` };
+    return Response.json({ keys, lastUses: {}, next: null }, { headers: place < 2 ? next : {} });
+  });
+  const { keys } = await keysAt(host).perform(OPERATIONS.list, {});
+  expect(keys.map(({ identifier, state }) => [identifier, state])).toEqual([
+    ['waiting0', 'pending'],
+    ['decided0', 'Active'],
+    ['older000', 'revoked'],
+  ]);
+});
+
+test('the shell completes no word that is not an identifier, whatever a server calls its keys', async () => {
+  const completed = (keys: unknown[]) =>
+    keyNamesAt(
+      serverOf(() => Response.json({ keys, lastUses: {}, next: null })),
+      [],
+    );
+  const others = [
+    null,
+    7,
+    {},
+    ...['$(reboot)', 'k7Qm2Xa ', '', 7].map((identifier) => ({ ...KEY_ANSWER, identifier })),
+  ];
+  for (const other of others) expect((await refusal(completed([KEY_ANSWER, other]))).code).toBe('refused');
+  expect(await completed([KEY_ANSWER])).toEqual([KEY_ANSWER]);
+});

@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Deps } from '../../../../shared/deps.ts';
+import { showKey } from '../../../../shared/keys/view.ts';
+import { profilectl } from '../../../support/cli.ts';
+import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../../support/identifiers.ts';
+import { importLines } from '../../../support/import.ts';
+import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
+import { confirming, type Decider, profilectlAt, REASON, remoteWorld } from '../../../support/remote.ts';
+import { testDeps } from '../../../support/world.ts';
+
+// The commands of keys at a server elsewhere, beside the same commands on the box.
+
+/** Each runs some twenty processes. */
+const LIMIT_MS = 120_000;
+
+const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
+
+const { access, server, adminToken, ownerToken } = await remoteWorld();
+
+/** A database of the box, with the same profile. */
+async function box() {
+  const deps = testDeps();
+  await importLines(deps, [ADA]);
+  const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+  return { deps, run: (words: string[]) => profilectl(words, { variables }) };
+}
+
+/** What two runs have in common: identifiers by their order, no times, ages or names of actors, no widths of columns. */
+function plain({ code, stdout, stderr }: Awaited<ReturnType<typeof profilectl>>, identifiers: string[]) {
+  const clean = (text: string) =>
+    identifiers
+      .reduce((all, identifier, at) => all.replaceAll(identifier, `key${at}`), text)
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      .replace(/\b\d+[smhd]( ago)?\b/g, 'AGE')
+      .replace(/"by":"[^"]*"/g, '"by":"WHO"')
+      .replace(/(owner|admin Grace|\S+ \(on the box\)|you|an admin|the operator) {2,}/g, 'WHO  ')
+      .replace(/ by .*? at TIME/g, ' by WHO at TIME')
+      .replace(/ +/g, ' ')
+      .replace(/ +$/gm, '');
+  const said = stderr.replace(/^On http:\S+:\n/gm, '').replace(/^To \w+ key .*\n/gm, '');
+  return { code, stdout: clean(stdout), stderr: clean(said) };
+}
+
+/** How an admin asks a server for what these words do on the box: a reason is typed on the page, and nothing is asked here. */
+function elsewhere(words: string[]): string[] {
+  if (!/^(approve|reject|change|revoke)$/.test(words[1] as string)) return words;
+  return [...words.filter((word) => word !== '--reason' && word !== REASON && word !== '--yes'), '--wait'];
+}
+
+type Words = (ids: readonly string[]) => string[];
+
+/** Runs a script on the box and at the server, each on keys of its own that were made alike; returns what both printed. */
+async function both(
+  { access, server }: Pick<Awaited<ReturnType<typeof remoteWorld>>, 'access' | 'server'>,
+  script: Words[],
+  prepare: (deps: Deps) => Promise<string[]>,
+  token: string,
+  decide?: Decider,
+) {
+  const { deps, run } = await box();
+  const [hereIds, thereIds] = [await prepare(deps), await prepare(access)];
+  const here = [];
+  const there = [];
+  for (const words of script) {
+    const asked = decide === undefined ? words(thereIds) : elsewhere(words(thereIds));
+    const [one, other] = await Promise.all([run(words(hereIds)), profilectlAt(server, token, asked, decide)]);
+    for (const [ids, done] of [
+      [hereIds, one],
+      [thereIds, other],
+    ] as const) {
+      const [, made] = /^([0-9A-Za-z]{8}) pending\n/.exec(done.stdout) ?? [];
+      if (made !== undefined && !ids.includes(made)) ids.push(made);
+    }
+    here.push({ words: words(hereIds.map((_, at) => `key${at}`)), ...plain(one, hereIds) });
+    there.push({ words: words(hereIds.map((_, at) => `key${at}`)), ...plain(other, thereIds) });
+  }
+  return { here, there };
+}
+
+const UNKNOWN = 'aaaaaaaa';
+
+test(
+  'an owner’s commands print, refuse and end as they do on the box',
+  async () => {
+    const fields = { profile: 'ada', projectUrl: 'https://example.org', description: `${DESCRIPTION}\nIn two lines.` };
+    const own = await remoteWorld();
+    const { here, there } = await both(
+      own,
+      [
+        () => [
+          'keys',
+          'request',
+          '--profile',
+          'ada',
+          '--name',
+          'Bot 2',
+          '--permission',
+          'api.lookup',
+          '--description',
+          DESCRIPTION,
+        ],
+        () => ['keys', 'list'],
+        () => ['keys', 'list', '--json', '--state', 'Pending', '--profile', 'ADA'],
+        () => ['keys', 'list', '--state', 'sleeping'],
+        () => ['keys', 'list', '--unused', '90d'],
+        () => ['keys', 'list', '--unused', '9000d'],
+        () => ['keys', 'list', '--profile', 'nobody'],
+        (ids) => ['keys', 'show', ids[0] as string],
+        (ids) => ['keys', 'show', ids[1] as string, '--json'],
+        () => ['keys', 'show', UNKNOWN],
+        () => ['keys', 'show', '..'],
+        (ids) => ['keys', 'edit', ids[1] as string, '--name', 'Badge \u202ebot'],
+        (ids) => ['keys', 'edit', ids[1] as string, '--name', 'Badge bot'],
+        (ids) => ['keys', 'usage', ids[0] as string, '--days', '3'],
+        (ids) => ['keys', 'usage', ids[0] as string, '--days', '3', '--json'],
+        (ids) => ['keys', 'usage', ids[0] as string, '--days', '0'],
+        (ids) => ['keys', 'usage', ids[0] as string, '--days', 'x'],
+        (ids) => ['keys', 'request', '--successor-of', ids[0] as string, '--yes'],
+        (ids) => ['keys', 'request', '--successor-of', ids[1] as string, '--yes'],
+        () => [
+          'keys',
+          'request',
+          '--profile',
+          'ada',
+          '--name',
+          'Bot',
+          '--permission',
+          'api.lookup',
+          '--description',
+          'x',
+        ],
+        (ids) => ['keys', 'withdraw', ids[1] as string],
+        (ids) => ['keys', 'withdraw', ids[1] as string, '--json'],
+        (ids) => ['keys', 'revoke', ids[0] as string, '--reason', 'It leaked.', '--json'],
+        (ids) => ['keys', 'revoke', ids[0] as string, '--reason', 'It leaked.'],
+      ],
+      async (deps) => [(await issue(deps, fields)).identifier],
+      own.ownerToken,
+    );
+    expect(there).toEqual(here);
+    expect(there.map(({ code }) => code)).toEqual([
+      0, 0, 0, 2, 0, 2, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2, 2, 0, 1, 2, 0, 1, 0, 1,
+    ]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'an admin’s commands print, refuse and end as they do on the box, once the passkey has let them through',
+  async () => {
+    const own = await remoteWorld();
+    const { here, there } = await both(
+      own,
+      [
+        () => ['keys', 'list', '--state', 'pending'],
+        (ids) => ['keys', 'show', ids[0] as string],
+        (ids) => ['keys', 'approve', ids[0] as string, '--rate-limit', '7/1m', '--expires', '2126-01-31', '--yes'],
+        (ids) => ['keys', 'approve', ids[0] as string, '--yes'],
+        () => ['keys', 'approve', UNKNOWN, '--yes'],
+        (ids) => ['keys', 'approve', ids[1] as string, '--retire-old', '7d', '--yes'],
+        (ids) => ['keys', 'change', ids[0] as string, '--permission', 'api.leaderboard', '--json'],
+        (ids) => ['keys', 'change', ids[0] as string, '--permission', 'api.leaderboard'],
+        (ids) => ['keys', 'change', ids[1] as string, '--expires', 'never'],
+        (ids) => ['keys', 'reject', ids[1] as string, '--reason', REASON],
+        (ids) => ['keys', 'show', ids[1] as string, '--json'],
+        (ids) => ['keys', 'revoke', ids[0] as string, '--reason', REASON],
+        (ids) => ['keys', 'show', ids[0] as string],
+      ],
+      async (deps) => [await request(deps, { profile: 'ada' }), await request(deps, { profile: 'ada', name: 'Other' })],
+      own.adminToken,
+      confirming(own.world, own.grace),
+    );
+    expect(there).toEqual(here);
+    expect(there.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2, 0, 0, 1, 0, 0, 0, 0]);
+  },
+  LIMIT_MS,
+);
+
+describe('at a server', () => {
+  const at = (token: string, words: string[], decide?: Decider) => profilectlAt(server, token, words, decide);
+
+  test(
+    'each change names it on stderr; reading names nothing',
+    async () => {
+      const identifier = await request(access, { profile: 'ada' });
+      const done = await at(ownerToken, ['keys', 'edit', identifier, '--name', 'Other']);
+      expect(done).toMatchObject({ code: 0, stderr: `On ${server.url}:\n` });
+      expect(await at(ownerToken, ['keys', 'show', identifier])).toMatchObject({ code: 0, stderr: '' });
+      await at(ownerToken, ['keys', 'withdraw', identifier]);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'an owner may leave out his profile and the reason of a revocation, and can’t decide',
+    async () => {
+      const words = ['keys', 'request', '--name', 'Mine', '--permission', 'api.lookup', '--description', DESCRIPTION];
+      const { code, stdout } = await at(ownerToken, words);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/^\w{8} pending\n$/)]);
+      const identifier = stdout.slice(0, 8);
+      const refused = { code: 1, stdout: '', stderr: 'Only admins can do this.\n' };
+      for (const words of [['approve'], ['reject', '--wait'], ['change', '--expires', '9d']]) {
+        const [operation, ...flags] = words as [string, ...string[]];
+        expect(await at(ownerToken, ['keys', operation, identifier, ...flags])).toEqual(refused);
+      }
+      await at(ownerToken, ['keys', 'withdraw', identifier]);
+      const own = await issue(access, { profile: 'ada' });
+      expect(await at(ownerToken, ['keys', 'revoke', own.identifier])).toMatchObject({ code: 0 });
+      expect(showKey(access, own.identifier).state).toBe('revoked');
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'an identifier that differs only in letter case is refused with the own key’s, and another’s as an unknown one',
+    async () => {
+      await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
+      const [own, others] = [await request(access, { profile: 'ada' }), await request(access, { profile: 'bea' })];
+      const show = (token: string, identifier: string) => at(token, ['keys', 'show', identifier]);
+      const refused = (sentence: string) => ({ code: 1, stdout: '', stderr: `${sentence}\n` });
+      expect(await show(ownerToken, otherCase(own))).toEqual(refused(unknownButAlike(own)));
+      expect(await show(adminToken, otherCase(others))).toEqual(refused(unknownButAlike(others)));
+      for (const identifier of [otherCase(others), others, '00000000']) {
+        expect(await show(ownerToken, identifier)).toEqual(refused(UNKNOWN_KEY));
+      }
+      await at(ownerToken, ['keys', 'withdraw', own]);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'a token that has ended is told as not logged in',
+    async () => {
+      const done = await at(`${ownerToken.slice(0, -1)}-`, ['keys', 'list']);
+      expect(done).toEqual({
+        code: 4,
+        stdout: '',
+        stderr: `${server.url} does not accept the token; run "profilectl login ${server.url}".\n`,
+      });
+    },
+    LIMIT_MS,
+  );
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'bun:test';
+import { showKey } from '../../../../shared/keys/view.ts';
+import { profilectl } from '../../../support/cli.ts';
+import { DESCRIPTION, issue, mailedSecrets, request } from '../../../support/keys.ts';
+import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/remote.ts';
+import { decisionRows } from '../../../support/sessions-rows.ts';
+import { type SmtpFailures, startSmtp } from '../../../support/smtp.ts';
+import { KEY, openTerminal } from '../../../support/terminal.ts';
+
+// What a person sees of keys at a server elsewhere: questions, waits and how they end.
+
+const LIMIT_MS = 60_000;
+
+const here = await remoteWorld();
+
+/** The path of the page of a key that a terminal shows. */
+const pageIn = (screen: string) => DECISION_PAGE.exec(screen)?.[1] as string;
+
+/** A terminal in which `profilectl` asks this server with this token. */
+const terminalOf = (token: string, ...words: string[]) =>
+  openTerminal([...words, '--host', here.server.url], { PROFILECTL_TOKEN: token });
+
+const plain = (screen: string) => screen.replace(/\s+/g, ' ');
+
+test(
+  'an admin is asked nothing here: the page has it all, and the terminal shows the wait until it is confirmed there',
+  async () => {
+    const identifier = await request(here.access, { profile: 'ada', name: 'Waiting' });
+    const terminal = terminalOf(here.adminToken, 'keys', 'approve', identifier, '--rate-limit', '7/1m', '70/1h');
+    await terminal.see(DECISION_PAGE);
+    expect(terminal.screen()).toContain(
+      `To approve key ${identifier}, open this page and confirm it there by your passkey: ${here.server.url}/developers/admin/keys/${identifier}?operation=approve&rateLimits=7/1m,70/1h`,
+    );
+    await terminal.see('Waiting for the decision, 1 s…');
+    await confirming(here.world, here.grace)(pageIn(terminal.screen()));
+    expect(await terminal.exited).toBe(0);
+    expect(plain(terminal.screen())).toEndWith(`${identifier} Active `);
+    expect(showKey(here.access, identifier).rateLimits).toHaveLength(2);
+    expect(mailedSecrets(here.access, identifier)).toHaveLength(1);
+    await profilectlAt(here.server, here.ownerToken, ['keys', 'revoke', identifier]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'the queue is on a page, which is named instead',
+  async () => {
+    const terminal = terminalOf(here.adminToken, 'keys', 'approve');
+    expect(await terminal.exited).toBe(2);
+    expect(plain(terminal.screen())).toContain(`${here.server.url}/developers/admin has all that wait`);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'an owner is asked for what is missing, but not for his profile',
+  async () => {
+    const terminal = terminalOf(here.ownerToken, 'keys', 'request', '--description', DESCRIPTION);
+    await terminal.see('Name of the key');
+    terminal.type('Asked\r');
+    await terminal.see('Permissions');
+    terminal.type(KEY.enter);
+    await terminal.see('Project URL');
+    terminal.type(KEY.enter);
+    await terminal.see('Expected usage');
+    terminal.type(KEY.enter);
+    await terminal.see('Send this request?');
+    terminal.type(KEY.enter);
+    await terminal.see(`On ${here.server.url}:`);
+    expect(await terminal.exited).toBe(0);
+    expect(plain(terminal.screen())).toMatch(/Profile ada .* \w{8} pending/);
+  },
+  LIMIT_MS,
+);
+
+describe('Ctrl-C says what stands', () => {
+  test(
+    'while a decision waits for the passkey: nothing was changed, and nothing of it is left at the server',
+    async () => {
+      const { identifier } = await issue(here.access, { profile: 'ada' });
+      const rows = () => decisionRows(here.access.sessions);
+      const before = rows();
+      const terminal = terminalOf(here.adminToken, 'keys', 'revoke', identifier);
+      await terminal.see(DECISION_PAGE);
+      await terminal.see('Waiting for the decision, 1 s…');
+      terminal.type(KEY.ctrlC);
+      expect(await terminal.exited).toBe(130);
+      expect(plain(terminal.screen())).toContain(`Interrupted; key ${identifier} is Active as before.`);
+      expect([showKey(here.access, identifier).state, rows()]).toEqual(['Active', before]);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'while the server mails a secret: it goes on',
+    async () => {
+      const { promise, resolve: letGo } = Promise.withResolvers<void>();
+      const smtp = await startSmtp({ onMessage: () => promise });
+      const own = await remoteWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
+      const identifier = await request(own.access, { profile: 'ada' });
+      const terminal = openTerminal(['keys', 'approve', identifier, '--host', own.server.url], {
+        PROFILECTL_TOKEN: own.adminToken,
+      });
+      await terminal.see(DECISION_PAGE);
+      const confirmed = confirming(own.world, own.grace)(pageIn(terminal.screen()));
+      while (showKey(own.access, identifier).attempt === null) await Bun.sleep(10);
+      terminal.type(KEY.ctrlC);
+      expect(await terminal.exited).toBe(130);
+      expect(plain(terminal.screen())).toContain(`the server is still mailing the secret of key ${identifier}`);
+      letGo();
+      await confirmed;
+      while (showKey(own.access, identifier).state !== 'Active') await Bun.sleep(10);
+    },
+    LIMIT_MS,
+  );
+});
+
+test(
+  'an approval whose mail is refused ends with what the mail server said, for good or not',
+  async () => {
+    const failures: SmtpFailures = { rcpt: '550 5.1.1 No such mailbox here' };
+    const smtp = await startSmtp({ failures });
+    const own = await remoteWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
+    const identifier = await request(own.access, { profile: 'ada' });
+    const words = ['keys', 'approve', identifier, '--wait'];
+    const done = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
+    expect(done).toMatchObject({ code: 1, stdout: '' });
+    expect(done.stderr).toContain('550');
+    expect(done.stderr).toEndWith(` Key ${identifier} is pending as before.\n`);
+    // Another try of the same request; the mail server says to come again.
+    failures.rcpt = '450 4.2.1 Try again later';
+    const again = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
+    expect(again).toMatchObject({ code: 75, stdout: '' });
+    expect(again.stderr).toContain('450');
+    expect(again.stderr).toEndWith(` Key ${identifier} is pending as before.\n`);
+    delete failures.rcpt;
+    const well = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
+    expect(well).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'the shell completes identifiers of keys at the server',
+  async () => {
+    const own = await remoteWorld();
+    const [pending, { identifier: active }] = [
+      await request(own.access, { profile: 'ada' }),
+      await issue(own.access, { profile: 'ada', name: 'A \u202ebot' }),
+    ];
+    const next = async (words: string[], token = own.adminToken) =>
+      (await profilectl(['completion', '--candidates', '--', ...words], { variables: { PROFILECTL_TOKEN: token } }))
+        .stdout;
+    const host = ['--host', own.server.url];
+    expect(await next([...host, 'keys', 'approve', ''])).toBe(`${pending}\tpending, ada: Bot\n`);
+    expect(await next(['keys', 'revoke', ...host, ''])).toBe(`${active}\tActive, ada: A bot\n`);
+    expect(await next(['keys', 'show', ...host, ''], 'plt_none')).toBe('');
+    expect(await next(['keys', 'show', '--host', 'http://127.0.0.1:1', ''])).toBe('');
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,412 @@
+import { afterAll, describe, expect, mock, test } from 'bun:test';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { importToHost, type RemoteImport } from '../../../../cli/remote/import/import.ts';
+import type { Deps } from '../../../../shared/deps.ts';
+import { effectsOfPlatform } from '../../../../shared/erasure/feed-policy.ts';
+import { importProfiles } from '../../../../shared/profiles/import/import.ts';
+import { BACKEND_ANSWER } from '../../../support/answers.ts';
+import { profilectl } from '../../../support/cli.ts';
+import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
+import { byId, linesOf, modelOf, storedProfiles } from '../../../support/import-model.ts';
+import { feedWordsFor, tokenFor } from '../../../support/manage.ts';
+import { pageWorld, serverOfPages } from '../../../support/pages.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { rounds } from '../../../support/rounds.ts';
+import { tempFolder, testClock, testDeps } from '../../../support/world.ts';
+
+/** Processes take a while on a busy machine. */
+const LIMIT_MS = 60_000;
+
+/** A real server, and the token of a backend that may send profiles to it. */
+async function feedWorld(changes: Parameters<typeof tokenFor>[1] = {}) {
+  const world = pageWorld();
+  const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+  const token = tokenFor(world.access, { rights: ['profiles'], ...changes });
+  return { access: world.access, server, host: { url: server.url, token } };
+}
+
+const world = await feedWorld();
+
+/** Of a profile whose line says when it was created, so that imports at different times are the same. */
+const profile = (id: number, username: string, more: object = {}) => ({
+  id,
+  username,
+  createdAt: '2025-01-01T00:00:00.000Z',
+  ...more,
+});
+
+/** Runs `profiles import` here and at a server, each on a new database; returns what both printed and made. */
+async function both(text: string, ...flags: string[]) {
+  const local = testDeps();
+  const { access, server, host } = await feedWorld();
+  const folder = tempFolder();
+  const file = join(folder, 'profiles.jsonl');
+  writeFileSync(file, text);
+  const runs = [
+    { deps: local, words: ['--db', local.config.databasePath], variables: {} },
+    { deps: access, words: ['--host', server.url], variables: { PROFILECTL_TOKEN: host.token } },
+  ].map(async ({ deps, words, variables }, at) => {
+    const rejects = join(folder, `rejects${at}`);
+    const all = ['profiles', 'import', file, '--rejects', rejects, ...words, ...flags];
+    const { stderr, ...done } = await profilectl(all, { variables });
+    const refused = statSync(rejects, { throwIfNoEntry: false }) ? readFileSync(rejects, 'utf8') : null;
+    return { ...done, stderr: stderr.replace(`On ${server.url}:\n`, ''), refused, stored: await exportText(deps) };
+  });
+  const [here, there] = await Promise.all(runs);
+  return { here, there, stderr: there?.stderr ?? '' };
+}
+
+describe('profiles import --host', () => {
+  const lines = jsonLines(
+    profile(1, 'ada', { email: 'ada@example.org', pronouns: 'she' }),
+    { id: 2 },
+    '',
+    '{"id":3,',
+    profile(4, 'bea', { links: [{ id: 'l1', name: 'x', link: 'javascript:alert(1)' }] }),
+    { id: 5, deleted: true },
+    profile(6, 'ADA'),
+    '\ufeff{"id":9,"username":"marked"}',
+    '[1]',
+  );
+
+  for (const flags of [[], ['--json'], ['--merge', '--json']]) {
+    test(
+      `with ${flags.join(' ') || 'no flags'} prints, refuses and stores what an import on the box does`,
+      async () => {
+        const { here, there } = await both(lines, ...flags);
+        expect(there).toEqual(here as NonNullable<typeof here>);
+        expect(there).toMatchObject({ code: 3, refused: expect.stringContaining('"ADA"') });
+      },
+      LIMIT_MS,
+    );
+  }
+
+  test(
+    'with --strict puts in all or nothing',
+    async () => {
+      const bad = await both(lines, '--strict');
+      expect(bad.there).toEqual(bad.here as NonNullable<typeof bad.here>);
+      expect(bad.there).toMatchObject({ code: 1, stored: '' });
+      const clashing = await both(jsonLines(profile(1, 'ada'), profile(2, 'Ada')), '--strict', '--json');
+      expect(clashing.there).toEqual(clashing.here as NonNullable<typeof clashing.here>);
+      expect(clashing.there).toMatchObject({ code: 1, stored: '' });
+      const good = await both(jsonLines(profile(1, 'ada'), profile(2, 'bea')), '--strict');
+      expect(good.there).toEqual(good.here as NonNullable<typeof good.here>);
+      expect(good.there).toMatchObject({ code: 0, stderr: '' });
+    },
+    LIMIT_MS,
+  );
+
+  const run = (words: string[], stdin = jsonLines(profile(90, 'zoe'))) =>
+    profilectl(['profiles', 'import', '-', '--host', world.server.url, ...words], {
+      stdin,
+      variables: { PROFILECTL_TOKEN: world.host.token },
+    });
+
+  test(
+    'names the server on stderr, and takes lines from a pipe that ends early',
+    async () => {
+      const whole = jsonLines(profile(20, 'eve'), profile(21, 'eva'));
+      const done = await run([], whole.slice(0, -5));
+      expect(done).toMatchObject({ code: 3, stdout: 'Imported 1 line; erased 0 profiles.\n' });
+      expect(done.stderr).toStartWith(`On ${world.server.url}:\nline 2: the line is not valid JSON (column `);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'says what is for the box only, or too much at once',
+    async () => {
+      const pruned = await run(['--prune', '--yes']);
+      expect(pruned).toMatchObject({ code: 1, stderr: expect.stringContaining('--prune is for the box only') });
+      const many = Array.from({ length: 1_001 }, (_, at) => profile(at + 1_000, `many${at}`));
+      const strict = await run(['--strict'], jsonLines(...many));
+      expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('at most 1000 lines and 4 MiB') });
+      const empty = await run([], '\n\n');
+      expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining('The input holds no line;') });
+      expect(await exportText(world.access)).not.toContain('many');
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'sends nothing with a token that may not, or that is none',
+    async () => {
+      const { host } = await feedWorld({ rights: ['sign-ins'] });
+      const source = [Buffer.from(jsonLines(profile(1, 'ada')))];
+      const options = { merge: false, strict: false };
+      const error = await refusal(importToHost(host, source, options));
+      expect([error.code, error.message]).toEqual(['forbidden', expect.stringContaining('the right profiles')]);
+      const stale = { ...world.host, token: `${world.host.token.slice(0, -1)}!` };
+      expect((await refusal(importToHost(stale, source, options))).code).toBe('not_logged_in');
+      const away = { ...world.host, url: 'http://127.0.0.1:1' };
+      expect((await refusal(importToHost(away, source, options))).code).toBe('try_later');
+    },
+    LIMIT_MS,
+  );
+});
+
+/** A server that puts in what it gets in this process, after `fail` had a chance to answer instead. */
+function quickServer(deps: Deps, fail: (request: Request) => Response | null = () => null) {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => {
+      const url = new URL(request.url);
+      if (url.pathname.endsWith('/me')) return Response.json(BACKEND_ANSWER);
+      const failed = fail(request);
+      if (failed !== null) return failed;
+      const strict = !url.searchParams.has('partial');
+      const merge = url.searchParams.get('mode') === 'merge';
+      const onKeys = effectsOfPlatform({ name: 'backend', isWithoutAddress: false, eraseLimit: 1_000 });
+      const asOf = url.searchParams.get('as-of');
+      const asOfMs = asOf === null ? {} : { asOfMs: Date.parse(asOf) };
+      const options = { merge, strict, ...asOfMs, by: { kind: 'platform', name: 'backend' } as const, onKeys };
+      const { details, ...done } = await importProfiles(deps, [await request.bytes()], options);
+      const counts = { ...done, notThere: details.notThere, newerIds: details.newerIds };
+      if (done.refused.length === 0) return Response.json(counts);
+      const headers = { 'X-Error-Code': 'lines_refused' };
+      return Response.json({ error: 'Some lines were refused.', ...counts }, { status: 422, headers });
+    },
+  });
+  afterAll(() => server.stop(true));
+  return { url: `http://127.0.0.1:${server.port}`, token: 'plp_not-a-token' };
+}
+
+const PARTS = { merge: false, strict: false, partLimits: { lines: 3, bytes: 1_000_000 } } satisfies RemoteImport;
+
+test('what is in after a swap of names over many requests is what an import on the box puts in', async () => {
+  const size = 12;
+  const order = fc.shuffledSubarray(
+    Array.from({ length: size }, (_, at) => at),
+    { minLength: size, maxLength: size },
+  );
+  const kinds = fc.array(fc.constantFrom('swap', 'swap', 'swap', 'new', 'held', 'erase', 'bad', 'blank'), {
+    minLength: size,
+    maxLength: size,
+  });
+  await fc.assert(
+    fc.asyncProperty(order, order, kinds, fc.boolean(), async (names, lineOrder, of, merge) => {
+      // Profile 99 has a name that its line never gives up.
+      const before = [...names.map((_, at) => profile(at + 1, `name${at}`)), profile(99, 'kept', { authId: 'a|99' })];
+      const lines = lineOrder.map((at) => {
+        const id = at + 1;
+        if (of[at] === 'bad') return `{"id":${id},`;
+        if (of[at] === 'blank') return ' ';
+        if (of[at] === 'erase') return { id, deleted: true };
+        if (of[at] === 'held') return profile(id, 'Kept');
+        return profile(id, of[at] === 'new' ? `new${at}` : `NAME${names[at]}`, { authId: `a|${names[at]}` });
+      });
+      const [local, remote] = [testDeps(), testDeps()];
+      for (const deps of [local, remote]) await importLines(deps, before);
+      const source = [Buffer.from(jsonLines(...lines))];
+      const here = await importLines(local, lines, { merge });
+      const there = await importToHost(quickServer(remote), source, { ...PARTS, merge });
+      expect(await exportText(remote)).toBe(await exportText(local));
+      expect(there).toEqual(here);
+      for (const deps of [local, remote]) deps.db.$client.close();
+    }),
+    { numRuns: rounds(15) },
+  );
+}, 120_000);
+
+test('lines go in requests of up to 10 000, and the result counts all of them', async () => {
+  const deps = testDeps();
+  let requests = 0;
+  const server = quickServer(deps, () => {
+    requests++;
+    return null;
+  });
+  const source = [Buffer.from('{"id":1,"username":"ada"}\n'.repeat(10_001))];
+  const { imported, refused } = await importToHost(server, source, { merge: false, strict: false });
+  expect([requests, imported, refused]).toEqual([2, 10_001, []]);
+});
+
+test('a line that waits does not undo a later one for the same profile', async () => {
+  const deps = testDeps();
+  await importLines(deps, [profile(1, 'ada'), profile(2, 'bob')]);
+  const later = [profile(3, 'c'), profile(4, 'd'), profile(1, 'countess'), profile(2, 'bea')];
+  const source = [Buffer.from(jsonLines(profile(1, 'bob'), ...later))];
+  const { imported, refused } = await importToHost(quickServer(deps), source, {
+    ...PARTS,
+    partLimits: { lines: 2, bytes: 1e6 },
+  });
+  expect([imported, refused]).toEqual([5, []]);
+  expect(await exportText(deps)).toContain('"username":"countess"');
+});
+
+test('the time at which the lines were read goes with every request; what was left out is counted over all', async () => {
+  const clock = testClock();
+  const deps = testDeps({ clock });
+  const lines = Array.from({ length: 8 }, (_, at) => profile(at + 1, `name${at}`));
+  const asOfMs = clock.nowMs();
+  clock.advance(1_000);
+  await importLines(deps, [profile(2, 'two'), profile(7, 'seven')]);
+  const source = [Buffer.from(jsonLines(...lines))];
+  const { imported, newer, details } = await importToHost(quickServer(deps), source, { ...PARTS, asOfMs });
+  expect([imported, newer, details.newerIds]).toEqual([6, 2, [2, 7]]);
+  expect((await namesById(deps))[7]).toEqual(['seven']);
+});
+
+for (const merge of [true, false]) {
+  test(`wherever requests end, lines come to the same as one after the other, merge ${merge}`, async () => {
+    await fc.assert(
+      fc.asyncProperty(linesOf(merge), fc.integer({ min: 1, max: 6 }), async (given, most) => {
+        const deps = testDeps();
+        // A name of a new profile is its display name, so that has to be said: its first line may come in the end only.
+        const lines = given.map((line) => (line.deleted ? line : { displayName: 'Any', ...line }));
+        const numbered = lines.map((line, number) => ({ ...line, number }));
+        const options = { strict: false, merge, partLimits: { lines: most, bytes: 1e6 } };
+        const outcome = await importToHost(quickServer(deps), [Buffer.from(jsonLines(...lines))], options);
+        const refused = outcome.refused.map(({ line }) => line - 1);
+        const whole = modelOf(numbered, merge);
+        if (whole.isPossible && whole.faulty.length === 0) expect(refused).toEqual([]);
+        const rest = numbered.filter(({ number }) => !refused.includes(number));
+        const model = modelOf(rest, merge);
+        expect([model.isPossible, model.faulty]).toEqual([true, []]);
+        expect(await storedProfiles(deps)).toEqual(byId(model.profiles.values()));
+        expect(outcome.imported).toBe(rest.filter((line) => line.deleted === undefined).length);
+        deps.db.$client.close();
+      }),
+      { numRuns: rounds(80) },
+    );
+  }, 120_000);
+}
+
+describe('a server that fails', () => {
+  const source = () => [Buffer.from(jsonLines(...Array.from({ length: 9 }, (_, at) => profile(at + 1, `user${at}`))))];
+  const tries = { most: 4, firstPauseMs: 1, longestPauseMs: 2 };
+  const answer =
+    (status: number, headers: Record<string, string> = {}) =>
+    () =>
+      Response.json({ error: 'Not now.' }, { status, headers });
+
+  test('is asked again where that can help, with pauses', async () => {
+    const deps = testDeps();
+    const failures = [answer(503), answer(429, { 'Retry-After': '1' }), answer(502)];
+    const warnings: string[] = [];
+    const host = quickServer(deps, () => failures.shift()?.() ?? null);
+    const onWarning = (sentence: string) => void warnings.push(sentence);
+    const outcome = await importToHost(host, source(), { ...PARTS, tries, onWarning });
+    expect([outcome.imported, outcome.refused]).toEqual([9, []]);
+    expect(warnings).toEqual([
+      'Not now. The same lines are sent again in 0.001 s.',
+      'Not now. The same lines are sent again in 1 s.',
+      'Not now. The same lines are sent again in 0.002 s.',
+    ]);
+  });
+
+  test('ends the import where it fails too often, and the sentence says how many lines are in', async () => {
+    for (const [good, code, sentence] of [
+      [0, 'try_later', 'Not now.'],
+      [2, 'done_in_part', 'Not now; 6 lines are in.'],
+    ] as const) {
+      let asked = 0;
+      const host = quickServer(testDeps(), () => (asked++ < good ? null : answer(503)()));
+      const error = await refusal(importToHost(host, source(), { ...PARTS, tries }));
+      expect([error.code, error.message, asked]).toEqual([code, sentence, good + tries.most]);
+    }
+  });
+
+  test('is not waited for longer than a few minutes, nor asked again where that can not help', async () => {
+    for (const [status, headers] of [
+      [503, { 'Retry-After': '3600' }],
+      [403, { 'X-Error-Code': 'insufficient_scope' }],
+      [500, { 'X-Error-Code': 'internal' }],
+    ] as const) {
+      let asked = 0;
+      const host = quickServer(testDeps(), () => {
+        asked++;
+        return answer(status, { ...headers })();
+      });
+      await refusal(importToHost(host, source(), PARTS));
+      expect([status, asked]).toEqual([status, 1]);
+    }
+  });
+
+  test('has what it says of a line in one line, without what a terminal obeys', async () => {
+    const refused = [{ line: 1, field: 'name\n', reason: '\u001b[31mNo\nline 2: a line of its own' }];
+    const host = quickServer(testDeps(), () => Response.json({ imported: 2, refused }));
+    const onRefused = mock();
+    const { details } = await importToHost(host, source(), { ...PARTS, onRefused });
+    const said = { field: 'name ', reason: '[31mNo line 2: a line of its own' };
+    expect(onRefused).toHaveBeenCalledWith(expect.objectContaining(said));
+    expect(JSON.stringify(details)).not.toContain('\\n');
+  });
+
+  test('whose answer is none is not believed', async () => {
+    const all = { imported: 3, deleted: 0, notThere: 0, refused: [] };
+    for (const body of [
+      { ...all, imported: '3' },
+      { ...all, deleted: -1 },
+      { ...all, newerIds: ['7'] },
+      { ...all, refused: [{ line: 4, reason: 'beyond the lines that were sent' }] },
+      { ...all, refused: ['line 1'] },
+      {},
+    ]) {
+      const host = quickServer(testDeps(), () => Response.json(body));
+      expect((await refusal(importToHost(host, source(), PARTS))).message).toContain('not from Profile Lookup');
+    }
+  });
+});
+
+/** A proxy that cuts each connection as it is told: after so many bytes of the client, or instead of the answer to them. */
+async function cuttingProxy(port: number, cuts: ({ after: number; isAnswered: boolean } | null)[]): Promise<number> {
+  const server = createServer((client) => {
+    const cut = cuts.shift() ?? null;
+    const upstream = connect(port, '127.0.0.1');
+    let sent = 0;
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) socket.on('error', end).on('close', end);
+    client.on('data', (bytes) => {
+      sent += bytes.length;
+      upstream.write(bytes);
+      if (cut !== null && !cut.isAnswered && sent >= cut.after) end();
+    });
+    upstream.on('data', (bytes) => {
+      if (cut?.isAnswered === true && sent >= cut.after) end();
+      else client.write(bytes);
+    });
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  afterAll(() => server.close());
+  return (server.address() as { port: number }).port;
+}
+
+test(
+  'connections that are cut in the middle of the lines, or before the answer, change nothing of what is in at the end',
+  async () => {
+    const { access, server, host } = await feedWorld();
+    const size = 90;
+    const before = Array.from({ length: size }, (_, at) => profile(at + 1, `name${at}`));
+    // Each profile gets the name of the one that is 40 lines away.
+    const lines = before.map(({ id }) => profile(id, `name${(id + 39) % size}`, { displayName: 'x'.repeat(200) }));
+    const local = testDeps();
+    for (const deps of [local, access]) await importLines(deps, before);
+    const here = await importLines(local, lines);
+    const port = await cuttingProxy(server.port, [
+      { after: 5_000, isAnswered: false },
+      { after: 5_000, isAnswered: true },
+      { after: 20_000, isAnswered: false },
+      null,
+    ]);
+    const warnings: string[] = [];
+    const there = await importToHost({ ...host, url: `http://127.0.0.1:${port}` }, [Buffer.from(jsonLines(...lines))], {
+      ...PARTS,
+      partLimits: { lines: 30, bytes: 1e6 },
+      onWarning: (sentence) => void warnings.push(sentence),
+    });
+    expect(await namesById(access)).toEqual(await namesById(local));
+    expect([there.imported, there.refused]).toEqual([here.imported, []]);
+    expect(warnings.filter((sentence) => sentence.includes('was cut off')).length).toBeGreaterThanOrEqual(3);
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,366 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { getTokenByBrowser } from '../../../../cli/remote/login/login-flow.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import { exitCodeOf } from '../../../../shared/errors.ts';
+import type { Signed } from '../../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
+import { listSignIns } from '../../../../shared/sign-ins/sign-ins.ts';
+import { signInAdmin } from '../../../support/admin-pages.ts';
+import { profilectl } from '../../../support/cli.ts';
+import { commandLines, decideOn, type Laptop, newDesktop, newLaptop, startLogin } from '../../../support/logins.ts';
+import { personTokenFor, tokenFor } from '../../../support/manage.ts';
+import { ADA, ownerWorld } from '../../../support/owner-pages.ts';
+import { serverOfPages } from '../../../support/pages.ts';
+import { freePort } from '../../../support/proxy.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../../support/small-disk.ts';
+import { KEY, openTerminal } from '../../../support/terminal.ts';
+
+// Logging in at a real server, from a machine that has only `profilectl`.
+
+const port = freePort();
+const url = `http://localhost:${port}`;
+const world = await ownerWorld({ PUBLIC_URL: url });
+await serverOfPages(world, { port });
+
+const run = (laptop: Laptop, ...words: string[]) => profilectl(words, { variables: laptop.variables });
+const storedIn = ({ file }: Laptop): Record<string, { token: string; endsAt: string | null }> =>
+  JSON.parse(readFileSync(file, 'utf8')).hosts;
+const inDays = (days: number) => new Date(world.clock.nowMs() + days * DAY_MS).toISOString();
+const statusOf = async (token: string) =>
+  (await fetch(`${url}/manage/v1/me`, { headers: { Authorization: `Bearer ${token}` } })).status;
+
+/** Logs Ada in on this desktop. */
+async function logIn(desktop: Laptop, ...words: string[]) {
+  const login = await startLogin([url, ...words], desktop);
+  const { goOn } = await decideOn(login.address, world.cookie, 'let in');
+  const page = await fetch(goOn as string);
+  return { page: await page.text(), ...(await login.finished) };
+}
+
+test('an owner logs in by the browser, is who he is, logs out, and the token is over', async () => {
+  const desktop = newDesktop();
+  const login = await startLogin([url], desktop);
+  expect(await desktop.opened()).toBe(login.address);
+  const asked = new URL(login.address).searchParams;
+  expect(Object.fromEntries(asked)).toMatchObject({ response_type: 'code', code_challenge_method: 'S256' });
+  const { goOn } = await decideOn(login.address, world.cookie, 'let in');
+  const page = await fetch(goOn as string);
+  expect(await page.text()).toContain('Go back to the terminal');
+  const { code, stdout, stderr } = await login.finished;
+  const text = `Logged in at ${url} as ada (owner), until ${inDays(90)} at the latest.`;
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: `${text}\nThe token is stored in ${desktop.file}, mode 0600.\n`,
+  });
+  const { token } = storedIn(desktop)[url] as { token: string };
+  expect(token).toMatch(/^plt_/);
+  expect(storedIn(desktop)).toEqual({ [url]: { token, endsAt: inDays(90) } });
+  expect(statSync(desktop.file).mode & 0o777).toBe(0o600);
+  expect(stdout + stderr).not.toContain(token);
+
+  const whoami = await run(desktop, 'whoami');
+  expect(whoami).toEqual({
+    code: 0,
+    stdout: `ada (owner), until ${inDays(90)} at the latest, at ${url}\n`,
+    stderr: '',
+  });
+  const json = JSON.parse((await run(desktop, 'whoami', '--json')).stdout);
+  expect(json).toEqual({ host: url, kind: 'owner', name: 'ada', token: token.slice(4, 12), endsAt: inDays(90) });
+  expect(await run(desktop, 'logout')).toEqual({ code: 0, stdout: `Logged out at ${url}.\n`, stderr: '' });
+  expect(storedIn(desktop)).toEqual({});
+  expect(await statusOf(token)).toBe(401);
+  expect(await run(desktop, 'whoami')).toMatchObject({ code: 4, stdout: '' });
+});
+
+/** A code as nobody shows it, so that the search for codes finds what a program wrote and not what is typed here. */
+const typedAs = (code: string | null) => (code as string).toLowerCase().replace('-', ' ');
+
+/** Begins a login without a browser here; returns the terminal that waits for the code, and the address of the page. */
+async function beginByCode(laptop: Laptop, ...words: string[]) {
+  const terminal = openTerminal(['login', url, '--no-browser', ...words], laptop.variables);
+  await terminal.see('The code that the page shows');
+  const [address = ''] = /https?:\S+\/developers\/cli\?\S+/.exec(terminal.screen()) ?? [];
+  return { terminal, address };
+}
+
+test('an admin types the short code of the page, which is shown meanwhile, and is let in for twelve hours', async () => {
+  const laptop = newLaptop();
+  const { terminal, address } = await beginByCode(laptop, '--json');
+  const { cookie } = await signInAdmin(world, 'Grace');
+  const { goOn, code } = await decideOn(address, cookie, 'let in');
+  expect(goOn).toBeNull();
+  expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
+  terminal.type(`short${KEY.enter}`);
+  await terminal.see('A code has eight letters and digits, like 7Q2M-X0A1.');
+  terminal.type('\u007f'.repeat(5));
+  const typed = typedAs(code);
+  terminal.type(typed);
+  await terminal.see(typed);
+  terminal.type(KEY.enter);
+  expect(await terminal.exited).toBe(0);
+  expect(storedIn(laptop)[url]?.endsAt).toBe(inDays(0.5));
+  expect(terminal.screen()).toContain('"kind":"admin","name":"Grace"');
+});
+
+test('a mistyped code is asked for again, five times in all, and the code of another login lets nobody in', async () => {
+  const [laptop, other] = [newLaptop(), newLaptop()];
+  const [own, another] = [await beginByCode(laptop), await beginByCode(other)];
+  const { code } = await decideOn(own.address, world.cookie, 'let in');
+  const { code: foreign } = await decideOn(another.address, world.cookie, 'let in');
+  for (let tries = 1; tries < 5; tries++) {
+    own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
+    await own.terminal.see(
+      new RegExp(`(This code does not work[\\s\\S]*The code that the page shows[\\s\\S]*){${tries}}`),
+    );
+  }
+  own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
+  expect(await own.terminal.exited).toBe(1);
+  expect(existsSync(laptop.file)).toBe(false);
+  // Nobody has spent a try of the other login, which has the page's code and not this one's.
+  another.terminal.type(`${typedAs(code)}${KEY.enter}`);
+  await another.terminal.see(/This code does not work[\s\S]*The code that the page shows/);
+  another.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
+  expect(await another.terminal.exited).toBe(0);
+  expect(storedIn(other)[url]?.endsAt).toBe(inDays(90));
+});
+
+test('no command line of any process has a token, a code or the verifier, and the page can’t be made to give a token without it', async () => {
+  // A browser that stays open, so that its command line is there to be read.
+  const desktop = newLaptop({ BROWSER: 'sleep 5; true' });
+  const seen: string[] = [];
+  const login = await startLogin([url], desktop);
+  const { goOn, code } = await decideOn(login.address, world.cookie, 'let in');
+  // Another user of this machine who has read the address, and even the code, has no verifier.
+  const parameters = new URL(login.address).searchParams;
+  const guess = new URLSearchParams({
+    grant_type: 'authorization_code',
+    client_id: 'profilectl',
+    code: code as string,
+    redirect_uri: parameters.get('redirect_uri') as string,
+    code_verifier: parameters.get('state') as string,
+  });
+  const stolen = await fetch(`${url}/manage/v1/token`, { method: 'POST', body: guess });
+  expect([stolen.status, await stolen.json()]).toMatchObject([400, { error: 'invalid_grant' }]);
+  const watching = new AbortController();
+  const watch = (async () => {
+    while (!watching.signal.aborted) {
+      seen.push(commandLines());
+      await Bun.sleep(5);
+    }
+  })();
+  await fetch(goOn as string);
+  expect((await login.finished).code).toBe(0);
+  expect((await run(desktop, 'whoami')).code).toBe(0);
+  watching.abort();
+  await watch;
+  const { token } = storedIn(desktop)[url] as { token: string };
+  const all = seen.join('\n');
+  expect(all.includes(login.address)).toBe(true);
+  expect(all.includes('whoami')).toBe(true);
+  expect([token, code as string].filter((secret) => all.includes(secret))).toHaveLength(0);
+  const challenge = parameters.get('code_challenge');
+  const hashes = (all.match(/[\w-]{43}/g) ?? []).map((text) =>
+    new Bun.CryptoHasher('sha256').update(text).digest('base64url'),
+  );
+  expect(hashes.filter((hash) => hash === challenge)).toHaveLength(0);
+});
+
+describe('what ends a login without a token says why, and stores nothing', () => {
+  test('a no on the page: 1', async () => {
+    const desktop = newDesktop();
+    const login = await startLogin([url], desktop);
+    const { goOn, code } = await decideOn(login.address, world.cookie, 'refuse');
+    expect(code).toBeNull();
+    await fetch(goOn as string);
+    const { code: exit, stdout, stderr } = await login.finished;
+    expect([exit, stdout]).toEqual([1, '']);
+    expect(stderr).toEndWith('\nYou did not let this machine in; nothing was changed.\n');
+    expect(existsSync(desktop.file)).toBe(false);
+  });
+
+  test('an answer of another server: 1, and that server is named', async () => {
+    const cases: [string, string][] = [
+      ['https://b.example.org/', 'is of https://b.example.org, and'],
+      ['javascript:alert(1)', 'does not say whose it is, and'],
+      ['', 'does not say whose it is, and'],
+    ];
+    const answers = cases.map(async ([iss, said]) => {
+      const desktop = newDesktop();
+      const login = await startLogin([url], desktop);
+      const parameters = new URL(login.address).searchParams;
+      const answer = new URLSearchParams({ code: 'x'.repeat(43), state: parameters.get('state') as string, iss });
+      await fetch(`${parameters.get('redirect_uri')}?${answer}`);
+      const { code, stderr } = await login.finished;
+      expect(code).toBe(1);
+      expect(stderr).toContain(`\nThe page that answered ${said} not of ${url}; nothing was changed.`);
+      expect(existsSync(desktop.file)).toBe(false);
+    });
+    await Promise.all(answers);
+  });
+
+  test('a wrong code, and one of another login: 1', async () => {
+    const [desktop, other] = [newDesktop(), newDesktop()];
+    const [login, another] = [await startLogin([url], desktop), await startLogin([url], other)];
+    const { code: foreign } = await decideOn(another.address, world.cookie, 'let in');
+    for (const [running, code] of [
+      [login, foreign as string],
+      [another, 'x'.repeat(43)],
+    ] as const) {
+      const parameters = new URL(running.address).searchParams;
+      const answer = new URLSearchParams({ code, state: parameters.get('state') as string, iss: url });
+      await fetch(`${parameters.get('redirect_uri')}?${answer}`);
+      const { code: exit, stderr } = await running.finished;
+      expect(exit).toBe(1);
+      expect(stderr).toContain('\nThis code does not work');
+      expect(stderr).not.toContain(code);
+    }
+    expect([existsSync(desktop.file), existsSync(other.file)]).toEqual([false, false]);
+  });
+
+  test('Ctrl-C, in front of the browser and at the prompt: 130', async () => {
+    const desktop = newDesktop();
+    const waiting = openTerminal(['login', url], desktop.variables);
+    await waiting.see('developers/cli?');
+    waiting.type(KEY.ctrlC);
+    expect(await waiting.exited).toBe(130);
+    expect(waiting.screen()).toContain('Cancelled; nothing was changed.');
+    const laptop = newLaptop();
+    const asking = openTerminal(['login', url], laptop.variables);
+    await asking.see('The code that the page shows');
+    asking.type(KEY.ctrlC);
+    expect(await asking.exited).toBe(130);
+    expect([existsSync(desktop.file), existsSync(laptop.file)]).toEqual([false, false]);
+  });
+
+  test('nobody who decides within five minutes: 75', async () => {
+    const { variables } = newDesktop();
+    process.env.BROWSER = variables.BROWSER;
+    try {
+      const late = await refusal(getTokenByBrowser(url, 20));
+      expect(exitCodeOf(late.code)).toBe(75);
+      expect(late.message).toBe(
+        'Nobody has let this machine in within five minutes, so it does not wait any longer; log in again.',
+      );
+    } finally {
+      delete process.env.BROWSER;
+    }
+  });
+});
+
+describe('without a browser here', () => {
+  test('where the browser fails, a terminal is asked for the code', async () => {
+    const terminal = openTerminal(['login', url], newLaptop({ BROWSER: '/nowhere/browser' }).variables);
+    await terminal.see('No browser could be opened.');
+    await terminal.see('The code that the page shows');
+    terminal.type(KEY.ctrlC);
+    expect(await terminal.exited).toBe(130);
+  });
+
+  test('and without a terminal it says what reads a token instead: 2', async () => {
+    const laptops = [newLaptop(), newLaptop({ BROWSER: 'false' }), newLaptop({ DISPLAY: ':0', SSH_TTY: '/dev/pts/1' })];
+    for (const { code, stdout, stderr } of await Promise.all(laptops.map((laptop) => run(laptop, 'login', url)))) {
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain(
+        `There is neither a browser nor a terminal here to log in with; "profilectl login ${url} --with-token" reads a token from stdin`,
+      );
+    }
+  });
+});
+
+describe('login --with-token', () => {
+  const read = (laptop: Laptop, stdin: string, ...words: string[]) =>
+    profilectl(['login', url, '--with-token', ...words], { variables: laptop.variables, stdin });
+
+  test('stores a token of a person or a backend that works, and leaves it alone where another takes its place', async () => {
+    const laptop = newLaptop();
+    const persons = personTokenFor(world.access, ownerToSign(world.access, ADA.id) as Signed);
+    const platforms = tokenFor(world.access);
+    const first = await read(laptop, `${persons}\n`);
+    expect([first.code, first.stdout.split('\n')[0]]).toEqual([
+      0,
+      `Logged in at ${url} as ada (owner), until ${inDays(90)} at the latest.`,
+    ]);
+    const second = await read(laptop, platforms, '--json');
+    expect(JSON.parse(second.stdout)).toEqual({
+      host: url,
+      kind: 'platform',
+      name: 'backend',
+      token: platforms.slice(4, 12),
+      endsAt: null,
+      file: laptop.file,
+    });
+    expect(await statusOf(persons)).toBe(401);
+    const out = await run(laptop, 'logout');
+    expect(out).toMatchObject({ code: 0, stdout: `Logged out at ${url}.\n` });
+    expect(out.stderr).toBe('The token of a backend goes on working: "profilectl tokens remove" on the box ends it.\n');
+    expect(await statusOf(platforms)).toBe(200);
+  });
+
+  test('refuses one that does not work: 4; what is no token, or nothing: 2; each without repeating it', async () => {
+    const laptop = newLaptop();
+    const ended = `plt_00000000_${'x'.repeat(38)}`;
+    const cases: [string, number, string][] = [
+      [ended, 4, `${url} does not accept the token; run "profilectl login ${url}".`],
+      ['hunter2 hunter2', 2, 'Standard input has something that is no token.'],
+      ['hünter2', 2, 'Standard input has something that is no token.'],
+      [' \n', 2, 'Standard input has no token.'],
+    ];
+    const refused = await Promise.all(cases.map(([stdin]) => read(laptop, stdin)));
+    expect(refused).toEqual(cases.map(([, code, sentence]) => ({ code, stdout: '', stderr: `${sentence}\n` })));
+    expect(existsSync(laptop.file)).toBe(false);
+  });
+});
+
+/** The identifiers of Ada's tokens that let somebody in. */
+function aliveTokens(): string[] {
+  const listed = listSignIns(world.access, ownerToSign(world.access, ADA.id) as Signed, 'profilectl');
+  return listed.filter(({ endedAtMs }) => endedAtMs === null).map(({ identifier }) => identifier);
+}
+
+test.skipIf(NO_MOUNT !== null)('a token that can’t be stored, on a full disk, is ended again', async () => {
+  const disk = mountSmallDisk(64 * 1024);
+  const desktop = newDesktop();
+  const full = { ...desktop, variables: { ...desktop.variables, XDG_CONFIG_HOME: disk.folder } };
+  expect((await run(full, 'logout')).code).toBe(4);
+  disk.fill();
+  const before = aliveTokens();
+  const { code, stdout, stderr } = await logIn(full);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(`\nThere is no room left on the disk of ${disk.folder}/profilectl/hosts.json`);
+  expect(aliveTokens()).toEqual(before);
+});
+
+test('a login takes the place of the one before at the same server, whose token is ended', async () => {
+  const desktop = newDesktop();
+  expect((await logIn(desktop)).code).toBe(0);
+  const { token: former } = storedIn(desktop)[url] as { token: string };
+  expect((await logIn(desktop)).code).toBe(0);
+  const { token } = storedIn(desktop)[url] as { token: string };
+  expect([await statusOf(former), await statusOf(token)]).toEqual([401, 200]);
+});
+
+test('PROFILECTL_TOKEN wins over what is stored, and each command about logins says so', async () => {
+  const desktop = newDesktop();
+  const token = tokenFor(world.access, { name: 'nightly' });
+  const both = { ...desktop, variables: { ...desktop.variables, PROFILECTL_TOKEN: token } };
+  const said = await logIn(both);
+  expect(said.stderr).toEndWith('\nWarning: PROFILECTL_TOKEN is set, and is used instead of what is stored.\n');
+  const whoami = await run(both, 'whoami');
+  expect(whoami.stdout).toBe(`nightly (platform), until the token is removed, at ${url}, by PROFILECTL_TOKEN\n`);
+  expect((await run(desktop, 'whoami')).stdout).toStartWith('ada (owner)');
+  const out = await run(both, 'logout');
+  expect(out.stderr).toBe('Warning: PROFILECTL_TOKEN is still set, and is used for requests.\n');
+  expect(await statusOf(token)).toBe(200);
+});
+
+test('a token whose time is over, and one that was ended elsewhere: 4, with what to run', async () => {
+  const desktop = newDesktop();
+  await logIn(desktop);
+  world.clock.advance(31 * DAY_MS);
+  const sentence = `${url} does not accept the token; run "profilectl login ${url}".\n`;
+  expect(await run(desktop, 'whoami')).toEqual({ code: 4, stdout: '', stderr: sentence });
+  expect(JSON.parse((await run(desktop, 'whoami', '--json')).stderr)).toEqual({ error: sentence.trim() });
+  expect((await run(desktop, 'logout')).code).toBe(0);
+});

@@ -1,0 +1,126 @@
+import { expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
+import { registerAt } from '../../support/admins.ts';
+import { cleanEnvironment, fromSource, PROJECT } from '../../support/cli.ts';
+import { fetchPage } from '../../support/pages.ts';
+import { tempFolder, testConfig } from '../../support/world.ts';
+
+/** Starts the demo and waits for its last line. */
+async function startDemo(TMPDIR: string) {
+  const child = Bun.spawn([...fromSource('--no-env-file'), 'demo'], {
+    env: cleanEnvironment({ TMPDIR, DATABASE_PATH: '/nowhere/real.db', PORT: '1', MAIL_URL: 'smtp://127.0.0.1:1' }),
+    cwd: PROJECT,
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  const reader = child.stdout.getReader();
+  const decoder = new TextDecoder();
+  let printed = '';
+  while (!printed.includes('Ctrl-C stops it')) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`the demo ended: ${printed}`);
+    printed += decoder.decode(value, { stream: true });
+  }
+  const curl = printed.split('\n').find((line) => line.trim().startsWith('curl ')) ?? '';
+  return { child, printed, curl };
+}
+
+/** A folder with nothing but an `npx` that runs the Bun of this version without a registry. */
+function npxThatIsBun(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  const script = `#!/bin/sh\n[ "$1 $2" = "-y bun@${Bun.version}" ] || exit 1\nshift 2\nexec '${process.execPath}' "$@"\n`;
+  writeFileSync(join(bin, 'npx'), script, { mode: 0o755 });
+  return `${bin}:/bin:/usr/bin`;
+}
+
+test.skipIf(Bun.which('curl') === null)(
+  'two demos side by side each print a curl line that works as it stands, and leave nothing behind',
+  async () => {
+    const TMPDIR = tempFolder();
+    const demos = [await startDemo(TMPDIR), await startDemo(TMPDIR)];
+    for (const { curl, printed } of demos) {
+      expect(printed).toContain('50 sample profiles');
+      const answer = Bun.spawnSync(['sh', '-c', curl], { env: cleanEnvironment() });
+      expect(JSON.parse(answer.stdout.toString())).toMatchObject({ id: 7, username: 'Ada', banned: false });
+    }
+    const npx = npxThatIsBun(TMPDIR);
+    for (const { curl, printed } of demos) {
+      const [address = ''] = /http:\S+$/.exec(curl) ?? [];
+      const others = [...printed.matchAll(/^ {2}"(http:\S+)"/gm)].map(([, other = '']) => other);
+      expect(others.length).toBeGreaterThan(3);
+      for (const other of others) {
+        const answer = Bun.spawnSync(['sh', '-c', curl.replace(address, `"${other}"`)], { env: cleanEnvironment() });
+        expect(Object.keys(JSON.parse(answer.stdout.toString()))).not.toContain('error');
+      }
+      const hint = printed.split('\n').find((line) => line.endsWith(' keys list')) ?? '';
+      const { stdout } = Bun.spawnSync(['sh', '-c', hint], { env: { PATH: npx }, cwd: TMPDIR });
+      expect(stdout.toString()).toContain('Demo key');
+    }
+    expect(demos[0]?.curl).not.toBe(demos[1]?.curl);
+    demos[0]?.child.kill('SIGTERM');
+    demos[1]?.child.kill('SIGHUP');
+    for (const { child } of demos) expect(await child.exited).toBe(0);
+    expect(readdirSync(TMPDIR)).toEqual(['bin']);
+    expect(existsSync('/nowhere')).toBe(false);
+  },
+);
+
+test('a demo says where to sign in as the owner and as an admin, all of it works, and a platform can send profiles', async () => {
+  const TMPDIR = tempFolder();
+  const { child, printed } = await startDemo(TMPDIR);
+  const lineWith = (text: string) => printed.split('\n').find((line) => line.includes(text)) ?? '';
+  const run = (line: string) =>
+    Bun.spawnSync(['sh', '-c', line], { env: { PATH: npxThatIsBun(TMPDIR) }, cwd: TMPDIR }).stdout.toString();
+  const [, name = '', address = ''] = /username (\S+) and the address (\S+) at/.exec(printed) ?? [];
+  const [url = ''] = /http:\/\/localhost:\d+(?=\/developers\/sign-in$)/m.exec(printed) ?? [];
+
+  const post = (path: string, form: Record<string, string>, cookie = '') =>
+    fetchPage({ url }, path, { method: 'POST', body: new URLSearchParams(form).toString(), headers: { cookie } });
+  const asked = await post('/developers/sign-in', { name, address, next: '' });
+  const code = await until(() => run(lineWith('Z-sign-in.eml')).trim());
+  const entered = await post('/developers/sign-in/code', { code, next: '' }, cookiesOf(asked));
+  expect(entered.status).toBe(303);
+  const page = await fetchPage({ url }, '/developers/keys', { headers: { cookie: cookiesOf(entered) } });
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Demo key')]);
+
+  const [, database = ''] = /--db (\S+) admins confirm/.exec(printed) ?? [];
+  const access = openAccess(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
+  const enrolment = lineWith('/developers/enrol#').trim();
+  expect((await fetch(enrolment)).status).toBe(200);
+  await registerAt(access, enrolment);
+  expect(run(`${lineWith('admins confirm')} --yes`)).toBe('Grace confirmed\n');
+  closeAccess(access);
+  expect((await fetch(`${url}/developers/admin/sign-in`)).status).toBe(200);
+
+  const token = run(lineWith('admins confirm').replace('admins confirm Grace', 'tokens add backend --right profiles'));
+  const sent = await fetch(`${url}/manage/v1/profiles`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token.trim()}`, 'Content-Type': 'application/jsonl' },
+    body: '{"id":7,"username":"Ada"}\n',
+  });
+  expect([sent.status, await sent.json()]).toEqual([200, expect.objectContaining({ imported: 1 })]);
+  child.kill('SIGINT');
+  expect(await child.exited).toBe(0);
+  expect(readdirSync(TMPDIR)).toEqual(['bin']);
+});
+
+/** The cookies that an answer sets, as a browser sends them back. */
+function cookiesOf({ headers }: Response): string {
+  return headers
+    .getSetCookie()
+    .map((value) => value.split(';', 1)[0])
+    .join('; ');
+}
+
+/** Looks again and again until there is something, for at most ten seconds; the mail is sent after the answer. */
+async function until(look: () => string): Promise<string> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const found = look();
+    if (found !== '' || performance.now() > deadline) return found;
+    await Bun.sleep(20);
+  }
+}

@@ -1,0 +1,66 @@
+import { afterAll, expect, test } from 'bun:test';
+import { testCertificate } from '../../support/certificates.ts';
+import { profilectl } from '../../support/cli.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { tempFolder } from '../../support/world.ts';
+
+const database = () => ({ DATABASE_PATH: `${tempFolder()}/profiles.db` });
+
+/** Runs the check with the server's own variables and its real port. */
+function check(port: number, variables: Record<string, string> = {}, words: string[] = []) {
+  return profilectl(['healthcheck', ...words], { variables: { ...variables, PORT: String(port) } });
+}
+
+test('a server that is ready: 0; when it is gone: 1', async () => {
+  const server = await startServerProcess(database());
+  expect(await check(server.port)).toEqual({ code: 0, stdout: `The server on ${server.url} is ready.\n`, stderr: '' });
+  expect(await check(server.port, {}, ['--json'])).toEqual({ code: 0, stdout: '{"status":"ok"}\n', stderr: '' });
+  expect(await server.end()).toBe(0);
+  expect(await check(server.port)).toEqual({ code: 1, stdout: '', stderr: `No server answers on ${server.url}.\n` });
+  const { stderr } = await check(server.port, {}, ['--json']);
+  expect(JSON.parse(stderr)).toEqual({ error: `No server answers on ${server.url}.` });
+});
+
+test('over TLS, whatever host its certificate is for', async () => {
+  const { certFile, keyFile } = testCertificate('elsewhere');
+  const tls = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, PUBLIC_URL: 'https://mail.example.org' };
+  const server = await startServerProcess({ ...database(), ...tls, HOST: '0.0.0.0' });
+  expect(await check(server.port, { ...tls, HOST: '0.0.0.0' })).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('open to other machines behind a proxy: it is let in where 127.0.0.1 is trusted, and says so where it is not', async () => {
+  const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.org' };
+  const trusting = { ...open, TRUSTED_PROXIES: '127.0.0.1,172.16.0.0/12' };
+  expect(await check((await startServerProcess({ ...database(), ...trusting })).port, trusting)).toMatchObject({
+    code: 0,
+  });
+  const strict = { ...open, TRUSTED_PROXIES: '172.16.0.0/12' };
+  expect(await check((await startServerProcess({ ...database(), ...strict })).port, strict)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('add 127.0.0.1 to TRUSTED_PROXIES'),
+  });
+});
+
+test('another status, or a proxy of the environment: the server itself is asked', async () => {
+  const paths: string[] = [];
+  const busy = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) => {
+      paths.push(new URL(url).pathname);
+      return new Response('', { status: 503 });
+    },
+  });
+  afterAll(() => busy.stop(true));
+  const elsewhere = `http://127.0.0.1:${busy.port}`;
+  const notReady = await check(busy.port ?? 0);
+  expect(notReady).toMatchObject({ code: 1, stderr: `The server on ${elsewhere} is not ready: it answers 503.\n` });
+  const server = await startServerProcess(database());
+  expect(await check(server.port, { HTTP_PROXY: elsewhere, http_proxy: elsewhere })).toMatchObject({ code: 0 });
+  expect(paths).toEqual(['/readyz']);
+});
+
+test('PORT 0 can’t be asked: 2', async () => {
+  expect(await check(0)).toMatchObject({ code: 2, stderr: expect.stringContaining('PORT') });
+});

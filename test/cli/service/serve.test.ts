@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { TEST_CA, TEST_CA_FILE, testCertificate } from '../../support/certificates.ts';
+import { profilectl } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { type ServerProcess, startServerProcess } from '../../support/server-process.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// What an operator sees of `profilectl serve` as a process: certificates, signals, and where it refuses to start.
+
+/** A folder with a database's place and a certificate that can be exchanged. */
+function site() {
+  const folder = tempFolder();
+  const certFile = join(folder, 'tls.pem');
+  const keyFile = join(folder, 'tls.key');
+  const put = (name: 'localhost' | 'elsewhere') => {
+    copyFileSync(testCertificate(name).certFile, certFile);
+    copyFileSync(testCertificate(name).keyFile, keyFile);
+  };
+  put('localhost');
+  const variables = { DATABASE_PATH: join(folder, 'p.db'), TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
+  return { put, certFile, keyFile, variables };
+}
+
+/** A TLS connection: whom the certificate names, how to write, and what came back once it is closed. */
+async function open({ port }: ServerProcess) {
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+  const { promise: answer, resolve: closed } = Promise.withResolvers<string>();
+  const socket = connect(
+    { host: '127.0.0.1', port, ca: TEST_CA, servername: 'localhost', checkServerIdentity: () => undefined },
+    resolve,
+  );
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.on('error', reject).on('close', () => closed(text));
+  await ready;
+  const subject = String(socket.getPeerCertificate().subjectaltname);
+  return { subject, write: (bytes: string) => void socket.write(bytes), answer, end: () => void socket.end() };
+}
+
+const NO_TLS = { TLS_CERT_FILE: '', TLS_KEY_FILE: '' };
+
+const HEAD = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n';
+
+describe('SIGHUP', () => {
+  test('new connections get the new certificate; requests begun under the old one are answered', async () => {
+    const { put, variables } = site();
+    const server = await startServerProcess(variables);
+    const [half, silent] = [await open(server), await open(server)];
+    half.write(HEAD);
+    expect(half.subject).toContain('localhost');
+    put('elsewhere');
+    server.signal('SIGHUP');
+    await server.see(/The certificate was read again/);
+    const next = await open(server);
+    expect(next.subject).toBe('DNS:mail.example.org');
+    half.write('\r\n');
+    silent.write(`${HEAD}\r\n`);
+    next.write(`${HEAD}Connection: close\r\n\r\n`);
+    for (const { answer } of [half, silent, next])
+      expect(await answer).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"status":"ok"\}$/);
+    expect(await server.end()).toBe(0);
+  });
+
+  test('a broken certificate: the old one stays, and the log says so without a word of the key', async () => {
+    const { put, certFile, keyFile, variables } = site();
+    const server = await startServerProcess(variables);
+    writeFileSync(certFile, 'no certificate');
+    writeFileSync(keyFile, 'very-private');
+    server.signal('SIGHUP');
+    await server.see(/"level":"error","message":"The certificate could not be read again; the old one stays."/);
+    const still = await open(server);
+    expect(still.subject).toContain('localhost');
+    still.end();
+    put('elsewhere');
+    server.signal('SIGHUP');
+    await server.see(/The certificate was read again/);
+    const mended = await open(server);
+    expect(mended.subject).toBe('DNS:mail.example.org');
+    mended.end();
+    expect(server.printed()).not.toContain('very-private');
+  });
+
+  test('without TLS it changes nothing', async () => {
+    const server = await startServerProcess({ DATABASE_PATH: join(tempFolder(), 'p.db') });
+    server.signal('SIGHUP');
+    expect((await get(server, '/readyz')).status).toBe(200);
+    expect(await server.end()).toBe(0);
+  });
+});
+
+test.skipIf(Bun.which('openssl') === null)('openssl: TLS 1.2 and 1.3 are spoken, 1.1 and 1.0 refused', async () => {
+  const server = await startServerProcess(site().variables);
+  const ask = async (version: string) => {
+    const words = ['openssl', 's_client', '-connect', `127.0.0.1:${server.port}`, '-CAfile', TEST_CA_FILE, version];
+    // OpenSSL itself speaks the old versions only at its lowest level of security.
+    const options = ['-servername', 'localhost', '-cipher', 'ALL:@SECLEVEL=0'];
+    const client = Bun.spawn([...words, ...options], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+    const texts = await Promise.all([new Response(client.stdout).text(), new Response(client.stderr).text()]);
+    return texts.join('');
+  };
+  for (const version of ['-tls1_2', '-tls1_3']) expect(await ask(version)).toContain('Verify return code: 0 (ok)');
+  for (const version of ['-tls1', '-tls1_1']) expect(await ask(version)).toContain('alert protocol version');
+});
+
+describe('an address that other machines reach', () => {
+  const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.org', PORT: '0' };
+
+  test('plain HTTP: it does not start, and names the three ways out', async () => {
+    const refused = await profilectl(['serve'], { variables: { ...site().variables, ...NO_TLS, ...open } });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr.trim().split('\n')).toHaveLength(1);
+    for (const way of ['TLS_CERT_FILE and TLS_KEY_FILE', 'TRUSTED_PROXIES', 'HOST=127.0.0.1']) {
+      expect(refused.stderr).toContain(way);
+    }
+  });
+
+  for (const [way, variables] of [
+    ['a certificate', {}],
+    ['a proxy', { ...NO_TLS, TRUSTED_PROXIES: '10.0.0.0/8' }],
+    ['loopback', { ...NO_TLS, HOST: '127.0.0.1' }],
+  ] as const) {
+    test(`${way}: it starts`, async () => {
+      const server = await startServerProcess({ ...site().variables, ...open, ...variables });
+      expect(await server.end()).toBe(0);
+    });
+  }
+});
+
+test('with PORT=0 the document names the port that the system chose', async () => {
+  const server = await startServerProcess({ PORT: '0', DATABASE_PATH: join(tempFolder(), 'p.db') });
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { servers: { url: string }[] };
+  expect(document.servers.map(({ url }) => url)).toEqual([`${server.url}/api`]);
+  expect(server.port).toBeGreaterThan(0);
+  expect(await server.end()).toBe(0);
+});
+
+describe('DATABASE_MUST_EXIST=on', () => {
+  const serve = (DATABASE_PATH: string) =>
+    profilectl(['serve'], { variables: { DATABASE_PATH, PORT: '0', DATABASE_MUST_EXIST: 'on' } });
+
+  test('a folder without a database, as of a volume that is not mounted, is refused and left as it is', async () => {
+    const folder = tempFolder();
+    for (const path of [join(folder, 'profiles.db'), join(folder, 'none/profiles.db')]) {
+      const refused = await serve(path);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain(`There is no database at ${path}. DATABASE_MUST_EXIST is on`);
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('an empty file is no database', async () => {
+    const path = join(tempFolder(), 'profiles.db');
+    writeFileSync(path, '', { mode: 0o600 });
+    expect(await serve(path)).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no database at') });
+  });
+
+  test('a database that is there is served, and commands that make one still may', async () => {
+    const variables = { DATABASE_PATH: join(tempFolder(), 'p.db'), DATABASE_MUST_EXIST: 'on' };
+    const stdin = '{"id":1,"username":"Ada"}\n';
+    expect(await profilectl(['profiles', 'import', '-'], { variables, stdin })).toMatchObject({ code: 0 });
+    expect(existsSync(variables.DATABASE_PATH)).toBe(true);
+    expect(await (await startServerProcess(variables)).end()).toBe(0);
+  });
+});
+
+test('on a terminal it says in words where it listens, the documentation, the database and what is missing', async () => {
+  const path = join(tempFolder(), 'p.db');
+  const terminal = openTerminal(['serve'], { PORT: '0', DATABASE_PATH: path });
+  await terminal.see('Ctrl-C stops it.');
+  const [, url = ''] = /Profile Lookup is running on (http:\S+)/.exec(terminal.screen()) ?? [];
+  expect(terminal.screen()).toContain(`Documentation  ${url}/docs`);
+  expect(terminal.screen()).toContain(`Database       ${path}`);
+  expect(terminal.screen()).toContain('Warning: MAIL_URL is not set: no key can be approved.');
+  expect((await get({ url }, '/api/key')).status).toBe(401);
+  await terminal.see(/\d\d:\d\d:\d\d GET \/api\/key 401, [\d.]+ ms/);
+  terminal.type(KEY.ctrlC);
+  expect(await terminal.exited).toBe(0);
+  await terminal.see('Stopped.');
+  expect(terminal.screen()).not.toContain('{"');
+});

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../../shared/clock.ts';
+import { isServed, lockForServing } from '../../../shared/db-files/serving.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { userName } from '../../../shared/user.ts';
+import { onBox } from '../../support/actors.ts';
+import { testCertificate } from '../../support/certificates.ts';
+import { profilectl } from '../../support/cli.ts';
+import { importLines } from '../../support/import.ts';
+import { issue, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+import { makeOlderDatabase } from '../../support/upgrade.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What is said where the disk of this machine is nearly full; test/faults/disk.test.ts looks at that. */
+const ABOUT_DISK = /^(Warning: )?The disk of .*\n?/m;
+
+/** A database with these keys, and `profilectl status` on it. */
+function world(ageDays = 0) {
+  const clock = testClock(systemClock.nowMs() - ageDays * DAY_MS);
+  const deps = testDeps({ clock });
+  insertProfile(deps.db);
+  const { databasePath } = deps.config;
+  const base = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+  const status = async (variables: Record<string, string> = {}) => {
+    const { code, stdout, stderr } = await profilectl(['status', '--json'], { variables: { ...base, ...variables } });
+    expect([code, stderr]).toEqual([0, '']);
+    const found = JSON.parse(stdout);
+    return { ...found, warnings: found.warnings.filter((warning: string) => !ABOUT_DISK.test(warning)) };
+  };
+  const text = async (variables: Record<string, string> = {}) =>
+    (await profilectl(['status'], { variables: { ...base, ...variables } })).stdout.replace(ABOUT_DISK, '');
+  return { deps, clock, databasePath, base, status, text };
+}
+
+describe('without a server', () => {
+  test('says so, counts the keys, and warns of what an operator should do', async () => {
+    const { deps, status, text } = world();
+    await request(deps);
+    const { identifier } = await issue(deps, {}, { expiresAtMs: systemClock.nowMs() + 29 * DAY_MS });
+    await issue(deps, {}, { expiresAtMs: systemClock.nowMs() + 31 * DAY_MS });
+    const found = await status({ MAIL_URL: '' });
+    expect(found.server).toMatchObject({ running: false, ready: null });
+    expect(found.keys).toMatchObject({ pending: 1, Active: 2, revoked: 0 });
+    expect(found.queue.pending).toBe(1);
+    expect(found.warnings).toEqual([
+      'MAIL_URL is not set: no key can be approved.',
+      'No backup was ever made; "profilectl db backup <file>" makes one.',
+      `Within 30 days these keys expire: ${identifier}.`,
+    ]);
+    const shown = await text({ MAIL_URL: '' });
+    expect(shown).toMatch(/^Server +not running$/m);
+    expect(shown).toMatch(/^Queue +1 request, the oldest waiting for \d+s$/m);
+    expect(shown.match(/^Warning: /gm)).toHaveLength(3);
+  });
+
+  test('counts the profiles and tells whose variables it has read', async () => {
+    const { deps, base } = world();
+    insertProfile(deps.db, { id: 2, username: 'banned', banned: true });
+    const file = join(deps.folder, 'settings');
+    writeFileSync(file, 'CONTACT=help@example.org\n', { mode: 0o600 });
+    const words = ['status', '--env-file', file];
+    const { stdout } = await profilectl([...words, '--json'], { variables: base });
+    expect(JSON.parse(stdout)).toMatchObject({
+      profiles: { total: 2, banned: 1 },
+      environment: { user: userName(), files: [file] },
+    });
+    const shown = (await profilectl(words, { variables: base })).stdout;
+    expect(shown).toMatch(/^Profiles +2, 1 of them banned$/m);
+    expect(shown).toContain(`as this command reads them, run by ${userName()}: the environment and ${file}\n`);
+  });
+
+  test('lists mails that are not delivered, also one that nobody has tried to send', async () => {
+    const { deps, text } = world();
+    const identifier = await request(deps);
+    rejectKey(deps, { identifier, reason: 'Not yet.', by: onBox('admin') });
+    const shown = await text();
+    expect(shown).toMatch(new RegExp(`^\\S+ +${identifier} +rejection +owner +waiting, not tried yet$`, 'm'));
+    expect(shown).toContain('Warning: 1 mail is not delivered.\n');
+  });
+
+  test('a backup within the week is shown and not warned of; an older one, an old request and loose modes are', async () => {
+    const { deps, status, text, databasePath } = world(8);
+    await request(deps);
+    const file = join(deps.folder, 'backup.db');
+    await profilectl(['db', 'backup', file], { variables: { DATABASE_PATH: databasePath } });
+    const young = await status();
+    expect(young.lastBackup.file).toBe(file);
+    const advice = '"profilectl db check --restore <backup>" tests one.';
+    expect(young.warnings).toEqual([
+      `No backup was ever restored for a test; ${advice}`,
+      'A request has been waiting for a decision for 8 days.',
+    ]);
+    expect(await text()).toMatch(/^Restore test +none$/m);
+    await profilectl(['db', 'check', '--restore', file], { variables: { DATABASE_PATH: databasePath } });
+    expect((await status()).warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
+    expect(await text()).toMatch(/^Restore test +\d+s ago, of .*backup\.db$/m);
+    const at = new Date(systemClock.nowMs() - 7 * DAY_MS).toISOString();
+    writeFileSync(`${databasePath}.last-backup`, JSON.stringify({ at, file }));
+    chmodSync(databasePath, 0o644);
+    const { warnings } = await status();
+    expect(warnings[0]).toContain('mode 644');
+    expect(warnings).toContain('The last backup is 7 days old.');
+    const longAgo = new Date(systemClock.nowMs() - 35 * DAY_MS).toISOString();
+    writeFileSync(`${databasePath}.last-restore-test`, JSON.stringify({ at: longAgo, file }));
+    expect((await status()).warnings).toContain(`A backup was last restored for a test 35 days ago; ${advice}`);
+  });
+
+  test('profiles that show more than MAX_PROFILE_KIB allows are counted', async () => {
+    const { deps, status } = world();
+    insertProfile(deps.db, { id: 900, customize: JSON.stringify({ text: 'x'.repeat(2_000) }) });
+    expect(await status()).toMatchObject({ oversizedProfiles: 0 });
+    const { oversizedProfiles, warnings } = await status({ MAX_PROFILE_KIB: '1' });
+    expect([oversizedProfiles, warnings.join()]).toEqual([
+      1,
+      expect.stringContaining('1 profile shows more than MAX_PROFILE_KIB (1) allows'),
+    ]);
+  });
+
+  test('the last import is shown with who made it, its lines and how many were refused', async () => {
+    const { deps, status, text } = world(1);
+    expect(await status()).toMatchObject({ lastImport: null });
+    expect(await text()).toMatch(/^Last import +none$/m);
+    const at = new Date(deps.clock.nowMs()).toISOString();
+    await importLines(deps, [{ id: 1, username: 'ada' }, 'nonsense', { id: 2, username: 'bob' }]);
+    // One that changes nothing is none.
+    await importLines(deps, [{ id: 3, username: 'ADA' }], { strict: true });
+    const by = 'operator (on the box)';
+    expect(await status()).toMatchObject({ lastImport: { at, by, lines: 3, refused: 1 } });
+    expect(await text()).toMatch(/^Last import +1d ago, by operator \(on the box\): 3 lines, 1 refused$/m);
+  });
+
+  test('what a platform sends is told apart from imports', async () => {
+    const { deps, status, text } = world(1);
+    expect(await status()).toMatchObject({ lastFeed: null });
+    expect(await text()).toMatch(/^Last feed +none$/m);
+    const at = new Date(deps.clock.nowMs()).toISOString();
+    await importLines(deps, [{ id: 1, username: 'ada' }]);
+    await importLines(deps, [{ id: 2, username: 'bob' }, 'nonsense'], { by: { kind: 'platform', name: 'backend' } });
+    expect(await status()).toMatchObject({
+      lastImport: { at, by: 'operator (on the box)', lines: 1, refused: 0 },
+      lastFeed: { at, by: 'platform backend', lines: 2, refused: 1 },
+    });
+    expect(await text()).toMatch(/^Last feed +1d ago, by platform backend: 2 lines, 1 refused$/m);
+  });
+
+  test('a certificate that is there for long is not warned of, one that can’t be read is', async () => {
+    const { deps, status } = world();
+    const { certFile, keyFile } = testCertificate();
+    expect((await status({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })).warnings).toHaveLength(1);
+    const broken = join(deps.folder, 'broken.pem');
+    writeFileSync(broken, 'none');
+    const { warnings } = await status({ TLS_CERT_FILE: broken, TLS_KEY_FILE: keyFile });
+    expect(warnings).toContain(`The certificate in ${broken} can't be read.`);
+  });
+
+  test('a database of an older schema is one that waits for its upgrade', async () => {
+    const path = join(tempFolder(), 'profiles.db');
+    makeOlderDatabase(path, 1);
+    const { code, stdout } = await profilectl(['status', '--db', path]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Version .+, schema 1 \(this version has \d+\)$/m);
+    expect(stdout).toContain('has an older schema');
+  });
+
+  test('a missing database is refused, naming its path', async () => {
+    const { code, stderr } = await profilectl(['status', '--db', '/none/profiles.db']);
+    expect([code, stderr.includes('/none/profiles.db')]).toEqual([1, true]);
+  });
+});
+
+describe('beside a server', () => {
+  test('says where it is, that it is ready and, with the token, how long it is up and how busy', async () => {
+    const { base, status, text } = world();
+    const METRICS_TOKEN = 'a-token';
+    const server = await startServerProcess({ ...base, METRICS_TOKEN });
+    for (let turn = 0; turn < 3; turn++) await fetch(`${server.url}/api/key`);
+    const beside = { PORT: String(server.port) };
+    const without = await status(beside);
+    expect(without.server).toMatchObject({
+      running: true,
+      url: server.url,
+      ready: true,
+      startedAt: null,
+      requests: null,
+    });
+    const found = await status({ ...beside, METRICS_TOKEN });
+    expect(found.server).toMatchObject({ ready: true, requests: 3, requestsPerSecond: 0 });
+    const upMs = systemClock.nowMs() - Date.parse(found.server.startedAt);
+    expect(upMs).toBeGreaterThan(0);
+    expect(await text({ ...beside, METRICS_TOKEN })).toMatch(
+      /^Server +running on http:\S+, ready, up for \d+s, 3 API requests since then, 0\/s now$/m,
+    );
+    expect(await text(beside)).toMatch(/^Variables +as this command .*; the running server may have others$/m);
+    const wrong = await status({ ...beside, METRICS_TOKEN: 'another' });
+    expect(wrong.server).toMatchObject({ ready: true, startedAt: null });
+    expect(wrong.warnings.join()).toContain('/metrics answers 401');
+    const elsewhere = await status({ PORT: '1' });
+    expect(elsewhere.server).toMatchObject({ running: true, ready: null });
+    expect(elsewhere.warnings.join()).toContain("can't be asked");
+    expect(await server.end()).toBe(0);
+    expect((await status(beside)).server.running).toBe(false);
+    // Many commands, some of which watch the server for a second.
+  }, 30_000);
+
+  test('looking whether one runs takes nothing from one that starts', () => {
+    const path = join(tempFolder(), 'profiles.db');
+    expect(isServed(path)).toBe(false);
+    const lock = lockForServing(path);
+    expect([isServed(path), isServed(path)]).toEqual([true, true]);
+    lock.close();
+    expect(isServed(path)).toBe(false);
+    lockForServing(path).close();
+  });
+});

@@ -1,0 +1,173 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { showKey } from '../../../shared/keys/view.ts';
+import { DESCRIPTION, keysListed, mailedSecrets, request } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { KEY, openTerminal } from '../../support/terminal.ts';
+import { testDeps } from '../../support/world.ts';
+
+const deps = testDeps();
+const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+let profile = '';
+let nextId = 1;
+
+beforeEach(() => {
+  profile = `user${nextId}`;
+  insertProfile(deps.db, { id: nextId++ });
+});
+
+describe('an owner at a terminal', () => {
+  test('is asked for what is missing, told as he types what is wrong, and gets a pending key', async () => {
+    const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
+    await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
+    await terminal.answer('Description:', `Too short.${KEY.enter}`);
+    await terminal.answer(
+      '80 to 2000 characters; it has 10.',
+      ' It shows the badges of our members beside their names in the chat of ours.',
+    );
+    await terminal.answer('Description: fine', KEY.enter);
+    await terminal.answer('Permissions', `${KEY.down}${KEY.space}`);
+    await terminal.answer('◉ api.leaderboard', KEY.enter);
+    await terminal.answer('Project URL:', 'ftp://example.org');
+    await terminal.answer('must be an http or https address', `${'\u007f'.repeat(17)}https://example.org/bot`);
+    await terminal.answer('Project URL: fine', KEY.enter);
+    await terminal.answer('Expected usage:', KEY.enter);
+    await terminal.answer('Send this request?', KEY.enter);
+    await terminal.see(/[0-9A-Za-z]{8} pending/);
+    expect(await terminal.exited).toBe(0);
+    expect(await keysListed(deps, { profile })).toMatchObject([
+      {
+        name: 'Bot',
+        description: 'Too short. It shows the badges of our members beside their names in the chat of ours.',
+        requestedPermissions: ['api.lookup', 'api.leaderboard'],
+        projectUrl: 'https://example.org/bot',
+        expectedUsage: null,
+      },
+    ]);
+  });
+
+  test('types a refused answer again without the old one in it, or gets it back with ↑; a long text stays', async () => {
+    const terminal = openTerminal(['keys', 'request'], variables);
+    await terminal.answer('Profile:', `nobody${KEY.enter}`);
+    await terminal.see('nobody: There is no profile with this username or alias. Type it again, or press ↑');
+    terminal.type(`${profile}x${KEY.enter}`);
+    await terminal.answer(`${profile}x: There is no profile`, `${KEY.up}\u007f`);
+    await terminal.answer('Profile: fine', KEY.enter);
+    await terminal.answer('Name of the key:', KEY.enter);
+    await terminal.answer('must have 1 to 255 characters; it has 0.', `Bot${KEY.enter}`);
+    await terminal.answer('Description:', `Too short.${KEY.enter}`);
+    await terminal.answer('it has 10. Correct it; Ctrl-U clears the line.', `${KEY.ctrlU}${DESCRIPTION}${KEY.enter}`);
+    await terminal.answer('Permissions', KEY.enter);
+    await terminal.answer('Project URL:', `example.org${KEY.enter}`);
+    await terminal.answer('example.org: ', `https://example.org${KEY.enter}`);
+    await terminal.answer('Expected usage:', KEY.enter);
+    await terminal.answer('Send this request?', KEY.enter);
+    expect(await terminal.exited).toBe(0);
+    expect(await keysListed(deps, { profile })).toMatchObject([
+      { name: 'Bot', description: DESCRIPTION, projectUrl: 'https://example.org' },
+    ]);
+  });
+
+  for (const [name, key] of [
+    ['Ctrl-C', KEY.ctrlC],
+    ['Ctrl-D', KEY.ctrlD],
+  ] as const) {
+    test(`who presses ${name} leaves nothing behind: 130`, async () => {
+      const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
+      await terminal.answer('Name of the key:', `Bot${key}`);
+      expect(await terminal.exited).toBe(130);
+      expect(terminal.screen()).toContain('nothing was changed');
+      expect(await keysListed(deps, { profile })).toEqual([]);
+    });
+  }
+});
+
+describe('an admin at a terminal', () => {
+  test('sees the request, changes the grant, and nothing happens before the yes', async () => {
+    const identifier = await request(deps, { profile, name: 'Evil \u202e name', permissions: ['api.lookup'] });
+    const terminal = openTerminal(['keys', 'approve', identifier], variables);
+    await terminal.see('Evil  name');
+    await terminal.answer('Permissions', KEY.enter);
+    await terminal.answer('60/1m 5000/1d', ' 1/1m');
+    await terminal.answer('may not have the same window', `${'\u007f'.repeat(5)} 100/1h`);
+    await terminal.answer('Rate limits: fine', KEY.enter);
+    await terminal.answer('Expires:', `30d${KEY.enter}`);
+    await terminal.see(/Permissions +api\.lookup\s+Rate limits +60\/1m, 5000\/1d, 100\/1h/);
+    await terminal.see(new RegExp(`The secret is mailed to +owner${profile.slice(4)}@example\\.org`));
+
+    expect(showKey(deps, identifier).attempt).toBeNull();
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see(`${identifier} Active`);
+    await terminal.see(`The secret was mailed to owner${profile.slice(4)}@example.org.`);
+    expect(await terminal.exited).toBe(0);
+    const [secret = ''] = mailedSecrets(deps, identifier);
+    expect(secret).not.toBe('');
+    expect(terminal.screen()).not.toContain(secret.slice(13));
+  });
+
+  test('who says no changes nothing: 130', async () => {
+    const identifier = await request(deps, { profile });
+    const words = [
+      'keys',
+      'approve',
+      identifier,
+      '--permission',
+      'api.lookup',
+      '--rate-limit',
+      '1/1s',
+      '--expires',
+      '1d',
+    ];
+    const terminal = openTerminal(words, variables);
+    await terminal.answer(/Approve key \w{8}\?/, KEY.enter);
+    expect(await terminal.exited).toBe(130);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
+  });
+
+  test('who gives --yes is asked nothing', async () => {
+    const identifier = await request(deps, { profile });
+    const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.screen().trim()).toBe(`${identifier} Active`);
+  });
+});
+
+test('keys check hides what is typed', async () => {
+  const terminal = openTerminal(['keys', 'check'], variables);
+  await terminal.answer('Secret', `plk_k7Qm2XaB_hunter2${KEY.enter}`);
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).not.toContain('hunter2');
+});
+
+test('keys check never shows what is typed, not even on request, and refuses where it could not hide it', async () => {
+  const terminal = openTerminal(['keys', 'check'], variables);
+  await terminal.answer('Secret', 'plk_k7Qm2XaB_hunter3\u0014');
+  terminal.type(KEY.enter);
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).not.toContain('hunter3');
+});
+
+test('an owner whose profile can not request is told before anything else is asked', async () => {
+  const banned = insertProfile(deps.db, { id: 4000 + nextId, banned: true });
+  const terminal = openTerminal(['keys', 'request', '--profile', `user${banned}`], variables);
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).toContain('banned');
+  expect(terminal.screen()).not.toContain('Name of the key');
+});
+
+test('an admin whose mail server can’t be reached is told before anything is asked', async () => {
+  const identifier = await request(deps, { profile });
+  const unreachable = { ...variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
+  const terminal = openTerminal(['keys', 'approve', identifier], unreachable);
+  expect(await terminal.exited).toBe(75);
+  expect(terminal.screen()).toContain('No secret can be mailed now.');
+  expect(terminal.screen()).not.toContain('Permissions:');
+});
+
+test('an admin without MAIL_URL is told before anything is asked', async () => {
+  const identifier = await request(deps, { profile });
+  const terminal = openTerminal(['keys', 'approve', identifier], { DATABASE_PATH: deps.config.databasePath });
+  expect(await terminal.exited).toBe(1);
+  expect(terminal.screen()).toContain('MAIL_URL is not set');
+  expect(terminal.screen()).not.toContain('Permissions:');
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { importLines, jsonLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { openTerminal } from '../../support/terminal.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+// What others wrote, and names of files, come to a terminal without anything that it would obey or be misled by.
+
+const HOSTILE = 'a\u009b31m\u007f\u202eb\u2066\u200f\u061c\u0085';
+const OBEYED = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
+
+/** A profile and an Active key whose texts hold such characters; bidirectional ones only where control ones are refused. */
+async function world() {
+  const deps = testDeps();
+  const profile = {
+    id: 7,
+    username: 'ada',
+    email: 'ada@example.org',
+    displayName: HOSTILE,
+    customize: { [HOSTILE]: HOSTILE },
+    links: [{ id: 'l', name: HOSTILE, link: 'https://x', title: HOSTILE }],
+  };
+  await importLines(deps, [profile]);
+  const { identifier } = await issue(deps, { profile: 'ada', name: 'x\u202ey' });
+  return { profile, identifier, variables: { DATABASE_PATH: deps.config.databasePath, MAIL_URL: 'file:/none' } };
+}
+
+describe('JSON', () => {
+  test('of profiles and keys has the same values, with such characters escaped', async () => {
+    const { profile, identifier, variables } = await world();
+    for (const [words, value] of [
+      [['profiles', 'export'], profile],
+      [['profiles', 'show', 'ada', '--json'], profile],
+      [['profiles', 'set', 'ada', 'viewsCount=1', '--json'], profile],
+      [['keys', 'list', '--json'], { keys: [{ identifier, name: 'x\u202ey' }] }],
+      [['keys', 'show', identifier, '--json'], { identifier, name: 'x\u202ey' }],
+    ] as const) {
+      const { code, stdout } = await profilectl(words, { variables });
+      expect([words, code, OBEYED.test(stdout)]).toEqual([words, 0, false]);
+      expect(JSON.parse(stdout)).toMatchObject(value);
+    }
+    const { stdout: exported } = await profilectl(['profiles', 'export'], { variables });
+    const again = { DATABASE_PATH: join(tempFolder(), 'again.db') };
+    expect((await profilectl(['profiles', 'import', '-'], { variables: again, stdin: exported })).code).toBe(0);
+    expect((await profilectl(['profiles', 'export'], { variables: again })).stdout).toBe(exported);
+  });
+
+  test('on a real terminal is the same', async () => {
+    const { profile, variables } = await world();
+    const terminal = openTerminal(['profiles', 'export'], variables);
+    expect(await terminal.exited).toBe(0);
+    await terminal.see('"links"');
+    expect(terminal.raw().replaceAll('\r\n', '')).not.toMatch(OBEYED);
+    expect(JSON.parse(terminal.raw().replaceAll('\r\n', ''))).toMatchObject(profile);
+  });
+});
+
+test('a sentence that names a file or an argument leaves them out, and is one line', async () => {
+  const { variables } = await world();
+  const hostile = `\u001b]0;title\u0007\u202e\u009b1m\nWarning: no`;
+  const path = join(tempFolder(), hostile);
+  for (const words of [
+    ['keys', 'list', '--db', path],
+    ['profiles', 'import', path],
+    ['profiles', 'show', hostile],
+    ['db', 'backup', join(path, 'in')],
+    ['keys', 'show', hostile],
+    ['config', 'check', '--env-file', path],
+    [`--${hostile}`],
+    [hostile],
+  ]) {
+    const { code, stdout, stderr } = await profilectl(words, { variables });
+    expect([words, code > 0, stdout, stderr]).toEqual([words, true, '', expect.not.stringMatching(OBEYED)]);
+    expect(stderr.trimEnd().split('\n').length).toBe(1);
+    const json = await profilectl([...words, '--json'], { variables });
+    expect([words, json.stderr]).toEqual([words, expect.not.stringMatching(OBEYED)]);
+  }
+  const backup = await profilectl(['db', 'backup', join(tempFolder(), '\u001b[31m\u202e.db')], { variables });
+  expect(backup.code).toBe(0);
+  expect(backup.stdout).not.toMatch(OBEYED);
+});
+
+test('a command whose output nobody reads has its own exit code', async () => {
+  const { variables } = await world();
+  const bad = jsonLines({ id: 9, username: 'grace' }, 'no json');
+  for (const [words, stdin, code] of [
+    [['profiles', 'import', '-'], bad, 3],
+    [['profiles', 'import', '-', '--json'], bad, 3],
+    [['config', 'check'], '', 2],
+    [['keys', 'check'], 'plk_nothing\n', 1],
+    [['profiles', 'show', 'nobody'], '', 1],
+    [['profiles', 'export'], '', 0],
+    [['keys', 'list'], '', 0],
+  ] as const) {
+    // `true` has ended long before anything is written.
+    const child = Bun.spawn(['bash', '-c', '"$@" | true; echo $PIPESTATUS', 'bash', ...profilectlWords(words)], {
+      env: cleanEnvironment({ ...variables, ...(words[0] === 'config' && { PORT: 'x' }) }),
+      stdin: new Blob([stdin]),
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    const printed = (await new Response(child.stdout).text()).trim();
+    expect([words, printed]).toEqual([words, String(code)]);
+  }
+});

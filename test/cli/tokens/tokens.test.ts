@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { listDecided } from '../../../shared/admins/audit-log.ts';
+import { ERASE_LIMIT, readPlatformToken } from '../../../shared/backends/backend-tokens.ts';
+import { noteTokenUse } from '../../../shared/backends/token-uses.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
+import { readTokenText } from '../../../shared/sign-ins/token-text.ts';
+import { CLIENT, testAccess, ticketFor } from '../../support/access.ts';
+import { profilectl } from '../../support/cli.ts';
+import { insertProfile } from '../../support/profiles.ts';
+
+function world() {
+  const access = testAccess();
+  const variables = { DATABASE_PATH: access.config.databasePath };
+  return { access, run: (...words: string[]) => profilectl(words, { variables }) };
+}
+
+const TOKEN = /^plp_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
+
+/** All bytes of the two databases and their write-ahead logs. */
+function bytesOf({ config: { databasePath } }: Access): string {
+  const paths = ['', '-wal', '.sessions', '.sessions-wal'].map((suffix) => databasePath + suffix);
+  return paths.map((path) => readFileSync(path, 'latin1')).join('');
+}
+
+describe('profilectl tokens', () => {
+  test('adds a token: alone on stdout, its power said on stderr, stored only as SHA-256, and logged', async () => {
+    const { access, run } = world();
+    const added = await run('tokens', 'add', 'Backend', '--right', 'profiles', '--right', 'sign-ins');
+    expect(added.code).toBe(0);
+    expect(added.stdout).toMatch(/^\S+\n$/);
+    const token = added.stdout.trim();
+    expect(token).toMatch(TOKEN);
+    expect(added.stderr).toContain('whoever may set a profile’s address may become its owner');
+    expect(added.stderr).toContain('erase 1000 profiles a day');
+    expect(added.stderr).toContain('can sign in as the owner of any profile');
+    expect(added.stderr).not.toContain('plp_');
+    const identifier = readTokenText(token)?.identifier as string;
+    expect(readPlatformToken(access.db, token)).toEqual({
+      identifier,
+      name: 'Backend',
+      rights: ['profiles', 'sign-ins'],
+      eraseLimit: ERASE_LIMIT.default,
+      isWithoutAddress: false,
+    });
+    expect(bytesOf(access)).not.toContain(token.slice(13));
+    expect(listDecided(access.db, 1)).toMatchObject([
+      { event: 'added', kind: 'platform', name: 'Backend', detail: { token: identifier } },
+    ]);
+  });
+
+  test('a token that is mistyped in any place, cut short or of another kind is none', async () => {
+    const { access, run } = world();
+    const token = (await run('tokens', 'add', 'backend', '--right', 'profiles')).stdout.trim();
+    for (let place = 0; place < token.length; place++) {
+      const other = token[place] === '0' ? '1' : '0';
+      const mistyped = token.slice(0, place) + other + token.slice(place + 1);
+      expect([place, readPlatformToken(access.db, mistyped)]).toEqual([place, null]);
+    }
+    for (const other of [token.slice(0, -1), `${token}0`, token.replace('plp_', 'plk_'), '', ` ${token}`]) {
+      expect(readPlatformToken(access.db, other)).toBeNull();
+    }
+  });
+
+  test('says what a token without addresses can’t do, takes a limit of erasures, and refuses what makes no sense', async () => {
+    const { run } = world();
+    const words = ['--right', 'profiles', '--without-address', '--erase-limit', '5', '--json'];
+    const added = await run('tokens', 'add', 'backend', ...words);
+    expect(JSON.parse(added.stdout)).toEqual({
+      token: expect.stringMatching(TOKEN),
+      identifier: expect.stringMatching(/^[0-9A-Za-z]{8}$/),
+      name: 'backend',
+      rights: ['profiles'],
+      withoutAddress: true,
+      eraseLimit: 5,
+      addedAt: expect.any(String),
+      lastUsedAt: null,
+    });
+    expect(added.stderr).toContain('but not their addresses');
+    expect(added.stderr).not.toContain('sign in as the owner');
+    const refused = [
+      ['tokens', 'add', 'backend'],
+      ['tokens', 'add', 'backend', '--right', 'keys'],
+      ['tokens', 'add', '', '--right', 'profiles'],
+      ['tokens', 'add', 'backend', '--right', 'profiles', '--erase-limit', '-1'],
+      ['tokens', 'add', 'backend', '--right', 'profiles', '--erase-limit', 'many'],
+    ];
+    for (const line of refused) expect([line, (await run(...line)).code]).toEqual([line, 2]);
+  });
+
+  test('two at a time are under one name, for rotation; the older one is removed by what the list shows of it', async () => {
+    const { access, run } = world();
+    const add = async (name: string) => (await run('tokens', 'add', name, '--right', 'profiles')).stdout.trim();
+    const [first, second] = [await add('Backend'), await add('backend')];
+    const [older, newer] = [first, second].map((token) => readTokenText(token)?.identifier as string);
+    const third = await run('tokens', 'add', 'BACKEND', '--right', 'sign-ins');
+    expect(third).toMatchObject({ code: 1, stdout: '' });
+    expect(third.stderr).toContain('has two tokens already');
+    noteTokenUse(access.sessions, access.clock, newer as string);
+    const { tokens } = JSON.parse((await run('tokens', 'list', '--json')).stdout);
+    const uses = tokens.map((one: { identifier: string; lastUsedAt: unknown }) => [one.identifier, one.lastUsedAt]);
+    expect(new Map(uses)).toEqual(
+      new Map([
+        [older, null],
+        [newer, expect.stringMatching(/^20/)],
+      ]),
+    );
+    expect((await run('tokens', 'list')).stdout).toMatch(
+      new RegExp(`^Token .*\\n(.*\\n)?${older} +Backend +profiles `),
+    );
+    const unclear = await run('tokens', 'remove', 'backend', '--yes');
+    expect(unclear).toMatchObject({ code: 1, stderr: expect.stringContaining(`${older}`) });
+    expect((await run('tokens', 'remove', older as string)).code).toBe(2);
+    const candidates = (await run('completion', '--candidates', '--', 'tokens', 'remove', '')).stdout;
+    expect(candidates.split('\n').sort()).toEqual(['', `${older}\tBackend`, `${newer}\tbackend`].sort());
+    insertProfile(access.db, { id: 7 });
+    enterHandOver(access, ticketFor(access, 7, older), null, CLIENT);
+    expect(await run('tokens', 'remove', older as string, '--yes')).toEqual({
+      code: 0,
+      stdout: `${older} of Backend removed\n`,
+      stderr: 'Also ended: 1 session and 0 logins of profilectl that it had opened.\n',
+    });
+    expect(readPlatformToken(access.db, first)).toBeNull();
+    expect(readPlatformToken(access.db, second)).not.toBeNull();
+    expect(JSON.parse((await run('tokens', 'remove', 'backend', '--yes', '--json')).stdout)).toEqual({
+      ...{ identifier: newer, name: 'backend', removed: true, endedSessions: 0, endedLogins: 0 },
+    });
+    expect(await run('tokens', 'remove', 'backend', '--yes')).toMatchObject({ code: 1 });
+    expect((await run('tokens', 'list')).stdout).toBe('No tokens.\n');
+  });
+
+  test('a restore names tokens that were removed since the backup, and puts them in only when told to', async () => {
+    const { access, run } = world();
+    const [kept, removed] = [
+      (await run('tokens', 'add', 'kept', '--right', 'profiles')).stdout.trim(),
+      (await run('tokens', 'add', 'removed', '--right', 'sign-ins')).stdout.trim(),
+    ];
+    const file = join(access.folder, 'backup.sqlite');
+    expect((await run('db', 'backup', file)).code).toBe(0);
+    expect((await run('tokens', 'remove', 'removed', '--yes')).code).toBe(0);
+    const identifier = readTokenText(removed)?.identifier;
+    access.db.$client.close();
+    const out = await run('db', 'restore', file, '--yes', '--json');
+    expect(out.stderr).toContain(`token ${identifier} of platform removed`);
+    const tokens = [{ name: 'removed', identifier }];
+    expect(JSON.parse(out.stdout).people).toEqual({ admins: [], passkeys: [], tokens, isPutIn: false });
+    const names = async () =>
+      JSON.parse((await run('tokens', 'list', '--json')).stdout).tokens.map(({ name }: { name: string }) => name);
+    expect(await names()).toEqual(['kept']);
+    expect((await run('db', 'restore', file, '--yes', '--with-people')).stderr).toContain('Put in from the backup');
+    expect(await names()).toEqual(['kept', 'removed']);
+    expect(kept).toMatch(TOKEN);
+  });
+});
