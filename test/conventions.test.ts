@@ -173,7 +173,8 @@ const SERVER_ROOMS: Record<string, string[]> = {
   observability: [],
   http: ['observability'],
   api: ['http', 'observability'],
-  docs: ['html.ts', 'api', 'http', 'observability'],
+  frame: ['html.ts', 'http', 'observability'],
+  docs: ['frame', 'html.ts', 'api', 'http', 'observability'],
 };
 
 test('each room of the serving application imports only itself and rooms below it, types too', () => {

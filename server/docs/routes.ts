@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 import { etagOf } from '../../shared/etag.ts';
+import type { FramedPage } from '../frame/frame.ts';
 import type { KeptAnswer } from '../http/answers.ts';
 import { reading, transport } from '../http/every-request.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
-import type { Page } from './page/page.ts';
 import { TRY_PATHS } from './try/paths.ts';
 
 /** Caches may keep these answers for five minutes; so soon does everybody see the document of an updated server. */
@@ -53,14 +53,10 @@ async function docsMarkdown(serving: Serving): Promise<Made> {
   return { body: toMarkdown(html), headers: { 'Content-Type': 'text/markdown; charset=utf-8' } };
 }
 
-async function pageOf({ deps: { config } }: Serving): Promise<Page> {
+async function pageOf({ deps: { config } }: Serving): Promise<FramedPage> {
   const { docsPage } = await import('./page/page.ts');
   const { servedDocument } = await import('./served.ts');
-  return docsPage(servedDocument(config.publicUrl, config.contact), {
-    document: publicPath(config, '/openapi.json'),
-    markdown: publicPath(config, '/docs.md'),
-    tryIt: config.publicUrl + TRY_PATHS.page,
-  });
+  return docsPage(config, servedDocument(config.publicUrl, config.contact));
 }
 
 /** `/docs/try`: a page for sending requests with a key of one's own. */
@@ -81,7 +77,7 @@ async function tryStyle(): Promise<Made> {
   return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
 }
 
-function pageAnswer({ html, contentSecurityPolicy }: Page): Made {
+function pageAnswer({ html, contentSecurityPolicy }: FramedPage): Made {
   return {
     body: html,
     headers: {

@@ -93,10 +93,9 @@ export function readOwnerById(tx: Db | Tx, id: number): Owner {
   return owner;
 }
 
-/** The profile that a key belongs to, or null once it is erased. */
-export function readOwner(db: Db | Tx, key: ApiKey): Owner | null {
-  if (key.profileId === null) return null;
-  return ownerById(db).get({ id: key.profileId }) ?? null;
+/** The profile that a key or a person belongs to, or null once it is erased. */
+export function readOwner(db: Db | Tx, { profileId }: Pick<ApiKey, 'profileId'>): Owner | null {
+  return profileId === null ? null : (ownerById(db).get({ id: profileId }) ?? null);
 }
 
 /** Throws `refused` where the profile is banned. */

@@ -23,7 +23,7 @@ export async function expectUsable(page: Page): Promise<void> {
 async function look(page: Page, width: number, colorScheme: 'light' | 'dark', rules: object): Promise<void> {
   await page.setViewportSize({ width, height: 844 });
   await page.emulateMedia({ colorScheme });
-  for (const summary of await page.locator('details:not([open]) > summary').all()) await summary.click();
+  await page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true");
   const { violations } = (await page.evaluate(
     `axe.run(document, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
   )) as AxeResults;

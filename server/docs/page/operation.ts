@@ -14,7 +14,7 @@ export function operationSection(document: OpenApi, path: string, operation: Ope
   const needs = permission ?? { apiKey: 'any key', metricsToken: 'METRICS_TOKEN' }[scheme ?? ''] ?? 'no key';
   return html`<article class="operation" id="${operationId}">
 <h3><a class="anchor" href="#${operationId}">${summary}</a></h3>
-<p class="request"><span class="method">GET</span> <code>${raw(breakable(path))}</code> <span class="needs">${needs}</span></p>
+<p class="request"><span class="pill method">GET</span> <code>${raw(breakable(path))}</code> <span class="pill needs">${needs}</span></p>
 <p>${inlineMarkdown(description)}</p>
 ${parameterTable(parameters.map((parameter) => resolved(document, parameter)))}
 ${exampleBlocks(document, path, operation)}

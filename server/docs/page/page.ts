@@ -1,15 +1,15 @@
-import { type Html, html, raw, slug } from '../../html.ts';
+import type { Config } from '../../../shared/config/config.ts';
+import { type BarLink, barItems, barMenu, type FramedPage, framePage, topBar } from '../../frame/frame.ts';
+import { type Html, html, slug } from '../../html.ts';
 import { readOperations, resolved } from '../openapi/read.ts';
 import type { Example, Header, OpenApi } from '../openapi/types.ts';
+import { TRY_PATHS } from '../try/paths.ts';
 import { firstRequest } from './examples.ts';
 import { inlineMarkdown, readMarkdown } from './markdown.ts';
 import { operationSection } from './operation.ts';
 import script from './page.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 import { schemaTable, typeText } from './schema.ts';
-
-/** The page, and the Content-Security-Policy that allows only the page's own style and script. */
-export type Page = { html: string; contentSecurityPolicy: string };
 
 /** What the page adds to sections of the guide, by the anchors of the sections. */
 const AFTER: Record<string, (document: OpenApi) => Html> = {
@@ -21,11 +21,8 @@ const AFTER: Record<string, (document: OpenApi) => Html> = {
 /** An entry of the table of contents. */
 type Entry = { id: string; text: string; children?: Entry[] };
 
-/** Where the page leads: the paths of the document itself and of this page as Markdown, and the address of `/docs/try`. */
-type Links = { document: string; markdown: string; tryIt: string };
-
 /** Shows an OpenAPI document as one page for people. But for its links, everything on the page is taken from the document. */
-export function docsPage(document: OpenApi, links: Links): Page {
+export function docsPage(config: Config, document: OpenApi): FramedPage {
   const { info, servers, components } = document;
   const [intro, ...guide] = readMarkdown(info.description);
   const groups = document.tags.map(({ name, description }) => {
@@ -43,8 +40,7 @@ export function docsPage(document: OpenApi, links: Links): Page {
     { id: 'schemas', text: 'Schemas' },
   ];
   const body = html`<a class="skip" href="#content">Skip to the content</a>
-<header class="top"><p class="brand"><a href="#top">${info.title}</a> <span class="version">${info.version}</span></p>
-<span class="links"><a href="${links.tryIt}">Try it</a> <a class="download" href="${links.markdown}">Markdown</a> <a class="download" href="${links.document}">openapi.json</a></span></header>
+${bar(config)}
 <div class="columns">
 <nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
 <main id="content" tabindex="-1">
@@ -69,36 +65,24 @@ ${section(
 )}
 </main>
 </div>`;
-  return {
-    html: `<!doctype html>\n${shell(info.title, info.summary, body).html}\n`,
-    contentSecurityPolicy: `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  };
+  return framePage({ title: `${info.title} API`, description: info.summary, style, scripts: [script], body });
 }
 
-// Without an icon a browser asks for /favicon.ico, which does not exist.
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Ccircle cx='16' cy='12.5' r='5' fill='white'/%3E%3Cpath d='M6.5 26a9.5 9.5 0 0 1 19 0z' fill='white'/%3E%3C/svg%3E";
-
-function shell(title: string, summary: string, body: Html): Html {
-  return html`<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="description" content="${summary}">
-<title>${title} API</title>
-<link rel="icon" href="${raw(ICON)}">
-<style>${raw(style)}</style>
-</head>
-<body id="top">
-${body}
-<script>${raw(script)}</script>
-</body>
-</html>`;
-}
-
-function hashOf(text: string): string {
-  return `'sha256-${Bun.SHA256.hash(text, 'base64')}'`;
+/** The bar at the top: the way to one's keys, where there are such pages, and this page in its other forms. */
+function bar(config: Config): Html {
+  const keys: readonly BarLink[] = config.developerPlatform ? [['/developers/keys', 'API keys']] : [];
+  // Its policy lets it work at the public address only.
+  const tryIt: BarLink = [config.publicUrl + TRY_PATHS.page, 'Try it'];
+  const formats: readonly BarLink[] = [
+    ['/docs.md', 'Markdown'],
+    ['/openapi.json', 'openapi.json'],
+  ];
+  return topBar(
+    config,
+    [...keys, ['/docs', 'Docs'], tryIt],
+    '/docs',
+    barMenu(html`Formats`, barItems(config, formats)),
+  );
 }
 
 function section(id: string, heading: string, body: Html): Html {

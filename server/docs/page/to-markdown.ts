@@ -52,7 +52,7 @@ function textOf(text: string, open: readonly Open[]): string {
 /** The Markdown of an element, which ends each block with an empty line. */
 function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], caption: string): string {
   if (kind === 'language' || tag === 'figcaption') return '';
-  if (kind === 'needs' || tag === 'small') return `(${text})`;
+  if (kind === 'pill needs' || tag === 'small') return `(${text})`;
   if (/^h\d$/.test(tag)) return `${'#'.repeat(Number(tag[1]))} ${text}\n\n`;
   switch (tag) {
     case 'p':

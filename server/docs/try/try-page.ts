@@ -3,8 +3,8 @@ import { Elysia } from 'elysia';
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import type { Config } from '../../../shared/config/config.ts';
+import type { FramedPage } from '../../frame/frame.ts';
 import { publicPath } from '../../http/public-path.ts';
-import type { Page } from '../page/page.ts';
 import { TRY_PATHS } from './paths.ts';
 import ours from './swagger-ui.browser.js' with { type: 'text' };
 
@@ -15,7 +15,7 @@ import ours from './swagger-ui.browser.js' with { type: 'text' };
  * portal's cookies belong to: none of it can reach `/developers` or `/manage` by a request, a frame or a new window. All
  * addresses in the policy are those of `PUBLIC_URL`, so the page works at that address only.
  */
-export async function tryPage(config: Config): Promise<Page> {
+export async function tryPage(config: Config): Promise<FramedPage> {
   const plugin = openapi({
     path: '/page',
     // The page's own address is /docs/try.

@@ -1,4 +1,4 @@
-import type { KeyState, Permission } from '../../../shared/db/key-columns.ts';
+import type { Permission } from '../../../shared/db/key-columns.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
 import { type Html, html } from '../../html.ts';
@@ -13,12 +13,10 @@ export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
   'api.leaderboard': 'read the leaderboard',
 };
 
-const STATE_CLASSES: Partial<Record<KeyState, string>> = { pending: 'waiting', Active: 'good', suspended: 'paused' };
-
-/** The state of a key, as a word that stands out; a second one where it is refused although it is Active. */
+/** The state of a key, as a word with the colour of that state; a second one where it is refused although it is Active. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
-  const tag = html`<span class="state ${STATE_CLASSES[state] ?? 'over'}">${state}</span>`;
-  return refusedFor === null ? tag : html`${tag} <span class="state over">${REFUSED_WORDS[refusedFor]}</span>`;
+  const tag = html`<span class="state ${state}">${state}</span>`;
+  return refusedFor === null ? tag : html`${tag} <span class="state refused">${REFUSED_WORDS[refusedFor]}</span>`;
 }
 
 const REFUSED_WORDS: Record<NonNullable<KeyView['refusedFor']>, string> = { ban: 'refused: profile banned' };

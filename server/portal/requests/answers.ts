@@ -1,8 +1,9 @@
 import { refusalOf } from '../../../shared/errors.ts';
+import { EMPTY_POLICY } from '../../frame/frame.ts';
 import { ROUTE_HEADER } from '../../http/forwarded.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { runInBackground } from '../background.ts';
-import { EMPTY_POLICY, layPage, type Visitor } from '../html/layout.ts';
+import { layPage, type Visitor } from '../html/layout.ts';
 import { removeCookie, setCookie } from './cookies.ts';
 import { flashText } from './flash.ts';
 import type { PageState } from './request-checks.ts';
@@ -29,7 +30,7 @@ export function answerOutcome(at: PageState, outcome: Outcome | Response): Respo
 
 function show(at: PageState, page: Page): Response {
   const { config } = at;
-  const { text, contentSecurityPolicy } = layPage(config, visitorOf(at), page);
+  const { html: text, contentSecurityPolicy } = layPage(config, visitorOf(at), page);
   const headers = pageHeaders(contentSecurityPolicy);
   if (at.flash !== null) headers.push(['Set-Cookie', removeCookie(config, 'flash')]);
   if (page.refusal === undefined) return new Response(text, { headers });
@@ -45,11 +46,15 @@ function redirect({ config }: PageState, { seeOther, flash }: Extract<Outcome, {
 }
 
 /** Who sees the answer, as far as its head shows. */
-export function visitorOf({ path, session, flash }: Pick<PageState, 'path' | 'session' | 'flash'>): Visitor {
-  const person = session?.person ?? null;
+export function visitorOf({
+  path,
+  session,
+  name,
+  flash,
+}: Pick<PageState, 'path' | 'session' | 'name' | 'flash'>): Visitor {
   return {
-    kind: person?.kind ?? null,
-    ...(person?.kind === 'admin' && { name: person.name }),
+    kind: session?.person.kind ?? null,
+    name,
     flash: flashText(flash),
     path,
   };

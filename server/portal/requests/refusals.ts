@@ -40,7 +40,7 @@ export function refuseVisit(config: Config, report: Pages['report'], error: unkn
     report('error', 'A request failed.', error, at?.requestId ?? '');
   }
   const { template, visitor, again, signsOut } = at === undefined ? NOTHING_KNOWN : shownOfState(at);
-  const { text, contentSecurityPolicy } = layPage(config, visitor, {
+  const { html: text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
     body: html`<h1>${titleOf(status)}</h1><p>${body.error}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,

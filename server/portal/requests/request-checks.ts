@@ -1,7 +1,8 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { onceUnlocked, whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
-import type { Session } from '../../../shared/sign-ins/row.ts';
+import { readOwner } from '../../../shared/keys/record.ts';
+import type { Session, SignedInPerson } from '../../../shared/sign-ins/row.ts';
 import { noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { ARRIVED_HEADERS, FORM, readText, targetOf } from '../../http/forwarded.ts';
 import { runInBackground } from '../background.ts';
@@ -34,6 +35,8 @@ export type PageState = {
   /** What pages need, once the files were opened; `unopenable` where they can't be. */
   pages: Pages | 'unopenable' | null;
   session: Session | null;
+  /** The username of the owner or the name of the admin who is signed in; empty where nobody is. */
+  name: string;
   flash: string | null;
   /** Once it was let in. */
   visit: Visit | null;
@@ -64,6 +67,7 @@ export function openState(
     form: null,
     pages: null,
     session: null,
+    name: '',
     flash: null,
     visit: null,
   };
@@ -94,6 +98,7 @@ export function admitVisitor(at: PageState, open: (request: Request) => Pages): 
   at.session = signInFault(config, isForwardedUnasked) === null ? sessionOf(pages, cookie) : null;
   at.flash = readCookie(config, cookie, 'flash');
   const person = at.session?.person ?? null;
+  at.name = nameOf(pages, person);
   if (route.who !== 'anyone' && person === null) {
     if (request.method === 'POST') throw new AppError('signed_out');
     const signIn = route.who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
@@ -106,6 +111,10 @@ export function admitVisitor(at: PageState, open: (request: Request) => Pages): 
   const client = { address: address as string, agent: agent as string };
   const sent = { cookie, isForwardedUnasked, client, params, query, form: form ?? new Map() };
   at.visit = { pages, access, ...sent, session: at.session, person };
+}
+
+function nameOf({ access }: Pages, person: SignedInPerson | null): string {
+  return person?.kind === 'owner' ? (readOwner(access.db, person)?.username ?? '') : (person?.name ?? '');
 }
 
 /**

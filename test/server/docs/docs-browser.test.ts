@@ -22,8 +22,12 @@ describe('the page as it is sent', () => {
     const text = await answer.text();
     expect(text.match(/<(script|style)\b/g)).toEqual(['<style', '<script']);
     expect(text).not.toMatch(/\ssrc=|@import|url\(|<link(?! rel="icon" href="data:)|\sstyle=|\son\w+=/);
-    const tryIt = `href="${server.deps.config.publicUrl}/docs/try"`;
-    expect(text.match(/href="(?!#|data:|\/openapi\.json|\/docs\.md)[^"]*"/g)).toEqual([tryIt]);
+    const links = ['/developers', '/developers/keys', '/docs', `${server.deps.config.publicUrl}/docs/try`];
+    expect([...text.matchAll(/href="(?!#|data:|\/openapi\.json|\/docs\.md)([^"]*)"/g)].map(([, to]) => to)).toEqual(
+      links,
+    );
+    const alone = await startTestServer({ variables: { DEVELOPER_PLATFORM: 'off' } });
+    expect(await (await get(alone, '/docs')).text()).not.toContain('href="/developers');
   });
 
   test('names whom to ask, where CONTACT says so: an address or a page, as in the document', async () => {

@@ -39,7 +39,7 @@ describe('/docs.md', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/markdown; charset=utf-8']);
     expect(markdown.match(/\]\([^)]*\)/g)).toEqual(['](mailto:help@example.org)']);
     expect(markdown.replace(/^```[\s\S]*?^```/gm, 'code')).not.toMatch(/\n{3}|^ +$/m);
-    expect(html).toContain('<a class="download" href="/docs.md">Markdown</a>');
+    expect(html).toContain('<a href="/docs.md">Markdown</a>');
   });
 });
 

@@ -150,6 +150,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const token = personTokenFor(access, adminToSign(access, 'Lovelace') as Signed);
     const answer = await call(server, `/manage/v1/keys/${identifier}/approve`, token, { method: 'POST' });
     const { address } = (await answer.json()) as { address: string };
+    await page.locator('.nav summary').click();
     await button(page, 'Sign out').click();
     await page.getByText('You are signed out.').waitFor();
     const script = encodeURIComponent('<script>mark()</script><img src=x onerror=mark()>');

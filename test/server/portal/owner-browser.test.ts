@@ -160,7 +160,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await heading(page, 'Withdraw the request of key “Böt”?');
     await press(page, 'Withdraw the request');
     await isLoaded(page, 'The request is withdrawn.');
-    await press(page, 'Your keys');
+    await press(page, 'API keys');
     await isLoaded(page, '0 of 3 places are taken');
     expect(troubles.filter((text) => !text.includes('422'))).toEqual([]);
   }, 60_000);

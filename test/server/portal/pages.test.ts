@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EMPTY_POLICY } from '../../../server/portal/html/layout.ts';
+import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { get, startTestServer } from '../../support/http.ts';

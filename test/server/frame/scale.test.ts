@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT } from '../../support/cli.ts';
+import { FILES } from '../../support/sources.ts';
+
+/** A declaration of a style sheet: the selector of its rule, its property and its value. */
+type Declaration = readonly [selector: string, property: string, value: string];
+
+/** All declarations of a style sheet, in order. No text in ours has a brace or a semicolon in it. */
+function declarationsOf(css: string): Declaration[] {
+  const rules = css.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(/([^{};]+)\{([^{}]*)\}/g);
+  return [...rules].flatMap(([, selector = '', body = '']) =>
+    [...body.matchAll(/([\w-]+)\s*:\s*([^;]+);/g)].map(
+      ([, property = '', value = '']): Declaration => [selector.trim(), property, value.trim()],
+    ),
+  );
+}
+
+const SHEETS = FILES.filter((path) => /^server\/.*\.css$/.test(path));
+const read = (path: string) => declarationsOf(readFileSync(join(PROJECT, path), 'utf8'));
+const BASE = 'server/frame/base.css';
+
+/** What a value of such a property may have in it beside the names of the scale. */
+const RULES: readonly [property: RegExp, isAllowed: (value: string) => boolean][] = [
+  // Code is as high as the text around it: its letters are wider.
+  [
+    /^font(-size)?$/,
+    (value) => !/\d(px|rem|%)/.test(value.replace(/ \/ 1\.5rem/, '')) && !/\dem/.test(value.replace('0.92em', '')),
+  ],
+  [/^line-height$/, (value) => ['1.25rem', '1.5rem', '2rem', '2.125rem'].includes(value)],
+  [/^(margin|padding|gap|row-gap|column-gap|inset)/, (value) => isSpace(value)],
+  [/radius$/, (value) => /^var\(--r(8|10|999)\)$|^50%$/.test(value)],
+  [
+    /color|background|border|fill|shadow|outline|stroke/,
+    (value) => !/#|\b(rgb|hsl|oklch|oklab|lab|lch|hwb)\(|\b(white|black|red|blue|green|gr[ae]y)\b/.test(value),
+  ],
+];
+
+function isSpace(value: string): boolean {
+  return /^[\s0]*(auto)?[\s0]*$/.test(
+    value.replace(/calc\(-1 \* var\(--s\d+\)\)|var\(--s(ide|4|8|12|16|24|32|48)\)|auto/g, ''),
+  );
+}
+
+describe('all pages are made of one scale', () => {
+  test('which has these text sizes, spaces, radii and widths', () => {
+    const scale = read(BASE).filter(
+      ([selector, property]) => selector === ':root' && /^--(s|r)\d|^--size|-width$/.test(property),
+    );
+    expect(Object.fromEntries(scale.map(([, property, value]) => [property, value]))).toEqual({
+      '--size': '1rem',
+      '--size-small': '0.875rem',
+      '--size-head': '0.8125rem',
+      '--size-h1': '1.75rem',
+      '--size-h2': '1.125rem',
+      '--s4': '0.25rem',
+      '--s8': '0.5rem',
+      '--s12': '0.75rem',
+      '--s16': '1rem',
+      '--s24': '1.5rem',
+      '--s32': '2rem',
+      '--s48': '3rem',
+      '--r8': '8px',
+      '--r10': '10px',
+      '--r999': '999px',
+      '--page-width': '64rem',
+      '--text-width': '42rem',
+    });
+  });
+
+  test('so that no style sheet has a font size, a space, a radius or a colour of its own', () => {
+    expect(SHEETS.length).toBeGreaterThan(2);
+    const others = SHEETS.flatMap((path) =>
+      read(path)
+        .filter(([selector]) => !(path === BASE && selector === ':root'))
+        .filter(([, property, value]) => RULES.some(([of, isAllowed]) => of.test(property) && !isAllowed(value)))
+        .map((found) => [path, ...found]),
+    );
+    expect(others).toEqual([]);
+  });
+
+  test('and only the scale itself gives a name to a value', () => {
+    const named = SHEETS.flatMap((path) =>
+      read(path).filter(
+        ([selector, property]) => property.startsWith('--') && !(path === BASE && selector === ':root'),
+      ),
+    );
+    expect(named).toEqual([]);
+  });
+});
