@@ -10,6 +10,7 @@ import type { Shown } from '../shared/shown-version.ts';
 import { userName } from '../shared/user.ts';
 import { configOf } from './configuration.ts';
 import { type Globals, globalsOf } from './context.ts';
+import { checkIsOnBox } from './remote/command-scope.ts';
 import { notice } from './terminal/output.ts';
 
 /** What a command needs to run. */
@@ -36,6 +37,7 @@ export async function withDatabase<T>(
   const onCopied = (copy: string) => {
     notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
   };
+  if (mode === 'use' || mode === 'look') checkIsOnBox(command, config.databasePath);
   const mustExist = mode === 'serve' && config.databaseMustExist;
   const db = openDatabase(config.databasePath, mode, onCopied, mustExist);
   try {

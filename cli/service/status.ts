@@ -10,6 +10,7 @@ import { readStatus, type Status } from '../../shared/upkeep/status.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-texts.ts';
+import { checkIsOnBox } from '../remote/command-scope.ts';
 import { ageText } from '../terminal/age.ts';
 import { counted, print, printJson, table } from '../terminal/output.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
@@ -31,6 +32,7 @@ Examples:
     .action(async (_options: unknown) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
+      checkIsOnBox(command, config.databasePath);
       const db = openDatabase(config.databasePath, 'look');
       try {
         const deps = createDeps(db, config);

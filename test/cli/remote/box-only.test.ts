@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../../../cli/program.ts';
+import { pathOf, scopeOf } from '../../../cli/remote/command-scope.ts';
+import { changeLogins } from '../../../cli/remote/stored-logins.ts';
+import { AppError, exitCodeOf } from '../../../shared/errors.ts';
+import { profilectl } from '../../support/cli.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// What a person is told who types a command for the box at a machine that has no database.
+
+const A = 'https://a.example.org';
+
+/** The commands for the box that work without a database, or make one. */
+const NEED_NONE = /^(keys check|db restore|config check|mail test|serve|healthcheck|demo|completion|version|help)$/;
+
+/** What else a command must be given, beside its required arguments. */
+const MORE: Record<string, string[]> = {
+  'tokens add': ['--right', 'sign-ins'],
+  'profiles show': ['ada'],
+};
+
+const before = { folder: process.cwd(), environment: { ...process.env } };
+const settings = { none: tempFolder(), one: tempFolder() };
+const folder = tempFolder();
+let commands: Command[] = [];
+
+beforeAll(async () => {
+  await changeLogins(
+    (logins) => logins.set(A, { token: 'stored-a', endsAt: null }),
+    join(settings.one, 'profilectl/hosts.json'),
+  );
+  writeFileSync(join(folder, 'lines.jsonl'), '');
+  const leaves = (command: Command): Command[] =>
+    command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+  const program = await createProgram();
+  commands = leaves(program).filter((one) => scopeOf(one) === 'box' && !NEED_NONE.test(pathOf(one)));
+});
+
+afterAll(() => {
+  process.chdir(before.folder);
+  Object.assign(process.env, before.environment);
+});
+
+/** Exit code and sentence of a command in a folder without a database. */
+async function outcomeOf(command: Command, configHome: string): Promise<string> {
+  const path = pathOf(command);
+  const given = command.registeredArguments
+    .filter(({ required }) => required)
+    .map((argument) => ({ file: 'lines.jsonl', 'field=value': 'displayName=Ada' })[argument.name()] ?? 'ada');
+  const program = await createProgram();
+  process.chdir(folder);
+  process.env.XDG_CONFIG_HOME = configHome;
+  try {
+    await program.parseAsync([...path.split(' '), ...given, ...(MORE[path] ?? [])], { from: 'user' });
+    return 'done';
+  } catch (error) {
+    return error instanceof AppError ? `${exitCodeOf(error.code)} ${error.message}` : String(error);
+  } finally {
+    process.chdir(before.folder);
+    delete process.env.XDG_CONFIG_HOME;
+    Object.assign(process.env, before.environment);
+  }
+}
+
+test('every command for the box says so where there is no database but a login, and that the login is not asked', async () => {
+  expect(commands.length).toBeGreaterThan(20);
+  for (const command of commands) {
+    expect(await outcomeOf(command, settings.one)).toBe(
+      `1 "profilectl ${pathOf(command)}" is for the box only, the machine with the database, and there is none at data/profiles.db. The login at ${A} is not asked. --db or DATABASE_PATH names another database.`,
+    );
+  }
+});
+
+test('every one of them says that the database is missing where there is no login', async () => {
+  for (const command of commands) {
+    expect(await outcomeOf(command, settings.none)).toStartWith('1 There is no database at data/profiles.db. ');
+  }
+});
+
+test('a database that was named and is not there is named in that sentence', async () => {
+  const variables = { XDG_CONFIG_HOME: settings.one };
+  const { code, stderr } = await profilectl(['status', '--db', join(folder, 'none.db')], { variables });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`there is none at ${join(folder, 'none.db')}. The login at ${A} is not asked.`);
+});
